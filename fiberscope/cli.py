@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 from fiberscope.base.errors import INTERRUPTED
 
-__all__ = ["main", "run"]
-
 
 def main() -> None:
     """Run the command line of the process, and end the process with its exit code."""

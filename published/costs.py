@@ -34,8 +34,6 @@ from fiberscope.workloads import is_gemm
 from published.figures import Figure
 from published.mint import PUBLISHED_MM2, twins
 
-__all__ = ["CostFigure", "PublishedCost", "PublishedCosts", "costs", "published", "refuse_options", "study"]
-
 FILE = Path(__file__).parent / "published_costs.yaml"
 MINT_NM = 28
 MINT_COSTS = FILE.with_name("mint_costs.yaml")

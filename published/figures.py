@@ -8,17 +8,6 @@ from typing import Any
 
 from fiberscope.results.report.table import Table, percent
 
-__all__ = [
-    "HERE",
-    "Figure",
-    "MeanError",
-    "as_data",
-    "figure_table",
-    "mean_table",
-    "memory_table",
-    "tuned_table",
-]
-
 HERE = "here"
 SIMPLE = "simple"  # memory model of the published runs
 ALL = "all"

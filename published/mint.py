@@ -18,8 +18,6 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.report.table import Table
 from fiberscope.rtl.select_block import input_errors
 
-__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "mint_tables", "study", "total", "twins"]
-
 # MINT, Section VII-B: 28 nm, placed and routed, the conversions of Figure 8.
 PUBLISHED_MM2 = {"mint_b": 0.95, "mint_m": 0.41, "mint_mr": 0.23}
 COUNTERS = 256  # counters included as logic; the scratchpad's would be memory

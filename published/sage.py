@@ -21,8 +21,6 @@ from fiberscope.results.report.table import Table, percent
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.generators import uniform
 
-__all__ = ["Comparison", "Ratio", "Simulated", "Size", "Workload", "compare", "simulated", "study"]
-
 ROWS, DEPTH, COLUMNS = 64, 96, 32  # sizes of the simulated operands
 DENSITIES = (0.5, 0.1, 0.02)
 SMALL_ARRAY = {"elements": 16, "buffer": 32, "macs": 128, "row_match": 0, "csc_match": "beat"}

@@ -25,20 +25,6 @@ from fiberscope.workloads import load
 from fiberscope.workloads.errors import nearest
 from published.figures import Figure
 
-__all__ = [
-    "FIGURES",
-    "GRAPHS",
-    "SIDES",
-    "TILED",
-    "Claim",
-    "Measured",
-    "as_figures",
-    "claim_table",
-    "experiments",
-    "study",
-    "tiled_product",
-]
-
 GRAPHS = Path(__file__).parents[1] / "examples" / "graphs"
 ORDERS = ("ijk", "jik", "ikj", "jki", "kij", "kji")
 FORMATS = ("dense", "crd", "skip", "split", "bv", "bittree")

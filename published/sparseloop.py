@@ -17,8 +17,6 @@ from fiberscope.models.analytic.uniform import Uniform
 from fiberscope.results.report.table import Table
 from published.figures import Figure, as_data, figure_table
 
-__all__ = ["sparseloop", "study"]
-
 # Figure 1, by density of both operands: microjoules with bitmasks, whose cycles are constant; cycles and
 # microjoules of coordinate lists. From the artifact's fig1_format_comparison_setup/ref_outputs, 7e5cfbac.
 BITMASK_CYCLES = 2_113_536

@@ -25,8 +25,6 @@ from fiberscope.workloads import Workload, WorkloadError, from_scipy, load
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "study", "words"]
-
 CAPACITY = 33_027  # words of a dense tile of 128 x 128 (D2T2, Section 6.1)
 KERNEL = ("C[i,j] = A[i,k] * B[k,j]", "ikj")
 VARIANTS = {  # of D2T2: the paper's, the model ``counted`` of docs/d2t2.md, and with tiles grown in sums

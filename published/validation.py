@@ -21,8 +21,6 @@ from published.figures import Figure, MeanError, as_data, figure_table, mean_tab
 from published.sam import Claim, as_figures, claim_table, experiments
 from published.sparseloop import sparseloop
 
-__all__ = ["PARTS", "study", "validation", "validation_tables"]
-
 IN_SIGHT = (
     "a PE reads and multiplies nothing for a zero (zero_gating) and compares only the ids that it holds; "
     "both chosen after a comparison with Table III"

@@ -17,16 +17,6 @@ from fiberscope.hw.networks.routes import AddressRoute, PortRoute, Route
 from fiberscope.sim import Component, Kernel, SimulationError
 from fiberscope.sim.names import numbered
 
-__all__ = [
-    "Composition",
-    "CompositionParameters",
-    "ElementNetwork",
-    "Network",
-    "PartFactory",
-    "User",
-    "count",
-]
-
 PartFactory: TypeAlias = Callable[..., Component]
 User: TypeAlias = tuple[Component, str, str]  # component, port for requests, port for replies ("" for none)
 Arguments = ParamSpec("Arguments")

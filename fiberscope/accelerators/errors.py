@@ -1,7 +1,5 @@
 """Exceptions of accelerators for errors that a user can correct."""
 
-__all__ = ["ConfigurationError", "ConflictError"]
-
 
 class ConfigurationError(ValueError):
     """Error in the parameters of a machine; the message is one line: what is wrong, where, what is right."""

@@ -8,8 +8,6 @@ from typing import Literal, TypeVar
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["OperandFormat", "compress_operands", "full_operand_notes", "lies_dense"]
-
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 

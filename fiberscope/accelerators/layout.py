@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT
 
-__all__ = ["Layout", "Role", "RowPlaces"]
-
 
 class Role(Enum):
     """The role of an array in a run, which determines the accesses that are legal."""

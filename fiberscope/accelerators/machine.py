@@ -18,19 +18,6 @@ from fiberscope.sim.names import family_name, placed
 from fiberscope.workloads import Problem, Spgemm
 from fiberscope.workloads.errors import nearest
 
-__all__ = [
-    "EVENT",
-    "Accelerator",
-    "CachedTraffic",
-    "Estimate",
-    "Iteration",
-    "Machine",
-    "MemoryUse",
-    "Model",
-    "TileRoom",
-    "Traffic",
-]
-
 EVENT = "event"  # the fidelity of components in a kernel, which every machine has
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)

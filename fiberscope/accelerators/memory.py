@@ -21,8 +21,6 @@ from fiberscope.hw.dram import (
 )
 from fiberscope.hw.dram import standard as standard_row
 
-__all__ = ["MemoryChannel", "MemoryParameters", "memory_use", "observe_requests", "traffic"]
-
 SLOWEST, FASTEST = (
     10**6,
     10**11,

@@ -20,8 +20,6 @@ from types import ModuleType
 
 from fiberscope.sim import import_mode
 
-__all__ = ["SUFFIX", "cache_folder", "compiled_module", "digest", "library", "note", "spec", "use_compiled"]
-
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 

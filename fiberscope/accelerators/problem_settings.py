@@ -38,8 +38,6 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.spec import is_spec
 
-__all__ = ["SECTION", "ProblemMaker", "configure", "load_operand"]
-
 SECTION = "problem."  # which settings are the problem's and not the machine's
 KIND = f"{SECTION}kind"
 # What there is for what no machine solves by itself.

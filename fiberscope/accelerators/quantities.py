@@ -16,8 +16,6 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["SIZE", "Bytes", "BytesPerSecond", "Hertz", "Picoseconds", "Quantity", "in_base_units"]
-
 # The digits are bounded, so that no text of a configuration can ask for a number with a million of them.
 _TEXT = re.compile(r"(?P<number>\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?) *(?P<unit>[A-Za-z/]*)")
 _LARGEST = 2**62

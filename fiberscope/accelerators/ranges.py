@@ -10,8 +10,6 @@ from pydantic.fields import FieldInfo
 
 from fiberscope.accelerators.configuration import format_value, leaf_fields
 
-__all__ = ["Range", "ranges"]
-
 
 @dataclass(frozen=True)
 class Range:

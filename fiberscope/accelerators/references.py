@@ -16,8 +16,6 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.workloads.expressions.expression import Expression
 
-__all__ = ["REFERENCE", "Complaint", "KnownValues", "compile_expression", "evaluate", "resolve_references"]
-
 Complaint: TypeAlias = Callable[[str], Exception]
 KnownValues: TypeAlias = Mapping[str, object]
 APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {

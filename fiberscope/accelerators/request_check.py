@@ -16,8 +16,6 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_S
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import Composition
 
-__all__ = ["RequestCheck", "checked_requests"]
-
 GIVEN = {Role.OPERAND, Role.STREAM, Role.STATE}
 READ_ONLY = {Role.OPERAND, Role.STREAM}
 MOST_TOLD = 20  # lines

@@ -18,29 +18,6 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.configuration import Configuration
     from fiberscope.accelerators.machine import MemoryUse, Traffic
 
-__all__ = [
-    "CONFIDENCE",
-    "SHORTEST",
-    "SIMULATED_ROWS",
-    "Correction",
-    "Estimated",
-    "Rounds",
-    "Sample",
-    "Sampled",
-    "Sampler",
-    "SingleWindow",
-    "WindowSampler",
-    "choose_windows",
-    "correct",
-    "cut_windows",
-    "estimate_cycles",
-    "estimate_run",
-    "half_width",
-    "moved_bytes",
-    "scale_memory",
-    "too_few_cycles",
-]
-
 CONFIDENCE = 0.95
 SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a product
 GROUP = 5  # windows that share a ratio of cycles to work

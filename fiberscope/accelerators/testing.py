@@ -25,21 +25,6 @@ from fiberscope.sim import Kernel
 from fiberscope.sim.testing import check_accounting
 from fiberscope.workloads import from_scipy
 
-__all__ = [
-    "CYCLE_LIMIT",
-    "KERNELS",
-    "MachineCase",
-    "check_end",
-    "check_laws",
-    "check_order",
-    "check_requests",
-    "check_turns",
-    "cycles",
-    "outcome",
-    "random_operands",
-    "run_to_end",
-]
-
 CYCLE_LIMIT = 2_000_000
 TURN = 7  # cycles that one of two machines runs before the other does
 # Ways to run a kernel that must not change anything.

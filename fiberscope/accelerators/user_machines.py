@@ -16,8 +16,6 @@ from zlib import crc32
 from fiberscope.accelerators import module_cache
 from fiberscope.accelerators.errors import ConfigurationError
 
-__all__ = ["MACHINE", "file_of", "is_path", "package_name", "plain_name", "run_file"]
-
 MACHINE = "machine.py"  # file with the machine in a folder
 EXPECTED = f"a machine of your own is a folder with a {MACHINE}, or a Python file"
 PACKAGE = "__init__.py"

@@ -23,8 +23,6 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = ["add_policies", "check_part", "origin", "parse_parts", "split_parts"]
-
 
 def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
     """The parts of a command line, each written ``name=module:Class`` or ``name=file.py:Class``.

@@ -13,8 +13,6 @@ from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.hw.value_type import AUTO, DOUBLE, INTEGER, TYPES, ValueName, ValueType
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["TypedParameters", "convert_values"]
-
 VALUE_BITS = {AUTO: 64, INTEGER: 32} | {name: kind.bits for name, kind in TYPES.items() if kind.floats}
 
 

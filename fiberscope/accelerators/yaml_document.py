@@ -12,8 +12,6 @@ import yaml
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_layer import compose, construct, read_text, yaml_errors
 
-__all__ = ["Document", "Path", "overlay", "read_document"]
-
 Path: TypeAlias = tuple[str | int, ...]  # keys and positions in lists, from the top
 
 

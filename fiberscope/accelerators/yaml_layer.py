@@ -15,17 +15,6 @@ import yaml
 
 from fiberscope.accelerators.errors import ConfigurationError
 
-__all__ = [
-    "Entry",
-    "compose",
-    "construct",
-    "read_document",
-    "read_scalar",
-    "read_text",
-    "read_yaml",
-    "yaml_errors",
-]
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -12,8 +12,6 @@ from pydantic import BaseModel, ValidationError
 from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["validate_document"]
-
 AnySchema = TypeVar("AnySchema", bound=BaseModel)
 MISSPELT = 0.75  # likeness of two keys, by difflib, from which one is taken for the other misspelt
 

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "BAD_INPUT",
-    "INTERRUPTED",
-    "MACHINE_WRONG",
-    "POINTS_FAILED",
-    "UNREAD",
-    "InputError",
-    "InterruptedCommandError",
-]
-
 BAD_INPUT = 2
 MACHINE_WRONG = 3
 POINTS_FAILED = 4  # of a sweep; each has its row

@@ -8,8 +8,6 @@ from typing import Final
 
 from fiberscope.base.progress import install_commands
 
-__all__ = ["advice", "missing", "naming_extras"]
-
 EXTRAS: Final = {
     "cocotb": "rtl",
     "cocotb_tools": "rtl",

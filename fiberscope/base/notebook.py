@@ -12,8 +12,6 @@ from typing import Any
 
 from fiberscope.base.progress import Progress, Stage, StageWatcher, ignore_progress
 
-__all__ = ["NotebookBar", "in_notebook", "shown_progress"]
-
 DELAY, REFRESH = 1.0, 0.25  # seconds until a bar appears, and between two updates
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["a_and_b", "check_factors", "file_of_graph", "in_order", "operands_of"]
-
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*(\[[\w\s,]+\])?)=(?P<tensor>.*)", re.DOTALL)
 
 

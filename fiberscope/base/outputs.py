@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-__all__ = ["expect_output", "expecting_outputs", "unwritten_outputs"]
-
 _Stamp: TypeAlias = tuple[int, int, int] | None
 _stamps: dict[Path, _Stamp] | None = None  # initial state of each recorded file; None outside a command
 

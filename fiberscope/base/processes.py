@@ -12,8 +12,6 @@ from contextlib import suppress
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["ALONE", "StartError", "check_processes"]
-
 ALONE = "--workers 1 runs all of it in one process"
 SPARE_FILES = 16  # open files that the process needs for itself
 SPACE_BYTES = 1 << 16  # in the folder of temporary files, for sockets, locks and logs

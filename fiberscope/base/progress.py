@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-__all__ = ["CYCLES", "SIMULATING", "Progress", "Stage", "StageWatcher", "ignore_progress", "install_commands"]
-
 SIMULATING = "simulating"
 CYCLES = "cycles"
 

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-__all__ = ["progress_display"]
-
 
 def progress_display(console: Console, *, auto_refresh: bool = True) -> Progress:
     """Return a progress display whose bars fill the space beside the text and disappear when finished.

@@ -7,8 +7,6 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["SharedResults", "shared", "sharing"]
-
 Result = TypeVar("Result")
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-__all__ = ["ESCAPE_UNDECODABLE", "escape_undecodable"]
-
 ESCAPE_UNDECODABLE = "fiberscope.escape"  # error handler: bytes for surrogates, else escapes
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import zlib
 from pathlib import Path
 
-__all__ = ["RELEASE", "__version__", "commit_of", "version_of"]
-
 RELEASE = "0.2.0"  # the last release; its tag is v0.2.0
 DIGITS = 9  # hexadecimal digits of a commit
 

@@ -15,8 +15,6 @@ from fiberscope.results.report.table import Table, percent
 if TYPE_CHECKING:
     from fiberscope.explore.ablate import AblationResult
 
-__all__ = ["ablate", "table"]
-
 
 def ablate(
     accelerator: Accelerator,

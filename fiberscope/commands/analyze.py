@@ -14,8 +14,6 @@ from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import ReportOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT
 
-__all__ = ["analyze"]
-
 _Inputs = Annotated[
     list[Path],
     typer.Argument(

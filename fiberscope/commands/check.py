@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from fiberscope.explore.analytical_comparison import AnalyticalEstimate
     from fiberscope.explore.check import Check, Comparison
 
-__all__ = ["check"]
-
 LEAST_SHARE = 0.005  # fraction of a run's cycles from which a part has its own line
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import fiberscope
 
-__all__ = ["is_checkout"]
-
 
 def is_checkout() -> bool:
     """Return whether the package lies in a checkout of the sources, with the folder ``published/``."""

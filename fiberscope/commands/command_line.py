@@ -37,8 +37,6 @@ from fiberscope.base.version import __version__
 from fiberscope.commands.group import lazy_group
 from fiberscope.results.errors import FailedRunError
 
-__all__ = ["app", "execute", "reduce_overhead"]
-
 PIPE_BROKEN = 1  # click's exit code for a closed output
 LEAST_COLUMNS = 40  # minimum width of tables; a window may report 0
 YOUNG_OBJECTS = 200_000  # threshold of garbage collection, above the objects of a run

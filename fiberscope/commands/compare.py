@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator as Kind
     from fiberscope.explore.compare import Run
 
-__all__ = ["compare", "tables"]
-
 Study: TypeAlias = Callable[[Sequence[str], Mapping[str, Any]], tuple[object, list[Table]]]
 
 STUDIES: Final = ("costs", "mint", "sage", "sam", "sparseloop", "tiles", "validation")

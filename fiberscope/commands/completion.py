@@ -10,14 +10,6 @@ from pathlib import Path
 
 import typer
 
-__all__ = [
-    "complete_accelerator",
-    "complete_matrix",
-    "complete_name",
-    "complete_parameter",
-    "complete_setting",
-]
-
 
 def complete_accelerator(incomplete: str) -> list[str]:
     """Return matching names of accelerators."""

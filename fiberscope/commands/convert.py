@@ -16,8 +16,6 @@ from fiberscope.commands.rtl_options import Folder, Simulator
 from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import matrices
 
-__all__ = ["convert"]
-
 NOT_WITH_RTL = (
     *("config", "json", "timeline", "perfetto", "memory_trace", "part"),
     *("exact", "histograms", "checked", "cycle_limit", "energy", "live"),

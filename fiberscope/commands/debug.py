@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from fiberscope.run.debug.session import Session
 
-__all__ = ["Script", "debug", "run_session", "script_lines"]
-
 Script = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Read the commands from here; '-' is standard input."),

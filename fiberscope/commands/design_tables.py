@@ -10,8 +10,6 @@ from fiberscope.results.report.table import Table
 if TYPE_CHECKING:
     from fiberscope.explore.speedups import Designs, SpeedupRow
 
-__all__ = ["design_tables"]
-
 
 def design_tables(runs: Sequence[SpeedupRow], table: Designs) -> list[Table]:
     """Return tables of speed-ups with iterations, of edges per nanosecond, and of published values."""

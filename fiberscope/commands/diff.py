@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fiberscope.results.report.difference import Change, Difference, Setting
     from fiberscope.results.report.document import Report
 
-__all__ = ["diff", "show_difference"]
-
 MOST_CHANGES = MOST_MADE_OF = 20
 LEAST_EFFECT = 0.001
 

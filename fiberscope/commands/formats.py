@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fiberscope.workloads import NamedTensor
     from fiberscope.workloads.formats import Format
 
-__all__ = ["formats"]
-
 _Tensor = Annotated[
     str,
     typer.Argument(

@@ -29,8 +29,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 if TYPE_CHECKING:
     from fiberscope.results.report.document import Report
 
-__all__ = ["graph"]
-
 graph = Group()
 
 _File = Annotated[Path, typer.Argument(metavar="FILE.gv", help="Graph file in the format of SAM's compiler.")]

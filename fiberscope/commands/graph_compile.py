@@ -23,8 +23,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, writ
 if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import CompiledExpression
 
-__all__ = ["compile_", "gallery"]
-
 
 class _Shown(StrEnum):
     """Values of the option ``--show``."""

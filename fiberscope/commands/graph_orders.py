@@ -11,8 +11,6 @@ from fiberscope.commands.graph_source import Formats, Tensors, tensors_by_name
 from fiberscope.commands.options import Exact, Settings
 from fiberscope.results.report.files import check_outputs
 
-__all__ = ["cascade", "orders"]
-
 _Expression = Annotated[
     str, typer.Argument(metavar="EXPRESSION", help="Expression, for example X(i,j) = B(i,k) * C(k,j).")
 ]

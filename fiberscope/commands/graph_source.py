@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import CompiledExpression
     from fiberscope.models.graphs.netlist import Graph
 
-__all__ = [
-    "AUTO",
-    "Formats",
-    "Order",
-    "Source",
-    "Tensors",
-    "choose_formats",
-    "compile_graph",
-    "graph_of",
-    "named_graph",
-    "tensors_by_name",
-]
-
 AUTO = "auto"
 Source = Annotated[
     str,

@@ -13,8 +13,6 @@ from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, na
 from fiberscope.commands.options import Config, Exact, Settings
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Points, ValueBits
 
-__all__ = ["export", "rtl"]
-
 _Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure the area of each block with Yosys.")]
 
 

@@ -20,8 +20,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from fiberscope.base.errors import InterruptedCommandError
 
-__all__ = ["Group", "lazy_group"]
-
 # Options with an optional value: the pattern of a value and the default value.
 OPTIONAL_VALUES = {"--live": (r"\d+", "0"), "--sample": (r"[\d.]+%?", "3%")}
 HELP_MARGIN = 4  # columns: two blanks before the name of a command, and two before its help

@@ -16,8 +16,6 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.output import print_stacked
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["help_"]
-
 CHECKOUT = Path(__file__).parents[2]
 INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")
 LISTED = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)

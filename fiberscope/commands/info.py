@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fiberscope.workloads import Entry, Workload
     from fiberscope.workloads.character import Character, Degrees
 
-__all__ = ["info"]
-
 COLUMNS = ("Parameter", "Default", "Range", "Meaning")
 WIDE = 120  # columns of a terminal that shows meanings as a column
 PIPED = 100  # columns in a pipe or file

@@ -14,8 +14,6 @@ from fiberscope.results.report.table import ruled_table
 if TYPE_CHECKING:
     from fiberscope.workloads import Entry
 
-__all__ = ["list_"]
-
 _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the lists to this file; - prints them.")
 ]

@@ -14,8 +14,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, writ
 if TYPE_CHECKING:
     from fiberscope.models.analytic.mapper.api import Best
 
-__all__ = ["map_"]
-
 _Inputs = Annotated[
     list[Path],
     typer.Argument(metavar="FILE...", help="YAML files with architecture, problem and optional constraints."),

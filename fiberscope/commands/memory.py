@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from fiberscope.hw.dram.replay import ReplayResult
     from fiberscope.hw.dram.trace import Request
 
-__all__ = ["memory"]
-
 memory = Group()
 
 GIB = 1 << 30

@@ -18,8 +18,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT
 if TYPE_CHECKING:
     from fiberscope.run.request import TraceRequest
 
-__all__ = ["model"]
-
 _Specification = Annotated[
     str,
     typer.Argument(

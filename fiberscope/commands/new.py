@@ -9,8 +9,6 @@ import typer
 
 from fiberscope.commands.group import Group
 
-__all__ = ["new"]
-
 new = Group()
 
 _Folder = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Create the folder in this folder.")]

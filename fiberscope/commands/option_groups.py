@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["Needs", "Options", "declared_options", "expand_groups", "flag"]
-
 Code = TypeVar("Code")
 
 

@@ -9,22 +9,6 @@ import typer
 
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 
-__all__ = [
-    "Accelerator",
-    "Config",
-    "Exact",
-    "FigureWidth",
-    "Json",
-    "Live",
-    "Markdown",
-    "Matrix",
-    "Operands",
-    "Parts",
-    "Quiet",
-    "Settings",
-    "ValueBits",
-]
-
 Accelerator = Annotated[
     str,
     typer.Argument(

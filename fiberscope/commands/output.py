@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from fiberscope.workloads import Entry
 
-__all__ = ["nonzeros", "print_progress", "print_stacked", "shape", "show", "width"]
-
 PIPE_WIDTH = 10_000
 
 

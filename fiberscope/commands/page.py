@@ -10,8 +10,6 @@ import typer
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 from fiberscope.results.report.remote_files import address_of
 
-__all__ = ["page"]
-
 _Results = Annotated[
     list[str],
     typer.Argument(

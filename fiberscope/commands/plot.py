@@ -9,8 +9,6 @@ import typer
 
 from fiberscope.results.report.files import check_outputs
 
-__all__ = ["plot"]
-
 _Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
 _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Picture to write, .png, .svg or .pdf.")

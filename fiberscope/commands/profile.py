@@ -13,8 +13,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matr
 if TYPE_CHECKING:
     from fiberscope.workloads.profile import Profile
 
-__all__ = ["profile"]
-
 _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the profile to this file; - prints it.")
 ]

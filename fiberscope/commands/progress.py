@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from fiberscope.run.api import Progress
 
-__all__ = ["progress_display"]
-
 LINE_SECONDS = 60
 
 

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["report"]
-
 _Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
 
 

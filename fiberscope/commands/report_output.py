@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.files import StateFiles
     from fiberscope.results.report.document import Report
 
-__all__ = ["report_delivery"]
-
 
 @contextmanager
 def report_delivery(

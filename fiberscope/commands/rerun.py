@@ -14,8 +14,6 @@ from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import debugger_page, exit_code
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
-__all__ = ["rerun"]
-
 _Report = Annotated[
     Path, typer.Argument(metavar="FILE", help="Report written with --json, or archive of a study.")
 ]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from fiberscope.results.store import Store
 
-__all__ = ["results"]
-
 MOST_ROWS = 40  # in a terminal
 NAME = "coalesce(workload_name, workload)"
 WORKLOAD = f"{NAME} || if(workload_source = '{SURROGATE}', '{DAGGER}', '') AS workload"

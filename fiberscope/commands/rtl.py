@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.waveform import Waveform
     from fiberscope.rtl.cosim_request import CosimRequest
 
-__all__ = ["make_request", "print_comparison", "rtl"]
-
-
 rtl = Group()
 
 _Block = Annotated[str, typer.Argument(help="Block: a name from 'fiberscope rtl list'.")]

@@ -10,8 +10,6 @@ from fiberscope.commands.output import print_progress, print_stacked
 from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
-__all__ = ["area_of_machine"]
-
 
 def area_of_machine(
     machine: str,

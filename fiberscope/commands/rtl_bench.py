@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.user_bench import BenchResult
 
-__all__ = ["bench"]
-
 
 def bench(
     file: Annotated[Path, typer.Argument(help="Python file with cocotb tests.")],

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.handover.testbench import Testbench
 
-__all__ = ["check_wrappers", "export_block", "write_verilog"]
-
 
 def export_block(
     rtl_block: RtlBlock,

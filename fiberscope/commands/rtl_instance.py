@@ -9,8 +9,6 @@ from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
 from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
-__all__ = ["export_leaf"]
-
 
 def export_leaf(
     specification: str,

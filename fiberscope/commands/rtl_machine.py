@@ -6,8 +6,6 @@ from pathlib import Path
 
 from fiberscope.base.operand_arguments import a_and_b
 
-__all__ = ["export_machine"]
-
 SIZE = 16  # rows and columns of the random matrix
 SEED = 1
 

@@ -13,8 +13,6 @@ from fiberscope.commands.options import Settings
 from fiberscope.commands.output import print_progress
 from fiberscope.results.costs.netlists import LIBRARY
 
-__all__ = ["netlists"]
-
 _Machines = Annotated[
     list[str],
     typer.Argument(

@@ -7,23 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "CoverageFile",
-    "Folder",
-    "Formal",
-    "HdlSimulator",
-    "Level",
-    "Numbers",
-    "Period",
-    "Points",
-    "Ports",
-    "Simulator",
-    "SramWrappers",
-    "Stage",
-    "Status",
-    "ValueBits",
-]
-
 Numbers = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]

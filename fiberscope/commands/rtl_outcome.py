@@ -11,8 +11,6 @@ from fiberscope.base.errors import MACHINE_WRONG
 if TYPE_CHECKING:
     from fiberscope.rtl.cosimulation import CosimulationResult
 
-__all__ = ["print_coverage", "print_outcome", "show_files"]
-
 MOST_SHOWN = 10  # maximum of printed differences
 WAVEFORM = "Waveform"  # description of the waveform among the files of a run with RTL
 

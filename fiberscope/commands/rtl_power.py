@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.cosim_request import CosimRequest
 
-__all__ = ["power"]
-
 _Block = Annotated[
     str, typer.Argument(help="Block (a part of the accelerator, if one is given), or machine.")
 ]

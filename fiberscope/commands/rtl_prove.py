@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.formal.prover import ProofResult
 
-__all__ = ["prove", "write_formal"]
-
 DEPTH = 20  # cycles of a bounded proof
 
 _Block = Annotated[str, typer.Argument(help="Block: a name from 'fiberscope rtl list'.")]

@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from fiberscope.run.debug.session import Session
     from fiberscope.run.request import RunRequest
 
-__all__ = [
-    "ReportOptions",
-    "SimulationOptions",
-    "WaveformOptions",
-    "debugger_page",
-    "exit_code",
-    "page_title",
-]
-
 _Files: TypeAlias = "Mapping[str, Path | None]"
 _of_vcd = Needs("vcd", "--vcd FILE, the waveform to write")
 

@@ -11,8 +11,6 @@ from fiberscope.commands.options import Config, Json, Markdown, Settings
 from fiberscope.commands.output import show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
-__all__ = ["sage"]
-
 _Operands = Annotated[
     list[str],
     typer.Argument(

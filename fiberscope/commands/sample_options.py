@@ -12,8 +12,6 @@ from fiberscope.commands.option_groups import Options, flag
 if TYPE_CHECKING:
     from fiberscope.accelerators.sampling import Sample
 
-__all__ = ["Sampled", "Windows"]
-
 
 class Windows(Options):
     """Options of windows, for a command whose seed has further uses."""

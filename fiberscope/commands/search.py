@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fiberscope.explore.sweeps.point import Point
     from fiberscope.explore.sweeps.search import Search
 
-__all__ = ["search"]
-
 STORE = "search"
 
 _Workloads = Annotated[

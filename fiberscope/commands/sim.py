@@ -15,8 +15,6 @@ from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.files import operand_files
 
-__all__ = ["sim"]
-
 _Chain = Annotated[
     str | None,
     typer.Option(metavar="PRODUCTS", help="Compute these products one after another: 'Y = A X; Z = Y W'."),

@@ -15,8 +15,6 @@ from fiberscope.commands.suite_tables import SuiteTables
 if TYPE_CHECKING:
     from fiberscope.results.store import Store
 
-__all__ = ["StoredComparison"]
-
 
 class StoredComparison(Options):
     """Options of the table of a suite."""

@@ -14,8 +14,6 @@ from fiberscope.commands.options import FigureWidth
 if TYPE_CHECKING:
     from fiberscope.results.store import Store
 
-__all__ = ["StudyFiles"]
-
 _NEEDS_PLOT = Needs("plot", "--plot FILE, the figure to draw")
 
 

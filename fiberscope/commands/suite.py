@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.suite import Suite
 
-__all__ = ["suite"]
-
 STORE = "suite"
 STUDY = (".yaml", ".yml")
 

@@ -14,8 +14,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, write_text
 if TYPE_CHECKING:
     from fiberscope.explore.sweeps.suite import Suite
 
-__all__ = ["SuiteTables"]
-
 
 class SuiteTables(Options):
     """Options of the tables."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fiberscope.explore.sweeps.progress import Follow
     from fiberscope.explore.sweeps.study import Study
 
-__all__ = ["ExecutorOptions", "sweep"]
-
 STORE = "sweep"
 MOST_SHOWN = 10  # printed failures
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fiberscope.models.tiles.plan import Plan
     from fiberscope.models.tiles.statistics import Statistics
 
-__all__ = ["tile"]
-
 _Operands = Annotated[
     list[str],
     typer.Argument(

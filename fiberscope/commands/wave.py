@@ -12,8 +12,6 @@ import typer
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["wave"]
-
 VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}  # names by program, in order of preference
 
 _Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="Waveform written with --vcd.")]

@@ -10,8 +10,6 @@ from fiberscope.base.progress import CYCLES, SIMULATING, Stage
 if TYPE_CHECKING:
     from fiberscope.run.api import Progress, Waveform
 
-__all__ = ["with_size_warning"]
-
 LARGE_BYTES = 100 << 20
 KNOWN_SHARE = 0.05  # simulated share from which the file size can be extrapolated
 

@@ -8,8 +8,6 @@ import sys
 import sysconfig
 from pathlib import Path
 
-__all__ = ["DIMENSIONS", "DIRECTIVES", "FLAGS", "HELPERS", "lacking"]
-
 DIRECTIVES = {
     "language_level": 3,
     "infer_types": True,  # locals take the C type of their values

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from fiberscope.compiler.declarations import declarations
 from fiberscope.compiler.modules import WRITTEN, Module, Modules
 
-__all__ = ["compiled_modules", "write"]
-
 
 def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
     """Return the modules that are compiled.

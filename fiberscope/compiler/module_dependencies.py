@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from fiberscope.compiler.modules import Module, Modules
 
-__all__ = ["needed"]
-
 
 def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
     """Return the compiled modules among ``roots`` and among all their imports at import time.

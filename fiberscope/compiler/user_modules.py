@@ -26,8 +26,6 @@ from fiberscope.compiler.files import compiled_modules
 from fiberscope.compiler.module_dependencies import needed
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 
-__all__ = ["build", "declarations"]
-
 _LIBRARY = Path(__file__).parents[2]  # folder of the package fiberscope
 # An error message of Cython with its position.
 _FAULT = re.compile(r"^(\S+\.(?:py|pxd)):(\d+):\d+: (?!.*(?:warning|performance hint))(.*)$", re.MULTILINE)

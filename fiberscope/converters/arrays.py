@@ -19,8 +19,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.formats import Encoded, Field, Format, Rlc, index_bits
 from fiberscope.workloads.formats.format import Layout
 
-__all__ = ["MASK_BITS", "Source", "Target", "shifts_of"]
-
 MASK_BITS = WORD_BITS = 32  # bits of a word; a mask is transferred in words
 COPIED = "lines"  # stream and port of a copy, whose words are not interpreted
 REGION_SHIFT = 34  # shift of the number of a target's array in an address

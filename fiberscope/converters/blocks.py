@@ -14,9 +14,6 @@ from fiberscope.hw.lanes import divider, prefix_sum
 from fiberscope.sim import Component
 from fiberscope.workloads.formats import Bsr, index_bits
 
-__all__ = ["BLOCKS", "latency"]
-
-
 Maker = Callable[[str, Job], Component]
 
 

@@ -18,8 +18,6 @@ from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads.formats import Format, format_called
 from fiberscope.workloads.formats.format import Layout
 
-__all__ = ["CONFIGURATION", "ConversionCost", "conversion_cost", "shipped_parameters"]
-
 CONFIGURATION = Path(__file__).parent / "config.yaml"
 READ, WRITE, DRAIN = "read", "write", "drain"
 KEYS = ("keys", "sort", "cluster", "count")  # blocks that count keys

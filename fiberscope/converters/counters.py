@@ -11,8 +11,6 @@ from fiberscope.converters.recipes import DEFAULT_OUTPUT, Recipe
 from fiberscope.hw.lanes.counter_protocol import COUNT, FETCH, READ, SCAN
 from fiberscope.workloads.formats import index_bits
 
-__all__ = ["Counters"]
-
 BLOCKS = ("keys", "sort", "cluster", "control", "count", "offsets", "scatter", "drain", "ends")
 
 

@@ -10,8 +10,6 @@ from fiberscope.converters.configuration import WORD_BITS, MintParameters
 from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads.formats import Format, Rlc, index_bits
 
-__all__ = ["Job", "run_of"]
-
 
 @dataclass(frozen=True)
 class Job:

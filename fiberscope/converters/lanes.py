@@ -21,8 +21,6 @@ from fiberscope.hw.lanes.prefix_sum import PrefixSum
 from fiberscope.hw.lanes.sorting_network import SortingNetwork
 from fiberscope.sim import Component
 
-__all__ = ["PARTS", "ROWS", "SUMS", "UNITS", "Line", "Unit", "is_row", "lines", "ports_of"]
-
 ROWS = 2  # capacity of a lane's channel in rows: one row leaves while the next row arrives
 PARTS: Mapping[str, Callable[..., Component]] = {  # for each part there is a Verilog module of the same name
     "cluster_counter": ClusterCounter,

@@ -25,8 +25,6 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.workloads.formats import Encoded, Format
 from fiberscope.workloads.formats.format import Layout
 
-__all__ = ["Mint"]
-
 WORD_BITS = 62  # bits of a word that holds all coordinates of an item
 READ, WRITE = "read", "write"
 ARRAYS = 4  # capacity of a channel for constants, which takes one constant for each array

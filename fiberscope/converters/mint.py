@@ -9,8 +9,6 @@ from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.machine import Mint
 from fiberscope.converters.problem import Conversion
 
-__all__ = ["MINT"]
-
 MINT = Accelerator(
     name=Mint.NAME,
     summary="converts between formats, by recipes of shared blocks (IPDPS 2021)",

@@ -13,8 +13,6 @@ from fiberscope.workloads.formats.format import Layout
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Conversion", "ConversionParameters"]
-
 
 class ConversionParameters(ProblemParameters):
     """Parameters of a conversion: the names of both formats, and the bits of a value."""

@@ -15,19 +15,6 @@ from fiberscope.accelerators.errors import ConflictError
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats import format_called
 
-__all__ = [
-    "DEFAULT_INPUT",
-    "DEFAULT_OUTPUT",
-    "Edge",
-    "NoRecipeError",
-    "Recipe",
-    "family",
-    "kind_of",
-    "recipe",
-    "sources",
-    "targets",
-]
-
 DEFAULT_OUTPUT, DEFAULT_INPUT = "results", "items"
 COPY = ("read.lines > write.lines",)  # recipe for equal formats: lines are copied
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 
 from fiberscope.converters.recipes import kind_of, recipe
 
-__all__ = ["BORROWED", "FIGURE_8", "VARIANTS", "instances", "waits_for_host"]
-
 VARIANTS = ("mint_b", "mint_m", "mint_mr")
 # The conversions of the paper's Figure 8, to which its published areas belong.
 FIGURE_8 = (("csr", "csc"), ("rlc", "coo"), ("csr", "bsr2"), ("dense", "csf"))

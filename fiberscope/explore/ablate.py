@@ -18,8 +18,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 
-__all__ = ["Ablation", "AblationResult", "ablate", "read_ablations"]
-
 AS_CONFIGURED = "as configured"
 ALL = "all together"
 

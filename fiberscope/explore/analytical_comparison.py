@@ -16,8 +16,6 @@ from fiberscope.models.analytic.report import limits
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.numbers import flatten_parameters
 
-__all__ = ["FILE", "AnalyticalEstimate", "Phase", "estimate_analytically"]
-
 FILE = "analytic.yaml"
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = ["Check", "Comparison", "check", "read_ladder"]
-
 # Type of a function that runs with changed settings and records states into optional files.
 _Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
 FILE = "check.yaml"

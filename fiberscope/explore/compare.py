@@ -17,8 +17,6 @@ from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 from fiberscope.workloads import is_gemm
 
-__all__ = ["FetchedRun", "Figures", "Published", "Run", "TensorTraffic", "compare", "read_published"]
-
 
 class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -14,8 +14,6 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.results.report.document import Report
 
-__all__ = ["Designs", "Ratio", "SpeedupRow", "has_designs", "read_designs", "speedups"]
-
 FILE = "designs.yaml"
 
 

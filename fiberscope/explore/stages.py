@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fiberscope.results.report.parts import Component, Record
 
-__all__ = ["components_of_stage", "cycles_of_stage", "longest_stage", "window_of_stage"]
-
 
 def longest_stage(report: Record) -> str:
     """Return the name of the stage with most cycles; empty for a machine without stages."""

@@ -17,8 +17,6 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.sim.names import family_name
 
-__all__ = ["Group", "attribute_stalls", "cut_window", "describe_idle"]
-
 Cycles = npt.NDArray[np.int64]  # by interval
 
 

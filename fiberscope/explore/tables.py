@@ -16,8 +16,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.run.api import simulate
 from fiberscope.workloads import Workload, WorkloadError, load
 
-__all__ = ["load_available", "read_table", "simulate_to_end"]
-
 Schema = TypeVar("Schema")
 
 

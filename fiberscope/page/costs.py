@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from fiberscope.results.report.cost_parts import Area, Energy
 from fiberscope.results.report.document import Report
 
-__all__ = ["costs"]
-
 Part: TypeAlias = tuple[str, str, float, float | None, str]  # component, part, known, upper end, basis
 
 

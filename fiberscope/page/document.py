@@ -13,8 +13,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
-__all__ = ["page"]
-
 # D3 first, because Plot depends on D3.
 LIBRARY: Final = (("d3.min.js", "d3.LICENSE"), ("plot.umd.min.js", "plot.LICENSE"))
 STYLES: Final = ("colours.css", "layout.css", "parts.css", "run.css", "live.css")

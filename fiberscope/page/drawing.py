@@ -23,8 +23,6 @@ from fiberscope.run.find_machine import find, is_shipped
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
 
-__all__ = ["STATES", "bare_drawing", "drawing", "settings"]
-
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
 BAR: Final = 7  # height of a bar in pixels
 Shares = Mapping[str, tuple[float, ...]]

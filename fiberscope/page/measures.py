@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measure", "measures", "select_rows", "with_rates"]
-
 Better = Literal["less", "more"]
 USEFUL: Final = "useful_multiply"
 FAILED_PART = 10  # failed runs are at most 1/FAILED_PART of the rows

@@ -19,8 +19,6 @@ from fiberscope.results.store.columns import DONE, encode_row
 from fiberscope.results.store.measures import measures
 from fiberscope.run.find_machine import find, is_shipped
 
-__all__ = ["side_by_side"]
-
 
 def side_by_side(runs: Sequence[Report], title: str) -> dict[str, Any]:
     """Return the data of a page that compares reports, starting with the first two.

@@ -23,8 +23,6 @@ from fiberscope.results.report.summary import (
 )
 from fiberscope.results.report.surrogates import footnote
 
-__all__ = ["run_data"]
-
 STARVED = "An idle component counts as waiting for input while a component that writes to it is not idle."
 UNTOLD = (
     "As the report counts: a component that lacks a token may be idle. With a timeline of the whole run "

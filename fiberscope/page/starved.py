@@ -10,8 +10,6 @@ import numpy.typing as npt
 from fiberscope.results.recording.document import ComponentStates, StateTimeline
 from fiberscope.results.report.parts import Component
 
-__all__ = ["with_starved", "with_starved_totals"]
-
 Cycles = npt.NDArray[np.int64]
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from fiberscope.results.store import Store
 
-__all__ = ["MOST_RUNS", "study_data"]
-
 MOST_RUNS: Final = 2000  # about 3 MB of data
 TELLING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
 IDENTITIES: Final = ("status", *TELLING, "workload_source", "version")

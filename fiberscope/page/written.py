@@ -14,8 +14,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.html_page import HtmlPage
 from fiberscope.results.report.remote_files import address_of
 
-__all__ = ["is_store", "make_page", "report_page", "write_page"]
-
 
 def write_page(
     results: Report | str | Path | Sequence[Report | str | Path],

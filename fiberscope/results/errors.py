@@ -10,16 +10,6 @@ from fiberscope.base.errors import InputError
 if TYPE_CHECKING:
     from fiberscope.results.report.document import Report
 
-__all__ = [
-    "DeadlockedRunError",
-    "FailedRunError",
-    "MisplacedRequestsError",
-    "UnwrittenFileError",
-    "VerificationError",
-    "raise_fault",
-    "refuse_interrupted",
-]
-
 
 class UnwrittenFileError(InputError):
     """The run finished, but its waveform or memory trace is incomplete.

@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["DONE", "OPERANDS"]
-
 DONE: Final = "done"  # status of a finished and verified run
 OPERANDS: Final = "_operands"  # folder of saved in-memory matrices

@@ -21,8 +21,6 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
-__all__ = ["show_area"]
-
 SCHEMA = "fiberscope-area-1"
 
 _Measured = tuple[RtlBlock, Parameters, Area | Cells]

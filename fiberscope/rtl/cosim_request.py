@@ -20,8 +20,6 @@ from fiberscope.run.arguments import check_part_names
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Kernel
 
-__all__ = ["CosimRequest", "find_cosim_machine", "verilog_files"]
-
 
 def find_cosim_machine(name: str) -> Accelerator[Any]:
     """Return the accelerator with this name, or the format converter MINT.

@@ -33,25 +33,6 @@ from fiberscope.run.api import simulate
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
 
-__all__ = [
-    "RESULTS",
-    "SAME_OUTPUTS",
-    "TOP",
-    "Recorder",
-    "Run",
-    "run_bench",
-    "run_in_bench",
-    "run_in_hdl",
-    "run_in_pyrtl",
-    "run_verilated",
-    "simulate_in_bench",
-    "simulate_request",
-    "with_exercises",
-    "wrap_backend",
-    "writable_folder",
-    "write_sources",
-]
-
 TOP = "fiberscope_loop"  # the top module in an HDL simulator
 RESULTS = ("report.json", "fault.txt", "exercised.json")  # files of a run in an HDL simulator
 PROCESS = "simulator.pid"  # process number of a simulator that accepts Ctrl-C

@@ -40,8 +40,6 @@ from fiberscope.run.configure import resolve_run
 from fiberscope.sim import SimulationError
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["PYRTL", "CosimulationResult", "FailedCosimulationError", "cosimulate"]
-
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 COSTS = ("energy", "area", "area_um2", "rtl_clock", "edp")  # derived from counters
 NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # report keys that may differ

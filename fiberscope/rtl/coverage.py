@@ -11,8 +11,6 @@ from typing import TypeAlias
 from fiberscope.hw.rtl.kit.port_coverage import BACK_TO_BACK, TOKENS, WAITS
 from fiberscope.results.report.files import write_text
 
-__all__ = ["Coverage", "PortBins", "write_coverage"]
-
 PortBins: TypeAlias = "Mapping[str, Mapping[str, int]]"  # by stream: counts by kind of event
 COLUMNS = (TOKENS, BACK_TO_BACK, WAITS)
 WIDTH = 80  # columns of a terminal

@@ -33,8 +33,6 @@ from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find, specification_of
 from fiberscope.workloads.expressions.expression import Equation, accesses
 
-__all__ = ["PYRTL", "ElementRequest", "ExportedElement", "check_element", "export_element"]
-
 PYRTL = "pyrtl"
 MEMORY = "timing.memory"  # setting of a machine from a specification
 SIZES = (12, 10, 11, 9, 8)  # of the ranks of drawn tensors

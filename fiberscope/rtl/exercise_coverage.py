@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.results.report.parts import Component
 
-__all__ = ["exercise_lines"]
-
 
 def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
     """Yield a line on the exercised ports of a place, and a line on unused ports, if any.

@@ -39,21 +39,6 @@ from fiberscope.run.configure import resolve_run
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 
-__all__ = [
-    "CHANNELS",
-    "MachineParts",
-    "Part",
-    "Row",
-    "SlowestPart",
-    "area_document",
-    "area_report",
-    "clock_lines",
-    "collect_parts",
-    "list_modules",
-    "measure_families",
-    "slowest_part",
-]
-
 SCHEMA = "fiberscope-machine-area-1"
 CHANNELS = "channels"
 Tell = Callable[[str], None]

@@ -18,8 +18,6 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.sim.deadlock import blocked_by
 from fiberscope.workloads import Problem
 
-__all__ = ["MachineModel", "check_operand", "machine_interface"]
-
 
 def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
     """Return the ports of an accelerator with these settings, independent of its operands.

@@ -43,17 +43,6 @@ from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 
-__all__ = [
-    "EqualParts",
-    "MachinePower",
-    "Node",
-    "Row",
-    "machine_power_report",
-    "measure_machine",
-    "measure_row",
-    "power_document",
-]
-
 SCHEMA = "fiberscope-machine-power-1"
 MAPPING, RUNNING, ADDING = "mapping parts to cells", "compiling and running the module", "adding up power"
 

@@ -20,8 +20,6 @@ from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.select_block import find_block, input_errors
 from fiberscope.rtl.units import measured_units
 
-__all__ = ["Module", "describe_module", "parse_call", "update_table"]
-
 
 @dataclass(frozen=True)
 class Module:

@@ -34,18 +34,6 @@ from fiberscope.rtl.cosimulation import PYRTL, cosimulate, locate_rtl
 from fiberscope.rtl.substitution import Place
 from fiberscope.sim.testing import run_block
 
-__all__ = [
-    "BlockRun",
-    "Energy",
-    "MeasuredPower",
-    "measure",
-    "measure_alone",
-    "memory_accesses",
-    "print_power",
-    "tools",
-    "write_rows",
-]
-
 SIMULATORS = (AUTO, "verilator", PYRTL)
 _LANE = re.compile(r"_\d\d$")  # suffix of a memory's name: the number of its lane
 

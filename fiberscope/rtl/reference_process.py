@@ -14,8 +14,6 @@ from types import TracebackType
 
 from fiberscope.results.report.document import Report
 
-__all__ = ["ReferenceProcess", "TooLongError"]
-
 
 class TooLongError(Exception):
     """The run with RTL has exceeded its cycle limit."""

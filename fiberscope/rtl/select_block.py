@@ -17,9 +17,6 @@ from fiberscope.results.report.files import make_folder, write_text
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
 
-__all__ = ["condense_error", "find_block", "full_folder", "input_errors", "rtl_blocks"]
-
-
 ALIASES = {"scanner": "compressed_scanner"}  # short names of blocks
 LOG = "fault.log"
 ROOM_BYTES = 1 << 20  # a folder with less space counts as full; Verilog compilers write less at once

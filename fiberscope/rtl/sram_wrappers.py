@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from fiberscope.hw.rtl.kit.sram import Macro, memories_outside
 from fiberscope.hw.rtl.kit.twin import bit_range
 
-__all__ = ["wrap_memories"]
-
 _CONTRACT = """\
 // SRAM of {entries} entries of {bits} bits{lanes}. This is a behavioural model: put a macro in its place.
 // Sampled at the rising edge of clk. A read is enabled by read_enable: its word is at read_data from the next

@@ -20,8 +20,6 @@ from fiberscope.sim import Component
 from fiberscope.sim.scopes import full_name
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["ALL", "MACHINE", "Maker", "Place", "choose_places", "makers", "outermost_places"]
-
 MACHINE = "machine"  # in place of blocks: the whole machine as one module
 ALL = "all"  # in place of blocks: every block that exists as RTL; in place of instances: every instance
 

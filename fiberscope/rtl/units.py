@@ -13,8 +13,6 @@ from fiberscope.accelerators.user_machines import file_of, is_path, run_file
 from fiberscope.hw.rtl.catalogue import BLOCKS, PARTS
 from fiberscope.hw.rtl.kit.block import RtlBlock
 
-__all__ = ["measured_units", "units"]
-
 FILES = "*_rtl.py"  # beside the components, as in ``hw``
 
 

@@ -20,8 +20,6 @@ from fiberscope.hw.rtl.tools.simulator import FailedBenchError
 from fiberscope.rtl.coverage import PortBins
 from fiberscope.rtl.machine_model import check_operand, machine_interface
 
-__all__ = ["DEVICES", "BenchResult", "run_block_bench", "run_machine_bench"]
-
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
 BINS = "bins.json"  # file in the folder of a run

@@ -15,8 +15,6 @@ from fiberscope.results.recording.waveform import Waveform
 from fiberscope.run.execute import RunOptions
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["check_options", "check_part_names", "check_types", "merge_settings"]
-
 
 def check_types(arguments: Mapping[str, object], of: str = "") -> None:
     """Check the types of arguments; None stands for an omitted argument.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from fiberscope.accelerators.machine import Accelerator
 
-__all__ = ["machine_parameters", "machines", "matrices", "matrix_entries", "parameters", "summaries"]
-
 _SOURCE = re.compile(r"^\[([^\[\]]*)\];? *| *\[([^\[\]]*)\]$")  # in a comment: "processing elements [T4]"
 _QUANTITY = re.compile(r"[\d.]+ +([A-Za-z/]+)")  # a default with a unit: "3 MiB"
 _COUNTED = re.compile(r"(cycles|bytes|bits|tokens|lines)\b")  # a counted unit at the start of a comment

@@ -29,8 +29,6 @@ from fiberscope.run.sampled import execute_sampled
 from fiberscope.sim import Component
 from fiberscope.workloads import Operand, Problem
 
-__all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "convert_operand", "execute_converted", "resolve_run"]
-
 PREFIX = "memory.format."
 BETWEEN = "between"  # format of all intermediate products of a chain
 DENSE = "dense"

@@ -28,8 +28,6 @@ from fiberscope.sim import BuildError, Component, Run, SimulationError
 from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.workloads import Problem
 
-__all__ = ["RunOptions", "build_model", "execute"]
-
 
 @dataclass(frozen=True)
 class RunOptions:

@@ -12,8 +12,6 @@ from fiberscope.models.from_spec import PREFIX
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
 
-__all__ = ["find", "is_machine", "is_shipped", "specification_of"]
-
 FILES = (".yaml", ".yml")
 
 

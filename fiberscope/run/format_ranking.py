@@ -20,8 +20,6 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FormatRanking", "sage"]
-
 SHOWN = 10  # rows of the table in a notebook
 
 

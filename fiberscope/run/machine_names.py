@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["MachineName"]
-
 MachineName: TypeAlias = Literal[
     "extensor", "gamma", "graphicionado", "outerspace", "sigma", "weight_stationary"
 ]

@@ -11,8 +11,6 @@ from fiberscope.run.find_machine import find
 from fiberscope.run.machine_names import MachineName
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Parameter", "ParameterTree", "machine"]
-
 
 class Parameter(str):
     """Dotted key of a parameter for ``settings``, with its metadata.

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from fiberscope.models.trace.api import Prepared
     from fiberscope.run.configure import ResolvedRun
 
-__all__ = [
-    "RUNS",
-    "AnalyticRequest",
-    "ConversionRequest",
-    "GraphRequest",
-    "RunRequest",
-    "SimulationRequest",
-    "TraceRequest",
-    "request_conversion",
-]
-
 WORDS = ("source", "target")  # of a conversion
 
 

@@ -17,8 +17,6 @@ from fiberscope.results.report.parts import RecordedRequest
 from fiberscope.run.debug.session import Session
 from fiberscope.run.request import RUNS, GraphRequest, RunRequest, SimulationRequest
 
-__all__ = ["check_same", "debug_again", "rerun"]
-
 MOST_NAMED = 5  # modules in a message
 
 

@@ -30,8 +30,6 @@ from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Operand, Problem, from_scipy
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["check_machine", "check_sampled", "execute_sampled", "parse_width", "requested_sample"]
-
 UNAVAILABLE = ("product", "components", "timeline", "energy")
 LEAST, MOST = 0.001, 0.5  # half-width
 FEWEST = 5  # windows

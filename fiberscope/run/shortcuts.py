@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fiberscope.results.report.difference import Difference
     from fiberscope.workloads.profile import Profile
 
-__all__ = ["convert", "diff", "graph", "map", "plot", "profile", "tile"]
-
 
 def convert(
     source: str,

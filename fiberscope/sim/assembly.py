@@ -5,8 +5,6 @@ from __future__ import annotations
 from fiberscope.sim.component import Component
 from fiberscope.sim.kernel import Kernel
 
-__all__ = ["Assembly", "end", "put"]
-
 
 class Assembly(Component):
     """A group of components with the ports of a single component, ``PORTS``.

@@ -11,8 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["ENDING", "Partial", "partial", "remove_abandoned", "replacing"]
-
 ENDING = ".partial"
 LONGEST_NAME = 120  # bytes of a file name that a partial file's name includes; longer names are hashed
 

@@ -14,20 +14,6 @@ import numpy.typing as npt
 
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = [
-    "MOST_EXACT",
-    "as_doubles",
-    "as_shape",
-    "as_vectors",
-    "as_whole",
-    "check_exact",
-    "check_fill_value",
-    "check_finite",
-    "check_pointers",
-    "check_within",
-    "is_number",
-]
-
 MOST_EXACT = 2**53  # a double represents every integer up to this limit
 MOST_COORDINATE = 2**63 - 1
 _EXTENDED = "ml_dtypes"  # the library with narrow floating-point types such as bfloat16

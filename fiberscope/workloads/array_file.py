@@ -22,8 +22,6 @@ from fiberscope.workloads.narrow_floats import NARROW, decode_narrow
 from fiberscope.workloads.sparse_layouts import decode, layout_of
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["array_in", "named_array", "read_array", "refuse_unnamed"]
-
 MOST_NAMED = 10  # arrays in a message
 
 _WIDE = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")

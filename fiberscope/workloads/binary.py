@@ -19,8 +19,6 @@ from fiberscope.workloads.sparse_layouts import SPARSE_ARRAYS, decode, layout_of
 from fiberscope.workloads.suffixes import MATLAB
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["read_binary", "read_matlab_variable"]
-
 _MATLAB_HEADER = 128  # bytes; the last two are the byte order mark
 _MATLAB_COMPRESSED = 15  # type of an element that is a zlib stream
 

@@ -20,19 +20,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.registry import Entry
 from fiberscope.workloads.suffixes import SUFFIXES
 
-__all__ = [
-    "cache_folder",
-    "cached",
-    "data_folders",
-    "fetch",
-    "find",
-    "is_downloaded",
-    "offline",
-    "on_data_path",
-    "shipped",
-    "whereabouts",
-]
-
 SHIPPED = Path(__file__).with_name("matrices")
 LOCK_SECONDS = 3600  # timeout while another process downloads the same matrix
 _ARCHIVES = (".tar.gz", ".tgz")

@@ -13,21 +13,6 @@ from fiberscope.workloads.array_checks import check_finite
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sparse import sparse
 
-__all__ = [
-    "Coordinates",
-    "CsrArray",
-    "Duplicates",
-    "Integers",
-    "Values",
-    "canonical",
-    "canonicalize_in_place",
-    "check_shape",
-    "compressed",
-    "digest",
-    "from_coordinates",
-    "sha256_of",
-]
-
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
 Coordinates: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 Duplicates: TypeAlias = Literal["sum", "least", "keep"]

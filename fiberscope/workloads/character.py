@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.workload import Workload
 
-__all__ = ["Character", "Degrees", "character", "picture"]
-
 SHADES = " ░▒▓█"
 WIDTH, HEIGHT = 64, 24  # maximum size of a picture in characters
 TALL = 2  # a character is twice as high as wide

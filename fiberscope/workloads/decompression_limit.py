@@ -11,8 +11,6 @@ from zipfile import ZipFile
 
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["Unpacked", "check_deflated", "check_members", "check_unpacked"]
-
 ALWAYS_BYTES = 2**30
 CHUNK_BYTES = 2**20  # decompressed in one step
 FACTOR = 100  # matrix text compresses to a tenth, repeated patterns to a fiftieth

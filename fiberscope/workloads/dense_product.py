@@ -15,8 +15,6 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 from fiberscope.workloads.workload import Workload
 
-__all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
-
 Dense = npt.NDArray[np.floating[Any]]
 
 MOST_ELEMENTS = 1 << 28  # elements of a product

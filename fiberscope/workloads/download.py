@@ -13,8 +13,6 @@ from fiberscope.workloads.errors import WorkloadError
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["DownloadError", "Progress", "download", "file_digest"]
-
 Progress = Callable[[int, int], None]
 """Called with the bytes had so far and the bytes in all, 0 where the server does not say."""
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Values
 
-__all__ = ["DRAWS", "LARGEST_INTEGER", "ValueKind", "draw_uniform"]
-
 ValueKind: TypeAlias = Literal["uniform", "integer", "bf16", "ones"]
 LARGEST_INTEGER: Final = 4
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Joins"]
-
 # Maximum distances of the partner of a swap, in order: increasing, each tried twice.
 _REACHES = tuple(8 << doublings for doublings in range(12) for _ in range(2))
 _ROUNDS = 20  # of displacement, before an edge moves to a free position

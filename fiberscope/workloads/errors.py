@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["WorkloadError"]
-
 MOST_NAMED = 20
 
 

@@ -22,8 +22,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.sorting import MOST, lexical_order, rows_in
 
-__all__ = ["Boundaries", "FiberTree", "Rank"]
-
 Values: TypeAlias = "npt.NDArray[Any]"
 
 

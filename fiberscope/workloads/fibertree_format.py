@@ -16,8 +16,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sorting import MOST
 
-__all__ = ["RankFormat", "fiber_bits", "footprint", "subtree_bits"]
-
 
 @dataclass(frozen=True)
 class RankFormat:

@@ -10,8 +10,6 @@ from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.text import STANDARD_INPUT
 
-__all__ = ["file_of", "is_path"]
-
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:
     """Return the file that ``load`` would read: a path, a file on the data path, or a profile; else None."""

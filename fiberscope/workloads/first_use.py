@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 
-__all__ = ["imported_at_first_use"]
-
 
 def imported_at_first_use(
     package: str,

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["BEGINNING", "check_content", "check_file"]
-
 BEGINNING = 512  # bytes of a file that are inspected
 _FOREIGN = {
     b"version https://git-lfs.github.com/": (

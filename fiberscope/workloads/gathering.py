@@ -12,8 +12,6 @@ from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Integers, Val
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import Block
 
-__all__ = ["Entries", "check_entries", "gather", "gather_columns"]
-
 
 @dataclass(frozen=True)
 class Entries:

@@ -24,8 +24,6 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.spec import Size, Spec, full_text, parse_parameters
 from fiberscope.workloads.workload import Workload
 
-__all__ = ["DrawnOperand", "HeldMatrix", "Operand", "Sliced", "draw", "is_gemm", "sliced"]
-
 KIND = "gemm"
 SLICE = 128  # coordinates of K in a drawn slice, independent of the slices of a machine
 MOST_PLACES = 10**9 - 1  # positions of an operand: the limit of numpy's multivariate hypergeometric draw

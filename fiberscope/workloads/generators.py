@@ -18,8 +18,6 @@ from fiberscope.workloads.drawn_values import draw_uniform
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 
-__all__ = ["banded", "block", "chung_lu", "rmat", "runs", "structured", "tensor", "uniform"]
-
 _Draw = Callable[[int], Integers]
 _MOST_ROUNDS = 200
 

@@ -29,8 +29,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import gather
 from fiberscope.workloads.text import Grammar, first_entry, scan
 
-__all__ = ["is_konect", "read_dimacs", "read_konect", "read_metis", "read_serialized"]
-
 _GALOIS = b"\x01\0\0\0\0\0\0\0"  # the version, in 64 bits
 _PROBLEM = re.compile(rb"^p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*$", re.MULTILINE)
 _OTHER_LINE = re.compile(rb"^(?![ \t\r]*$|c|p[ \t]|a[ \t])", re.MULTILINE)

@@ -20,8 +20,6 @@ from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.verification import Comparison, Rounding
 from fiberscope.workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
 
-__all__ = ["GraphAlgorithm"]
-
 MAX_DEGREE = "max-degree"
 MOST_VERTICES = 1 << 31  # tokens carry vertex numbers as C's int
 PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}

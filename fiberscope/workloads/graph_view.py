@@ -21,8 +21,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.graphs import ORDER, words
 from fiberscope.workloads.spec import Spec, full_text, parse_parameters, split_view
 
-__all__ = ["GRAPH", "GraphView", "apply_view", "full_view", "graph_view"]
-
 GRAPH = "graph"
 
 

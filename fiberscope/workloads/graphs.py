@@ -16,8 +16,6 @@ from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_sha
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.generators import check_chances, quadrant
 
-__all__ = ["busiest", "rmat_graph", "words"]
-
 EDGES, ORDER, VALUES = range(3)  # purposes of draws
 CANDIDATES = 2**18  # edges of one draw
 _MOST_ROUNDS = 200

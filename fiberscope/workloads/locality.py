@@ -14,8 +14,6 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.profile import Profile, measure_profile
 from fiberscope.workloads.surrogate import draw_matrix
 
-__all__ = ["product_nonzeros", "profile_of", "with_locality"]
-
 _SEED = 0
 _COARSE = tuple(4.0**-step for step in range(7))  # localities that are tried first, in this order
 _HALVINGS = 3

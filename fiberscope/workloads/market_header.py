@@ -13,8 +13,6 @@ from fiberscope.workloads.canonical import MOST_ROWS, check_shape
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import read_line
 
-__all__ = ["Header", "is_market", "read_banner", "read_header"]
-
 _BANNERS = ("%%matrixmarket", "%matrixmarket")
 _OBJECTS = ("matrix", "vector", "tensor")
 _FIELDS = ("pattern", "integer", "real")

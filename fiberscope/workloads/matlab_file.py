@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from fiberscope.workloads.errors import WorkloadError, nearest
 
-__all__ = ["read_matlab"]
-
 _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
 
 

@@ -18,8 +18,6 @@ from fiberscope.workloads.market_header import Header, read_header
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 from fiberscope.workloads.text import Grammar, scan
 
-__all__ = ["read_market_tensor", "read_matrix_market"]
-
 
 def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Read the matrix of a MatrixMarket ``stream``. The zeros of an array file are not stored.

@@ -13,8 +13,6 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.sparse_layouts import decode, decode_scipy
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["decode_object"]
-
 _COO, _GCXS = ("coords",), ("indices", "indptr", "compressed_axes")  # attributes of the library sparse
 
 

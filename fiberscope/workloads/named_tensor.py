@@ -19,8 +19,6 @@ from fiberscope.workloads.text import open_text
 from fiberscope.workloads.tns import read_tns
 from fiberscope.workloads.windows import WINDOWS, unroll_windows, windows
 
-__all__ = ["NamedTensor", "Source", "generate_tensor", "tensor_in"]
-
 Source = Literal["real", "surrogate", "generated", "memory"]
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NARROW", "decode_narrow"]
-
 
 @dataclass(frozen=True)
 class _Float8:

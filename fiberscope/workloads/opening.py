@@ -12,8 +12,6 @@ from fiberscope.workloads.named_tensor import NamedTensor, tensor_in
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.workload import Workload, load
 
-__all__ = ["load_tensor", "open_tensor"]
-
 Progress = Callable[[int, int], None] | None
 
 

@@ -26,8 +26,6 @@ from fiberscope.workloads.canonical import CsrArray, Duplicates, compressed, dig
 from fiberscope.workloads.download import file_digest
 from fiberscope.workloads.text import STANDARD_INPUT
 
-__all__ = ["Parsed", "read_parsed"]
-
 RECORD = "record"
 VERSION = 1  # of the cache's format; other versions are ignored
 LEAST_BYTES = 4 * 2**20  # smallest file that is cached

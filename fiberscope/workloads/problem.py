@@ -17,8 +17,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import Operand
 from fiberscope.workloads.verification import TOLERANCE, Comparison, Precision, compare, overflow
 
-__all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
-
 
 class ProblemParameters(BaseModel):
     """Parameters of a kind of problem, such as the root of a search; by default a kind has none."""

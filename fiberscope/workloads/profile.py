@@ -18,8 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["LEAST_DEGREES", "NodeClass", "Profile", "measure_profile", "profiles", "read_profile"]
-
 _Count = Annotated[int, Field(ge=0)]
 _Size = Annotated[int, Field(ge=1, le=2**28)]
 _CLASSES_A_DECADE = 10

@@ -14,8 +14,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.vertex_program import VertexProgram
 
-__all__ = ["read_program", "try_out"]
-
 NAME = "PROGRAM"
 
 

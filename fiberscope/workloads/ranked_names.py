@@ -8,8 +8,6 @@ from itertools import permutations
 
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["split_ranks", "without_ranks"]
-
 BRACKETS = re.compile(r"(?P<name>\w+)\[(?P<ranks>[\w\s,]*)\]")
 
 

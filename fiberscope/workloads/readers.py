@@ -22,8 +22,6 @@ from fiberscope.workloads.suffixes import EDGE_SUFFIXES, GRAPH_SUFFIXES, MAGIC, 
 from fiberscope.workloads.text import Grammar, first_entry, open_text, read_line, scan
 from fiberscope.workloads.tns_header import read_header
 
-__all__ = ["read_matrix"]
-
 _COMMENTS = "#%"
 _COMMA = re.compile(rb"(?<=[^\s,])[ \t]*,[ \t]*(?=[^\s,])")
 _ATTRIBUTES = re.compile(

@@ -12,8 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from fiberscope.workloads.errors import WorkloadError, nearest
 
-__all__ = ["Entry", "entries", "lookup", "names"]
-
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C, which PyYAML may lack
 
 _Text = Annotated[str, Field(min_length=1)]

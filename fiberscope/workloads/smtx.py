@@ -14,8 +14,6 @@ from fiberscope.workloads.canonical import CsrArray, Integers, canonical, check_
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["read_smtx"]
-
 
 def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
     """Read the pattern of a file, with every value 1.

@@ -8,8 +8,6 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["MOST", "lexical_order", "rows_in"]
-
 MOST = 1 << 62  # distinct points that a number can distinguish
 WORD = 63  # bits of an integer without its sign
 

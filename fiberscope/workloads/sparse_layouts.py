@@ -28,8 +28,6 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 
-__all__ = ["SPARSE_ARRAYS", "Arrays", "decode", "decode_scipy", "layout_of"]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 # All arrays in files of sparse arrays.
 SPARSE_ARRAYS = (

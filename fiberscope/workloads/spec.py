@@ -18,20 +18,6 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = [
-    "Size",
-    "Sizes",
-    "Spec",
-    "describe_spec",
-    "full_text",
-    "generate",
-    "is_spec",
-    "parse_parameters",
-    "sizes_in",
-    "split_view",
-    "view_in",
-]
-
 MOST = 2**28
 UNIFORM: Final = "uniform"  # default values of a generator
 OF_VALUES = 1  # second word of the seed for other values

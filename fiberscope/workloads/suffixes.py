@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["EDGE_SUFFIXES", "GRAPH_SUFFIXES", "MAGIC", "MATLAB", "SUFFIXES", "suffix_of"]
-
 MATLAB = b"MATLAB 5.0 MAT"
 MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", MATLAB: ".mat"}  # signatures
 EDGE_SUFFIXES = (".txt", ".el", ".wel", ".edges", ".edgelist", ".tsv")

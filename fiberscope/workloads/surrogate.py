@@ -15,8 +15,6 @@ from fiberscope.workloads.profile import Profile, profiles, read_profile
 from fiberscope.workloads.registry import Entry, RmatGraph
 from fiberscope.workloads.wiring import Nodes, draw_directed_edges, draw_undirected_edges
 
-__all__ = ["draw_like", "draw_matrix", "surrogate"]
-
 _EXPONENT = 2.1
 _DENSE = 0.05  # densities from here on leave no room for a power law
 _MESHES = ("2D/3D", "structural", "fluid", "acoustics", "model reduction")

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.vertex_program import APPLY, PROCESS, REDUCE, VertexProgram
 
-__all__ = ["BLOCK", "GraphTask", "Iteration", "ProgramResult", "run", "weights_of"]
-
 AnyIntegers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 BLOCK = 256  # vertices in one bit of GraphDynS's bitmap

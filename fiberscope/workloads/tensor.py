@@ -23,8 +23,6 @@ from fiberscope.workloads.canonical import (
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sorting import lexical_order
 
-__all__ = ["MOST_PLACES", "SparseTensor", "coordinates_at", "places_of"]
-
 MOST_PLACES = 2**63 - 1  # positions that a 64-bit integer can number
 
 

@@ -29,8 +29,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
 
-__all__ = ["Block", "Grammar", "first_entry", "open_text", "read_line", "scan", "too_long"]
-
 CHUNK_BYTES = 2 * 2**20
 LONGEST_LINE = 64 * 2**10
 GZIP_MAGIC = b"\x1f\x8b"

@@ -18,8 +18,6 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.text import Block, Grammar, open_text, scan
 from fiberscope.workloads.tns_header import COMMENTS, TensorHeader, read_header
 
-__all__ = ["read_tns"]
-
 
 def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
     """Read the tensor of a file, plain or gzip. Without a header, the size of a rank is its largest index.

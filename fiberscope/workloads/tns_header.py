@@ -14,8 +14,6 @@ from fiberscope.workloads.canonical import MOST_ROWS
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import read_line
 
-__all__ = ["COMMENTS", "TensorHeader", "read_header"]
-
 COMMENTS = "#%"
 
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree, Rank
 
-__all__ = ["NONZEROS_A_BLOCK", "Reordered", "blocks", "join_blocks", "swizzle_blocks"]
-
 NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block happens in the host's cache
 
 

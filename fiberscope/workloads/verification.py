@@ -20,20 +20,6 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = [
-    "EXACT",
-    "TOLERANCE",
-    "Comparison",
-    "Precision",
-    "Rounding",
-    "compare",
-    "compare_entries",
-    "compare_values",
-    "ones_of",
-    "overflow",
-    "overflows_in_words",
-]
-
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
 TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double

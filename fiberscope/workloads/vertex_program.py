@@ -18,24 +18,6 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers, Values
 
-__all__ = [
-    "ADD",
-    "APPLY",
-    "COPY",
-    "DAMPING",
-    "HOP",
-    "MIN",
-    "PROCESS",
-    "RANK",
-    "REDUCE",
-    "WEIGH",
-    "ApplyFunction",
-    "EdgeFunction",
-    "ReduceFunction",
-    "VertexProgram",
-    "from_root",
-]
-
 EdgeFunction: TypeAlias = Callable[[float, float], float]  # (source property, edge weight)
 ReduceFunction: TypeAlias = Callable[[float, float], float]  # (reduced value, message)
 ApplyFunction: TypeAlias = Callable[[float, float, float], float]  # (property, reduced value, out-degree)

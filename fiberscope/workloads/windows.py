@@ -19,8 +19,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.spec import Size, Sizes, Spec, parse_parameters, sizes_in, split_view
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["WINDOWS", "Windows", "unroll_windows", "windows"]
-
 WINDOWS = "windows"  # first word of a view's text
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.edge_swaps import Joins
 
-__all__ = ["Nodes", "draw_directed_edges", "draw_undirected_edges"]
-
 
 @dataclass(frozen=True)
 class Nodes:

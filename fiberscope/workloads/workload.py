@@ -20,8 +20,6 @@ from fiberscope.workloads.named_tensor import Source, generate_tensor, tensor_in
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Workload", "from_scipy", "load"]
-
 
 @dataclass(frozen=True)
 class Workload:

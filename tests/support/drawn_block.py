@@ -9,8 +9,6 @@ from fiberscope.results.drawing.svg import box, sheet
 from fiberscope.sim import Component
 from fiberscope.sim.component import Output, Port
 
-__all__ = ["drawn_block"]
-
 ARROW, ROW, MARGIN = 210, 58, 2  # length of an arrow, from one to the next, and around all
 LETTER, SIDE = 8, 40  # width of a letter, and of what the box has beside its name
 

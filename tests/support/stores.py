@@ -20,8 +20,6 @@ from fiberscope.sim.component import Component
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 
-__all__ = ["watched"]
-
 
 @contextmanager
 def watched(kernel: Kernel, *stores: Any) -> Iterator[None]:

@@ -12,8 +12,6 @@ from fiberscope.hw.fibers.memory_stream import DONE, JOB
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-__all__ = ["Loader", "bytes_of_a"]
-
 
 class Loader(Component):
     """Fills the halves of the last-level buffer in turn.

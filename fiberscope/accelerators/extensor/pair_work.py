@@ -17,8 +17,6 @@ from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["PairWork", "patterns"]
-
 Tell = Callable[[str, int, int], None]
 Numbers = npt.NDArray[np.float64]
 Counts = Any  # a sparse array of counts

@@ -38,8 +38,6 @@ from fiberscope.workloads.fibertree_format import footprint
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_entries
 
-__all__ = ["ExTensorSampler", "ResumedProduct", "SplicedExTensor"]
-
 WINDOW_CYCLES = 4000  # smallest window
 PAIRS = 4  # smallest number of average pairs of tiles in a window; the buffer holds two pairs at a time
 REFERENCE = "scipy, in the pairs of tiles that were simulated"

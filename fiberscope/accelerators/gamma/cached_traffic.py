@@ -10,8 +10,6 @@ from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.accelerators.machine import CachedTraffic
 from fiberscope.workloads.canonical import CsrArray, Integers
 
-__all__ = ["cached_traffic"]
-
 
 def cached_traffic(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> CachedTraffic:
     """Count the traffic between the FiberCache and memory for A times B.

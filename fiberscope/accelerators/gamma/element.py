@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.element_rtl import ElementParameters
     from fiberscope.accelerators.gamma.machine import Gamma
 
-__all__ = ["PIPELINE", "UNITS", "ProcessingElement", "Wire", "users", "wires"]
-
 PIPELINE = ("prefetcher", "reader", "merger", "multiplier", "accumulator", "writer")
 UNITS = ("prefetcher", "reader", "writer")  # with a port at the FiberCache's network
 

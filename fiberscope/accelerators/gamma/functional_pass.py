@@ -20,8 +20,6 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.workloads.canonical import CsrArray, Integers
 
-__all__ = ["FunctionalPass"]
-
 
 class FunctionalPass:
     """The work of A times B on a Gamma, counted without simulating cycles.

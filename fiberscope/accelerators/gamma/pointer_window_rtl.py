@@ -7,8 +7,6 @@ import pyrtl
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, count_of, decoded
 from fiberscope.hw.rtl.kit.twin import Signal, alias, resized, unless
 
-__all__ = ["PointerWindow"]
-
 
 class PointerWindow:
     """A window of lines of row pointers in flight, in the slots of ``ReorderWindow``, counted for each task.

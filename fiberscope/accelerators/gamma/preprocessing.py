@@ -13,8 +13,6 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Preprocessed", "preprocess"]
-
 
 @dataclass(frozen=True)
 class Preprocessed:

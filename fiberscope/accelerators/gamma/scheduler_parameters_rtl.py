@@ -11,8 +11,6 @@ from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import index_bits
 
-__all__ = ["FINE", "MOST", "POINTER_BITS", "SchedulerParameters"]
-
 MOST = 1 << 16  # largest number of tasks, and of lines of the stream
 POINTER_BITS = 2  # width of an address within a row pointer
 FINE = 4  # number of highest bits of a size that are kept; the bits below are rounded up

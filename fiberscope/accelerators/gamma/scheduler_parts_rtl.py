@@ -12,16 +12,6 @@ import pyrtl
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of, ones_up_to
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits, unless
 
-__all__ = [
-    "Completion",
-    "Countdowns",
-    "ForwardingMemory",
-    "Queue",
-    "WaitingTasks",
-    "Window",
-    "Write",
-]
-
 Write = tuple[Signal, Signal, Signal]  # enable, address and word of a write to a memory
 
 

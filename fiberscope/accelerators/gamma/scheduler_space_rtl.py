@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
     from fiberscope.accelerators.gamma.scheduler_tables_rtl import Tables
 
-__all__ = ["Fibers"]
-
 
 class _Returned(NamedTuple):
     """Space that may be freed in a cycle.

@@ -16,8 +16,6 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Mark", "cycles_of_rows", "rows_of", "run_windows", "set_state"]
-
 STEP = 32  # cycles between two checks whether a window has begun
 
 

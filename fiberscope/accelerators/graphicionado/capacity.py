@@ -10,8 +10,6 @@ from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Fit"]
-
 MOST = 1 << 16  # upper bound of the number of slices, and of the vertices that share a table entry
 
 

@@ -17,8 +17,6 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.synchronous import GraphTask, weights_of
 
-__all__ = ["EDGES", "FRONTIER", "PROPERTIES", "STARTS", "START_BYTES", "TENSORS", "Dealt", "Regions", "deal"]
-
 FRONTIER, EDGES, STARTS, PROPERTIES = range(4)
 TENSORS = {"frontier": (FRONTIER,), "edges": (EDGES,), "starts": (STARTS,), "properties": (PROPERTIES,)}
 START_BYTES = 8  # bytes of a table entry: index of a vertex's first edge, and number of its edges

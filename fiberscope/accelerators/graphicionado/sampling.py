@@ -27,8 +27,6 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["GraphicionadoSampler", "estimate_iterations"]
-
 FEWEST = 5  # iterations that are simulated: four are alike, as the first begins with an idle memory
 DIFFERING = ("changed", "stalls")  # operations that iterations do not do equally often
 

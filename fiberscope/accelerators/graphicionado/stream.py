@@ -27,8 +27,6 @@ from fiberscope.sim import Component
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.vertex_program import VertexProgram
 
-__all__ = ["Common", "Stream"]
-
 EDGES_SENT = 2  # by a reader, that the edge pipe has not looked at
 
 

@@ -19,8 +19,6 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.workloads.dense_product import accumulate
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Accumulators"]
-
 
 class Accumulators(Component):
     """Accumulators that add the sums of each column to the product, and request the writes of each pass.

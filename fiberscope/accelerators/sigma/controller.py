@@ -12,8 +12,6 @@ from fiberscope.hw.stream import BITMAP, DATA, ROW, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-__all__ = ["FETCHES", "Controller"]
-
 FETCHES = ("held", "streamed", "partial")  # stationary operand, streamed operand, spilled partial sums
 
 

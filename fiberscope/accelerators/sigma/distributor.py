@@ -9,8 +9,6 @@ from fiberscope.accelerators.sigma.protocols import COLUMNS, LINE, PASS
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-__all__ = ["Distributor"]
-
 
 class Distributor(Component):
     """A distributor that loads the Flex-DPEs one after the other, then broadcasts the columns of each pass.

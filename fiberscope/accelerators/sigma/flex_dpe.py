@@ -13,8 +13,6 @@ from fiberscope.hw.stream import DATA, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-__all__ = ["FlexDpe"]
-
 # By number of pass and column: rows of the product, and the sum for each row. Only for single-column tokens.
 PartialSums: TypeAlias = (
     "dict[tuple[int, int], tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]]"

@@ -35,8 +35,6 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.gemm import Sliced, sliced
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Sigma", "held_and_streamed", "typed_operands"]
-
 A, B, Z = range(3)
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of half a tensor's address space
 # Units of the Flex-DPEs and scanners. They run if step is unit, or if a unit is replaced.

@@ -26,8 +26,6 @@ from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.gemm import Sliced
 
-__all__ = ["Chunk", "Part", "Slice", "chunks", "slices"]
-
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 

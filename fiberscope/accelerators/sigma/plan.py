@@ -16,8 +16,6 @@ from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.dense_product import exact_kind
 from fiberscope.workloads.gemm import Sliced
 
-__all__ = ["Pass", "Plan", "Table"]
-
 MOST_BITS = 32  # largest number of bits in a word of a bitmap
 
 

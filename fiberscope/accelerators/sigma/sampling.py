@@ -34,8 +34,6 @@ from fiberscope.workloads.gemm import Sliced
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 
-__all__ = ["PassWork", "SigmaSampler"]
-
 WINDOW_CYCLES = 4000  # at the least
 DEPTHS = 2  # of the passes that are in flight at once, in a window at the least
 LEAST_WIDTH = 0.001  # half of an interval: windows often take exactly what is predicted, but for their ends

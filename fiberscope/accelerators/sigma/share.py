@@ -14,8 +14,6 @@ from fiberscope.hw.networks.benes import DOUBLE, sources_of
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.value_type import ValueType
 
-__all__ = ["Share"]
-
 Numbers: TypeAlias = npt.NDArray[Any]
 
 

@@ -18,8 +18,6 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output
 from fiberscope.sim.errors import SimulationError
 
-__all__ = ["Tables"]
-
 
 @dataclass
 class SliceLookups:

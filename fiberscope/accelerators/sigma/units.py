@@ -18,8 +18,6 @@ from fiberscope.hw.stream import DATA, EMPTY, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output
 
-__all__ = ["CHANNELS", "Collector", "Multipliers"]
-
 CHANNELS = 4  # before and after the distribution network, after the adders, and after the collector
 
 

@@ -13,8 +13,6 @@ from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.hw.stream import COLUMN, ROW
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["Vector", "packed_values", "vectors"]
-
 Vector: TypeAlias = tuple[int, int, list[int]]  # kind (ROW or COLUMN), row of the stationary operand, words
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Beat", "beats", "capacity"]
-
 Ids = NDArray[np.int64]
 
 

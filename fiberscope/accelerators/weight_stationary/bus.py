@@ -10,8 +10,6 @@ from fiberscope.accelerators.weight_stationary.protocols import BEAT, END, WORDS
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Output, Signal
 
-__all__ = ["Bus"]
-
 
 class Bus(Component):
     """A bus that broadcasts one beat per cycle to all processing elements.

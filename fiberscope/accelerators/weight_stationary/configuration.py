@@ -8,8 +8,6 @@ from pydantic import Field, model_validator
 
 from fiberscope.accelerators.configuration import Configuration, Hertz
 
-__all__ = ["WeightStationaryConfiguration"]
-
 
 class Formats(Configuration):
     """Formats in which the array computes: of the streamed operand A and of the stationary operand B."""

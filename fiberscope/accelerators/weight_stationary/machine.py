@@ -20,8 +20,6 @@ from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["WeightStationary"]
-
 WORD = 4  # bytes of a value or an id
 
 

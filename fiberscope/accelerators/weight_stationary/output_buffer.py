@@ -6,8 +6,6 @@ from fiberscope.accelerators.weight_stationary.protocols import SUM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Signal
 
-__all__ = ["OutputBuffer"]
-
 
 class OutputBuffer(Component):
     """A buffer that adds the sums of the processing elements to the elements of the product.

@@ -16,8 +16,6 @@ from fiberscope.accelerators.weight_stationary.configuration import WeightStatio
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Pass", "passes"]
-
 
 @dataclass(frozen=True)
 class Pass:

@@ -10,8 +10,6 @@ from fiberscope.accelerators.weight_stationary.protocols import BEAT, END, SUM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-__all__ = ["ProcessingElement"]
-
 NO_ROW = -1
 
 

@@ -2,8 +2,6 @@
 
 from fiberscope.sim.protocol import Protocol
 
-__all__ = ["BEAT", "END", "SUM", "WORDS"]
-
 WORDS, END = range(2)  # kinds of a beat: elements of A, or the end of the pass
 
 BEAT = Protocol("beat", control="kind", coordinate="beat")

@@ -18,8 +18,6 @@ from scipy.special import bdtrc
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.kernels import Problem
 
-__all__ = ["Compute", "compute"]
-
 SPREAD = 12  # standard deviations of a Poisson distribution, and as many nonzeros, beyond which nothing is
 BY_ROWS = ("csr", "csf")  # formats in which a beat has one row, or fiber, and its id once
 

@@ -12,8 +12,6 @@ from pydantic import Field, model_validator
 from fiberscope.accelerators.configuration import BytesPerSecond, Configuration, Hertz, layers, validate
 from fiberscope.workloads.formats import FORMATS, Format, Rlc, check_width
 
-__all__ = ["CONFIGURATION", "SageParameters", "sage_parameters"]
-
 CONFIGURATION = Path(__file__).parent / "config.yaml"
 
 Energy = float

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.workloads.errors import WorkloadError, nearest
 
-__all__ = ["KERNELS", "Problem", "problem"]
-
 MATRIX_MCFS = ("dense", "rlc", "zvc", "coo", "csr", "csc")
 MATRIX_ACFS = ("dense", "coo", "csr", "csc")
 TENSOR_MCFS = ("dense", "coo", "zvc", "csf")

@@ -8,8 +8,6 @@ from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.workloads import cache, file_of, load_tensor, open_tensor, registry
 from fiberscope.workloads.errors import WorkloadError, nearest
 
-__all__ = ["operand"]
-
 EXPECTED = "expected:"
 _KEYS = ("shape", "density", "nonzeros")
 _FORM = f"write {EXPECTED}shape=9000x9000,density=0.04, or nonzeros=3279690 for the density"

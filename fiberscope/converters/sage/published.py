@@ -11,8 +11,6 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.converters.sage.search import Choice
 from fiberscope.converters.sage.statistics import Statistics
 
-__all__ = ["Pick", "Row", "rows"]
-
 _Pair = tuple[str, str]
 
 

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 
 from fiberscope.converters.sage.search import Choice, Prediction
 
-__all__ = ["Reason", "reasons"]
-
 WHAT = {
     "mcf_a": "A in memory",
     "mcf_b": "B in memory",

@@ -18,8 +18,6 @@ from fiberscope.converters.sage.kernels import Problem
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["Choice", "Prediction", "all_choices", "rank"]
-
 MINT, HOST, NOTHING = "mint", "host", "none"  # what converts
 WORD = 32  # bits, of what DRAM's energy is told
 

@@ -9,8 +9,6 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats import Format
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Statistics"]
-
 
 @dataclass(frozen=True)
 class Statistics:

@@ -16,8 +16,6 @@ from fiberscope.converters.sage.kernels import Problem
 from fiberscope.converters.sage.search import Choice, Prediction, rank
 from fiberscope.workloads.errors import WorkloadError, nearest
 
-__all__ = ["OURS", "System", "best_of", "system_called", "systems"]
-
 OURS = "Flex_Flex_HW"
 
 _Names = tuple[list[str], list[str]]  # of A, of B

@@ -23,8 +23,6 @@ from fiberscope.results.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SweepResult", "limits_of", "run_study"]
-
 
 @dataclass(frozen=True)
 class SweepResult:

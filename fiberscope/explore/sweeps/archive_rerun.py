@@ -24,8 +24,6 @@ from fiberscope.results.store.archive import StudyArchive, extract_archive
 from fiberscope.results.store.columns import DONE
 from fiberscope.run.rerun import check_same
 
-__all__ = ["ArchiveRerun", "RepeatedRun", "rerun_archive"]
-
 Row = Mapping[str, Any]
 REPORT: Final = "report"
 # Columns that may differ between equal runs, or that are compared as parts of the report.

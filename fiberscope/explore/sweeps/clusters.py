@@ -21,8 +21,6 @@ from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.local_workers import CONFIGURATION, local_client
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
-__all__ = ["connect_workers"]
-
 PATIENCE = "30s"
 
 

@@ -12,8 +12,6 @@ from fiberscope.workloads import file_of, is_gemm, load, lookup, names
 from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_in
 
-__all__ = ["estimate_nonzeros", "file_digest", "operand_digest", "text_digest"]
-
 BYTES_A_NONZERO = 10  # approximate file size, for estimates of remaining time
 
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.numbers import SEPARATOR
 
-__all__ = ["CostComparison"]
-
 COLUMNS: Final = {  # columns of sums by the column of their missing parts
     "area_without": ("area_um2", "area_upper"),
     "energy_without": ("energy_pj", "energy_upper", "edp", "ed2p"),

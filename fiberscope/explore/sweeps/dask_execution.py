@@ -25,9 +25,6 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome, make_outcome
 from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
-__all__ = ["DEATHS", "count_threads", "execute_batches"]
-
-
 LOOK_SECONDS = 5.0  # interval of checks for new workers
 DEATHS = 10  # deaths of workers after which a point is considered the cause
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.search import Search
 
-__all__ = ["Objectives", "SearchKeys", "SearchResult", "prepare_search", "search"]
-
 
 class SearchKeys(TypedDict, total=False):
     """Options of the runs of a search, as for ``fiberscope.sweep``.

@@ -13,8 +13,6 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
-__all__ = ["run_batches"]
-
 
 def run_batches(
     executors: ExecutorChoice,

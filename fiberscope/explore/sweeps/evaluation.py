@@ -9,8 +9,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["COLUMN_NAMES", "FIGURE_KINDS", "MEAN_NAMES", "RESOURCES", "Evaluation", "Illustration"]
-
 RESOURCES = "resources"  # name of the table of resources
 COLUMN_NAMES = ("cycles", "time", "speedup", "traffic", "energy", "edp", "area", "utilization", "bandwidth")
 MEAN_NAMES = ("geometric", "arithmetic", "harmonic")

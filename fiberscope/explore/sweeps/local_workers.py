@@ -25,8 +25,6 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.processes import ALONE, StartError, check_processes
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
-__all__ = ["CONFIGURATION", "credentials", "local_client"]
-
 START_SECONDS = 120.0  # maximum start time of workers, on a busy computer
 LOOK_SECONDS = 0.2
 LAST_SECONDS = 3.0

@@ -12,8 +12,6 @@ from fiberscope.accelerators.yaml_layer import read_scalar
 from fiberscope.base.errors import InputError
 from fiberscope.results.provenance.source_digest import named_parts
 
-__all__ = ["AnyMachine", "MachineText", "NamedMachine", "PartNames", "check_names", "parse_machine"]
-
 NAME = r"[^\s=:/\\]+"
 PART = "part."  # prefix of the key of a part
 _NAMED = re.compile(rf"({NAME})=(.*)", re.DOTALL)

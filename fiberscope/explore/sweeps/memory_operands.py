@@ -16,8 +16,6 @@ from fiberscope.results.store_layout import OPERANDS
 from fiberscope.workloads import Workload, from_scipy
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["saved_operands"]
-
 
 @contextmanager
 def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict[str, str]]:

@@ -6,8 +6,6 @@ from typing import Any
 
 from distributed import Scheduler, Worker
 
-__all__ = ["WORKER", "QuietScheduler", "QuietWorker"]
-
 
 class QuietScheduler(Scheduler):
     """A Dask scheduler without an HTTP server."""

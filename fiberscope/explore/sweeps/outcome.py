@@ -20,8 +20,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.store.measures import measures
 from fiberscope.workloads import WorkloadError
 
-__all__ = ["execute_task"]
-
 
 def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutcome:
     """Run a task.

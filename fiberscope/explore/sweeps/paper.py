@@ -19,8 +19,6 @@ from fiberscope.results.store import Store
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_paper"]
-
 OVER: Final = ", divided by {what} of {against} on the same workload"
 CAPTIONS: Final = {
     "speedup": "Speedup over {against}, by simulated time. The last group is the geometric mean over the "

@@ -28,8 +28,6 @@ from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.report.parts import SCHEMA
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["ParameterResolver", "Task", "plan_points", "plan_tasks", "unique_tasks"]
-
 
 @dataclass(frozen=True)
 class Task:

@@ -17,16 +17,6 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = [
-    "Point",
-    "build_request",
-    "check_sample",
-    "load_parts",
-    "options_of",
-    "parse_operands",
-    "request_type",
-]
-
 
 @dataclass(frozen=True)
 class Point:

@@ -23,8 +23,6 @@ from fiberscope.explore.sweeps.unrun_status import REFUSED, STALE
 if TYPE_CHECKING:
     from fiberscope.explore.sweeps.task_status import TaskOutcome
 
-__all__ = ["ENDED", "ChildStartError", "Limits", "end_child", "run_batch", "run_task"]
-
 ENDED = "point-ended"
 
 _CHILD = [sys.executable, "-m", "fiberscope.explore.sweeps.worker"]

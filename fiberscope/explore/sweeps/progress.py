@@ -21,8 +21,6 @@ from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Follow", "Progress", "call_repeatedly", "group_singly", "group_tasks", "show_progress"]
-
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
 DECAY = 0.9  # weight of earlier points at the end of another point
 BATCH_SECONDS = 1.0

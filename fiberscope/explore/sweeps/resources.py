@@ -15,8 +15,6 @@ from fiberscope.explore.sweeps.scaling import read_scaling
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import sram_bytes
 
-__all__ = ["Resources", "read_resources", "resource_warnings"]
-
 FAIR = 2.0  # largest ratio between machines without a warning
 
 

@@ -22,8 +22,6 @@ from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["scale_machines"]
-
 PROBE = "uniform:rows=64,cols=64,nonzeros=256"  # operand of the machine that is built to sum its area
 TOLERANCE = {AREA: 0.05, "bandwidth": 1e-6}  # relative; 0 for other resources
 MOST = 4096  # largest parameter value of the search

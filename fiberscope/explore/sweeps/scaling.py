@@ -14,8 +14,6 @@ from fiberscope.accelerators.references import compile_expression, evaluate
 from fiberscope.accelerators.yaml_document import read_document
 from fiberscope.accelerators.yaml_schema import validate_document
 
-__all__ = ["AREA", "RESOURCES", "Rule", "Scaling", "read_scaling"]
-
 AREA = "area"
 RESOURCES = ("multipliers", "bandwidth", AREA)  # resources that can be equalized
 WHOLE = 1e-9  # tolerance of rounding to integers

@@ -32,8 +32,6 @@ from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decode_row, tabulate_rows
 from fiberscope.results.store.query import open_database, suggest_columns
 
-__all__ = ["DesignMeasures", "Goal", "Limit", "Search"]
-
 MOST_REPEATS = 100  # limit of consecutive suggestions of known designs
 LEAST = 1e-300  # excess over a limit with < if both sides are equal
 _LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.search import Search
 
-__all__ = ["draw_designs"]
-
 ESTIMATED = ("cycles", "seconds")  # measures with the error of a sampled run
 TIME_AND_AREA = ("seconds", "area_um2")
 

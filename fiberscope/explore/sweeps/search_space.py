@@ -16,8 +16,6 @@ from fiberscope.explore.sweeps.plan import ParameterResolver, plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.space import Range, Span
 
-__all__ = ["distribution_of", "read_space"]
-
 
 class _Space(RootModel[dict[str, Span]]):
     """Spans by parameter."""

@@ -12,8 +12,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 from fiberscope.accelerators.quantities import SIZE
 
-__all__ = ["Grid", "RandomPoints", "Range", "combine_points"]
-
 Settings = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 

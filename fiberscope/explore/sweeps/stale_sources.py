@@ -14,8 +14,6 @@ from fiberscope.explore.sweeps.point import Point
 from fiberscope.results.store import Store
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["note_stale"]
-
 
 def note_stale(store: Store, tasks: Sequence[Task]) -> None:
     """Record in a store which sources of the tasks' machines have changed.

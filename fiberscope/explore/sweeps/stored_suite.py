@@ -16,8 +16,6 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.results.figures.study_runs import StudyRuns
 
-__all__ = ["read_stored_suite"]
-
 NOT_RUN = SuiteResult("missing", "not run")
 
 

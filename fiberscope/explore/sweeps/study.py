@@ -28,8 +28,6 @@ from fiberscope.explore.sweeps.machines import (
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.space import RandomPoints, combine_points
 
-__all__ = ["Study", "StudyKeys", "make_study", "read_study"]
-
 _Path: TypeAlias = tuple[str | int, ...]  # path of a value in a file
 
 

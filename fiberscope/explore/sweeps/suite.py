@@ -29,8 +29,6 @@ from fiberscope.workloads.suffixes import SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Suite", "SuiteResult", "read_suite", "read_workloads", "suite", "suite_result"]
-
 COMMENT = "#"
 UTILIZATION = "utilization"
 COSTS = ("energy_pj", "energy_upper", "edp", "area_um2", "area_upper")

@@ -13,19 +13,6 @@ from fiberscope.results.report.cost_lines import write_interval
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.workloads.errors import nearest
 
-__all__ = [
-    "BOUND",
-    "COLUMNS",
-    "MEANS",
-    "Column",
-    "Scale",
-    "check_choices",
-    "interval_text",
-    "mean_cell",
-    "number_cell",
-    "scale_of",
-]
-
 BOUND = "+"  # suffix of a lower bound
 MEANS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,

@@ -13,8 +13,6 @@ from fiberscope.results.report.short_names import short_names
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_suite"]
-
 MEAN = "geomean"
 
 

@@ -21,20 +21,6 @@ from fiberscope.results.report.latex import LatexRows, latex_float, latex_tabula
 from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
 
-__all__ = [
-    "Arrangement",
-    "arrange_suite",
-    "arrange_table",
-    "evaluation_latex",
-    "failure_lines",
-    "note_lines",
-    "resource_arrangement",
-    "resource_table",
-    "suite_latex",
-    "suite_table",
-    "suite_title",
-]
-
 SHOWN = ("cycles", "speedup")
 MEAN = ("geometric",)
 PAGE_COLUMNS = 8  # maximum of number columns on a page of the class article

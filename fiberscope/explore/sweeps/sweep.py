@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.progress import Follow
 
-__all__ = ["is_study", "merge_study", "store_address", "sweep"]
-
 
 def sweep(
     accelerator: str | Path | list[AnyMachine],

@@ -1,6 +1,4 @@
 """Statuses of a point that ends before its run."""
 
-__all__ = ["REFUSED", "STALE"]
-
 REFUSED = "refused"
 STALE = "stale"  # the process has loaded other sources; no status of a row

@@ -7,8 +7,6 @@ from typing import Protocol
 from fiberscope.explore.sweeps.plan import Task
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 
-__all__ = ["Watcher"]
-
 
 class Watcher(Protocol):
     """Interface of an object that receives the progress of a sweep."""

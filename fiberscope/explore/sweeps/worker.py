@@ -20,8 +20,6 @@ from fiberscope.base.sharing import sharing
 from fiberscope.explore.sweeps.outcome import execute_task
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 
-__all__ = ["main"]
-
 READY = b"\n"
 MOST_SHARED = 2 << 30  # bytes
 MEMORY_PART = 4  # fraction 1/4 of the memory for all processes together

@@ -24,8 +24,6 @@ from typing import Final
 from fiberscope.hw.dram.trace import Request
 from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT, TENSORS, WRITE, WRITE_BURST
 
-__all__ = ["read_trace"]
-
 ADDRESSES: Final = (
     TENSORS << TENSOR_SHIFT
 )  # bytes that a channel can address; addresses are taken modulo them

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from fiberscope.hw.value_type import DOUBLE, INTEGER, ValueType
 
-__all__ = ["arithmetic", "coordinates_of", "integers_of", "rounded_to", "values_of"]
-
 
 def integers_of(numbers: npt.ArrayLike) -> memoryview[int]:
     """Return 64-bit integers; a copy, unless the array is of this type, contiguous and writable."""

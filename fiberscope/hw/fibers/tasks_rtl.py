@@ -19,23 +19,6 @@ from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.trees import follows
 from fiberscope.hw.rtl.kit.twin import Signal, resized
 
-__all__ = [
-    "ELEMENTS",
-    "INDEX_BITS",
-    "INPUT",
-    "NUMBER_BITS",
-    "OF_WRITER",
-    "OUTPUT",
-    "Element",
-    "Elements",
-    "OfLines",
-    "TaskInput",
-    "Tasks",
-    "joined",
-    "line_offset",
-    "word_of",
-]
-
 INDEX_BITS = 32  # of the number of a task, of a scale, of a row and of an element
 ELEMENTS = (8, 16)  # bytes that an element may take in a line
 NUMBER_BITS = 32  # of a coordinate, and of a value that is a whole number

@@ -9,8 +9,6 @@ import pyrtl
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias, packed, unless, unpacked
 
-__all__ = ["Comparisons", "Window", "order_of"]
-
 
 def order_of(fields: Mapping[str, Signal]) -> Signal:
     """Return the sort key of a token: its coordinate; the stop is behind all coordinates."""

@@ -18,8 +18,6 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 
-__all__ = ["AxiParameters", "axi_module", "axi_names", "with_axi"]
-
 LINES = (16, 32, 64, 128)  # bytes of a beat
 WRITES_BITS = 6  # of the number of writes that are not answered
 INCREMENTING = 1

@@ -9,8 +9,6 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number
 
-__all__ = ["ARRAY", "NO_ARRAY", "BankParameters"]
-
 ARRAY, NO_ARRAY = "array", "none"
 
 

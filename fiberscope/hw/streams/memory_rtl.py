@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
     from fiberscope.hw.rtl.kit.interface import Interface, Token
 
-__all__ = [
-    "ALONE",
-    "LISTS",
-    "LOAD",
-    "OVERFLOW",
-    "STORE",
-    "STORED",
-    "Memory",
-    "fill",
-    "level_words",
-    "value_words",
-]
-
 # Ports that only modules have: to fill a memory, or to write into the memory of another module.
 LOAD, STORE = "load", "store"
 LISTS, STORED = "lists", "stored"  # tables that the two ends of a merger share in the event model

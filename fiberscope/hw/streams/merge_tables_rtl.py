@@ -17,16 +17,6 @@ from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.merge_lists import Lists
 
-__all__ = [
-    "AREA_BITS",
-    "POINTS",
-    "TablesParameters",
-    "WaysParameters",
-    "lists_written",
-    "partials_written",
-    "tables_of",
-]
-
 AREA_BITS = 2
 POINTS = 2  # in place of an area: the fiber is the last of its task
 

@@ -27,8 +27,6 @@ from fiberscope.hw.streams.merge_tables_rtl import (
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.tokens import DATA, DONE
 
-__all__ = ["BLOCK", "points_of", "port_contents"]
-
 
 @dataclass(frozen=True)
 class MergedPointsParameters(TablesParameters):

@@ -32,8 +32,6 @@ from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.hw.streams.tokens_rtl import Head
 
-__all__ = ["EITHER", "POINTS_AND_SUMS", "SUMS"]
-
 TARGET: Content = {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA_BITS, "unsigned")}
 
 

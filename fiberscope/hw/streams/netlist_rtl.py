@@ -20,8 +20,6 @@ from fiberscope.hw.streams import fork_rtl as fork
 from fiberscope.hw.streams.fork_rtl import forking
 from fiberscope.hw.streams.memory_rtl import LOAD, OVERFLOW, STORE
 
-__all__ = ["exported", "netlist"]
-
 ROOT = "root"
 FORK = "fork"
 

@@ -19,8 +19,6 @@ from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.task_sum import TaskPoints
 from fiberscope.hw.streams.tokens_rtl import Head
 
-__all__ = ["BLOCK"]
-
 MOST_WAYS = 4  # largest number of coordinates of a point
 
 

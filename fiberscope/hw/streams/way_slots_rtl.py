@@ -14,8 +14,6 @@ from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED, Memory
 from fiberscope.hw.streams.merge_tables_rtl import AREA_BITS, POINTS, WaysParameters
 from fiberscope.hw.streams.tokens_rtl import Head
 
-__all__ = ["LevelMemory", "MergeSlots", "PartialStore", "TaskLists"]
-
 SLOTS = 2  # largest number of merges in progress
 SEGMENT, COORDINATE, VALUE = range(3)  # kinds of words of the level
 

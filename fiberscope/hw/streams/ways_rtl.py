@@ -20,8 +20,6 @@ from fiberscope.hw.streams.merge_tables_rtl import (
 from fiberscope.hw.streams.way_slots_rtl import LevelMemory, MergeSlots, PartialStore, TaskLists
 from fiberscope.hw.streams.ways import FiberWays
 
-__all__ = ["BLOCK"]
-
 
 def port_contents(parameters: WaysParameters) -> PortContents:
     """Return the contents of the streams; ``load`` writes a segment, a coordinate or a value."""

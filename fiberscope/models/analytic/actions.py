@@ -12,8 +12,6 @@ import numpy as np
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.formats import Units
 
-__all__ = ["Access", "Computes", "FormatAccess", "LevelActions"]
-
 
 @dataclass
 class Access:

@@ -19,8 +19,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import RecordedRequest
 
-__all__ = ["analyze", "analyze_paths", "check", "evaluate_case", "roots_of"]
-
 
 def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None, exact: bool = False) -> Report:
     """Estimate the cost of a mapping of a problem on a machine, from statistics and without simulation.

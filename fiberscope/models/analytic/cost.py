@@ -24,8 +24,6 @@ from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Format, SparseFeatures
 from fiberscope.models.analytic.sparse import Sparse
 
-__all__ = ["Cost", "LevelCost", "bits_needed", "cost", "row_ratio"]
-
 # Number of rows from which on the public tool takes a tile's nonzeros as packed, by words of a row and
 # density (0.1, 0.2 ... 1). Source: timeloop, include/model/buffer.hpp, VectorWidthCoefficientTable.
 _TOOL_LIMITS = {

@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 
 from fiberscope.models.analytic.density import Counts, Density, Numbers, Tile, distinct
 
-__all__ = ["Actual", "Banded", "CountedDensity", "Pieces"]
-
 Extents = tuple[int, ...]
 
 

@@ -15,8 +15,6 @@ from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 
-__all__ = ["Dense", "Traffic", "dataflow"]
-
 Whole = NDArray[np.int64]
 
 

@@ -13,20 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Counts",
-    "Density",
-    "Numbers",
-    "Tile",
-    "ask",
-    "distinct",
-    "elements_of",
-    "empty_share",
-    "mean_occupancy",
-    "round_products",
-    "tiles_of",
-]
-
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Tile = Sequence[

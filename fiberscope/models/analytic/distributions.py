@@ -16,8 +16,6 @@ from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.opening import load_tensor
 
-__all__ = ["DISTRIBUTIONS", "actual", "density"]
-
 
 def density(
     value: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()

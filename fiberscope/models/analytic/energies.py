@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
 from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
 
-__all__ = ["STORAGE_ACTIONS", "Energies"]
-
 _READ, _WRITE = ("read",), ("write",)
 STORAGE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     "read": ("random_read", "read"),

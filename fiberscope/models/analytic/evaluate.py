@@ -24,8 +24,6 @@ from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
 from fiberscope.models.analytic.sparse import Sparse, sparse
 
-__all__ = ["Design", "Evaluation", "evaluate_many"]
-
 
 @dataclass(frozen=True)
 class Design:

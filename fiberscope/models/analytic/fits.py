@@ -21,18 +21,6 @@ from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
 
-__all__ = [
-    "REASONS",
-    "Fault",
-    "allocated_words",
-    "capacity_faults",
-    "describe_loops",
-    "find_misfits",
-    "first_faults",
-    "mesh_faults",
-    "tile_faults",
-]
-
 REASONS: Final = (
     "",
     "the loops do not cover the problem",

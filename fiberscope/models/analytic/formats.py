@@ -18,17 +18,6 @@ from fiberscope.models.analytic.ranks import Fibers, RankAssignment
 from fiberscope.models.analytic.safs import Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.uniform import Uniform
 
-__all__ = [
-    "Representation",
-    "Stored",
-    "Units",
-    "bits_of",
-    "exact_units",
-    "largest_units",
-    "most_units",
-    "rough_units",
-]
-
 Whole = NDArray[np.int64]
 
 

@@ -32,8 +32,6 @@ from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_f
 from fiberscope.results.costs.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Case", "case_of", "designs", "find_input_file", "read_case", "read_options"]
-
 _DESIGNS = Path(__file__).parent / "designs"
 
 

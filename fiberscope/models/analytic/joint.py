@@ -15,15 +15,6 @@ from fiberscope.models.analytic.counted_densities import CountedDensity
 from fiberscope.models.analytic.density import Counts, Numbers, Tile, distinct
 from fiberscope.models.analytic.problem import Problem
 
-__all__ = [
-    "Operand",
-    "have_counted_densities",
-    "pairs_nonempty",
-    "probability_both",
-    "share_both_nonempty",
-    "share_effectual",
-]
-
 Whole = NDArray[np.int64]
 
 

@@ -13,8 +13,6 @@ from typing import Literal
 import numpy as np
 from scipy.stats import binom
 
-__all__ = ["Mode", "share_of_steps"]
-
 Mode = Literal["exact", "artifact"]
 
 

@@ -21,8 +21,6 @@ from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Condition
 
-__all__ = ["Leaders", "Omission"]
-
 Whole = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 

@@ -37,8 +37,6 @@ from fiberscope.results.costs.energies import default_table
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["check_machine", "is_machine", "machine_case"]
-
 _UNBOUNDED: Mapping[str, int] = defaultdict(lambda: UNBOUNDED)  # shapes of unknown operands
 _WORD = 64  # bits of a value in every specification that ships
 

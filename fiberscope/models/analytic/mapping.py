@@ -16,8 +16,6 @@ from fiberscope.models.analytic.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Mapping", "Mappings", "Nest"]
-
 Whole = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 

@@ -6,8 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Options"]
-
 
 class Options(BaseModel):
     """Settings of the analytical model; None is the default of ``mode``."""

@@ -23,8 +23,6 @@ from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, Probl
 from fiberscope.models.analytic.source import Inputs, Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Phases", "read_phases"]
-
 
 class _Phase(Section):
     """The nest of a phase."""

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from fiberscope.models.analytic.density import Density
 
-__all__ = ["Problem", "Rank", "Tensor"]
-
 Whole = NDArray[np.int64]
 
 

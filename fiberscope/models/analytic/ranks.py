@@ -17,8 +17,6 @@ from fiberscope.models.analytic.dataflow import Traffic
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Format, SparseFeatures
 
-__all__ = ["Fibers", "RankAssignment"]
-
 Whole = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 

@@ -18,15 +18,6 @@ from fiberscope.models.analytic.schema import (
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = [
-    "Directive",
-    "Machine",
-    "NodeOptimizations",
-    "constrained_nodes",
-    "fan_out_name",
-    "read_architecture",
-]
-
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
 _FAN_OUT = "dummy_storage"  # the class of a container's mesh in Timeloop's front end

@@ -12,8 +12,6 @@ from fiberscope.models.analytic.schema import FeatureSchema, FormatSchema, Optim
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["read_features"]
-
 
 def read_features(
     optimizations: Sequence[NodeOptimizations], architecture: Architecture, problem: Problem

@@ -17,8 +17,6 @@ from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["DATA", "Names", "read_mapping"]
-
 DATA: Final = ("dataspace", "datatype", "bypass")  # types of entries with kept tensors
 
 _FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")

@@ -16,8 +16,6 @@ from fiberscope.models.analytic.source import Place
 from fiberscope.models.analytic.uniform import FixedStructured
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["LARGEST", "read_problem"]
-
 LARGEST = 1 << 53  # computes; a double counts them exactly
 
 

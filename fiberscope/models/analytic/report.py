@@ -24,8 +24,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 
-__all__ = ["Levels", "bottleneck", "limits", "report"]
-
 OFF_CHIP = ("DRAM", "MainMemory", "HBM2")  # classes of off-chip levels in energy tables
 _NAMES = {"FixedStructured": "fixed-structured", "Uniform": "hypergeometric"}
 

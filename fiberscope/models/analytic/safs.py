@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Condition", "Feature", "Format", "Kind", "RankFormat", "SparseFeatures"]
-
 Kind = Literal["U", "UB", "B", "CP", "RLE", "UOP"]
 COMPRESSED: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that do not store empty coordinates
 

@@ -14,23 +14,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from fiberscope.accelerators.quantities import plain_number
 from fiberscope.results.costs.energies import ComponentActions
 
-__all__ = [
-    "AttributesSchema",
-    "ConditionSchema",
-    "ConstraintsSchema",
-    "DataSpaceSchema",
-    "DirectiveSchema",
-    "FeatureSchema",
-    "FileSchema",
-    "FormatSchema",
-    "NodeSchema",
-    "OptimizationsSchema",
-    "ProblemSchema",
-    "RankSchema",
-    "parse_number",
-    "yaml11_number",
-]
-
 TAG = "!"  # key under which a node's tag is stored
 
 

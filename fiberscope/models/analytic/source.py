@@ -18,8 +18,6 @@ from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.models.analytic.schema import TAG, AttributesSchema, FileSchema, NodeSchema, yaml11_number
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["CONSTRAINTS", "Inputs", "Place", "read_files"]
-
 TAGS: Final = ("!Container", "!Component", "!Hierarchical", "!Parallel", "!Pipelined", "!Nothing")
 CONSTRAINTS: Final = (
     "constraints",

@@ -24,8 +24,6 @@ from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
 
-__all__ = ["Saved", "Sparse", "computes_of", "sparse"]
-
 Place = tuple[int, int]  # level and tensor
 PRESENT, ZERO, ABSENT = range(3)
 

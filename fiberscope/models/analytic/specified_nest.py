@@ -20,8 +20,6 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.workloads.expressions.expression import Access, Equation, Operation
 
-__all__ = ["Loop", "Nest", "nest_of"]
-
 
 @dataclass(frozen=True)
 class Loop:

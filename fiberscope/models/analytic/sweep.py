@@ -17,8 +17,6 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DensitySweep", "Point", "density_sweep"]
-
 MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
 
 

@@ -18,8 +18,6 @@ from fiberscope.models.analytic.density import (
     tiles_of,
 )
 
-__all__ = ["FixedStructured", "Uniform", "hypergeometric", "probability_none"]
-
 _FACTORS = 256  # largest number of factors in a product; for more, factorials are approximated
 _DEVIATIONS = 40.0  # standard deviations from the mean, beyond which probabilities underflow
 

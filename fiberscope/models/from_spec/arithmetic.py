@@ -14,8 +14,6 @@ from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import OPERATORS, Einsum, Specification
 from fiberscope.sim import Component
 
-__all__ = ["STANDARD_SUM", "StageArithmetic"]
-
 STANDARD_SUM = OPERATORS["+"]
 SECOND = "second"  # the function that returns its second operand
 

@@ -14,8 +14,6 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Banks", "Rows", "StoredArray", "ancestors", "intervals_below", "stored_array"]
-
 
 @dataclass(frozen=True)
 class Rows:

@@ -16,8 +16,6 @@ from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["graphs_of"]
-
 Trees = Mapping[str, FiberTree]
 
 

@@ -24,8 +24,6 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import TOLERANCE, Comparison, Rounding
 
-__all__ = ["Cascade", "CascadeOutputs"]
-
 
 @dataclass(frozen=True)
 class CascadeOutputs:

@@ -10,8 +10,6 @@ from fiberscope.models.from_spec.stage_graph import base_name
 from fiberscope.models.from_spec.stages import Stage, is_shared
 from fiberscope.models.trace.specification import RankFormat, Specification, StorageBinding
 
-__all__ = ["Chain", "Chains", "chains_of"]
-
 
 @dataclass(frozen=True)
 class Chain:

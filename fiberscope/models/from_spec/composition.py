@@ -21,8 +21,6 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.lookahead import LookaheadKernel
 
-__all__ = ["MappedComposition"]
-
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 Arguments = ParamSpec("Arguments")
 

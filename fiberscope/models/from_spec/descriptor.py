@@ -41,8 +41,6 @@ from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["machine_of"]
-
 UNBOUNDED = 2**40  # value of a symbol, such as a tile size, that is unknown before a run
 ONE_GIGAHERTZ = 10**9  # clock of a specification without an architecture, in Hz
 SAMPLE = 8  # coordinates of each rank of a sample operand

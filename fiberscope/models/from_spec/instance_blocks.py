@@ -37,8 +37,6 @@ from fiberscope.sim.clock import Clock
 if TYPE_CHECKING:
     from fiberscope.models.from_spec.composition import MappedComposition
 
-__all__ = ["InstanceBlocks"]
-
 End: TypeAlias = tuple[Component, str]  # a component and one of its ports
 
 

@@ -10,8 +10,6 @@ from fiberscope.models.from_spec.stages import Stage, refuse, stages_of
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Follow, Specification, UniformOccupancy
 
-__all__ = ["check_instances", "count_places", "describe_instances", "place_instances"]
-
 
 def check_instances(specification: Specification, most: int, lanes: int = 0) -> None:
     """Raise an error if a level of the machine has too many instances.

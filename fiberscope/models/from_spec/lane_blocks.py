@@ -11,8 +11,6 @@ from fiberscope.models.graphs.compiler.results import LoweredLoop
 from fiberscope.models.graphs.compiler.terms import Iteration, Operand, Scan, Term, Wire, operands_in
 from fiberscope.models.graphs.primitives.tasks import LANE_SEEK
 
-__all__ = ["seek_on_lanes"]
-
 PAIR = 2  # number of operands: one whose elements the lanes hold, and one in which they are looked up
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from fiberscope.models.trace.specification import Einsum, Specification
 
-__all__ = ["TICKS", "clock_ratio", "lane_loops", "register_entries"]
-
 TICKS = 4  # ticks of the lanes' clock per element and lane: an accumulator also sends its sums and stops
 LEAST_TICKS = 32  # ticks per cycle at least, so that a chain of blocks adds a latency of few cycles
 

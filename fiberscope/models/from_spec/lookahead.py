@@ -15,8 +15,6 @@ from fiberscope.sim import Component
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.wiring import Link
 
-__all__ = ["Merge", "add_lookaheads"]
-
 Merge: TypeAlias = tuple[
     FiberWays, Component, MergedPoints
 ]  # the block before a merger, the merger, and the block after it

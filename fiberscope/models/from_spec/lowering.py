@@ -47,8 +47,6 @@ from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Access, Expression, Index
 
-__all__ = ["lower_stage"]
-
 SWAPPED = 2  # number of ranks that a merger exchanges
 
 

@@ -32,8 +32,6 @@ from fiberscope.sim import Kernel
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["MappedMachine"]
-
 NO_BLOCK = "no block moves it"  # for example the rows of an output that the unit which sums tasks holds
 PARTS = 16  # the clock of a store's banks is a multiple of the core's clock divided by this number
 PICOSECONDS = 10**12  # picoseconds in a second

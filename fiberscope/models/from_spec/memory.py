@@ -20,8 +20,6 @@ from fiberscope.sim.names import numbered
 if TYPE_CHECKING:
     from fiberscope.models.from_spec.composition import MappedComposition
 
-__all__ = ["MappedMemory", "count_banks"]
-
 OUTPUT_BYTES = 1 << 36  # bytes of address space reserved for each array of an output
 BANKS = (3, 2)  # 3 banks for every 2 instances, as Gamma has 48 banks for 32 processing elements
 LEAST_LINE = 2  # smallest line of a cache in bytes

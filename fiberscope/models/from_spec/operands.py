@@ -28,8 +28,6 @@ from fiberscope.workloads.expressions.expression import Access, accesses, operat
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["EinsumLoops", "prepare_loops"]
-
 
 @dataclass(frozen=True)
 class EinsumLoops:

@@ -23,8 +23,6 @@ from fiberscope.models.graphs.compiler.terms import (
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.specification import Einsum, Specification, StorageBinding
 
-__all__ = ["FiberLists", "lists_in", "sum_pairs"]
-
 LOOPS = 3  # number of loops: over rows, over columns, and over the coordinates of a fiber
 
 

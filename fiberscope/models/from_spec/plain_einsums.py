@@ -17,8 +17,6 @@ from fiberscope.workloads.expressions.expression import (
     Take,
 )
 
-__all__ = ["plain_einsums"]
-
 
 def plain_einsums(specification: Specification) -> Specification:
     """Return a specification with numbers instead of symbols, and a copy instead of each renaming.

@@ -11,8 +11,6 @@ from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.prepare import Operand, depth_of
 from fiberscope.workloads.expressions.expression import Index
 
-__all__ = ["Count", "LookUp", "Projection", "Term", "count_of", "lookups_of", "projection_of"]
-
 
 @dataclass(frozen=True)
 class Term:

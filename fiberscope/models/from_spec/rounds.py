@@ -9,8 +9,6 @@ from itertools import pairwise
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.specification import Specification
 
-__all__ = ["first_round", "first_stages", "round_begins", "unrolled"]
-
 MARK = "@"  # separates the name of an Einsum from the number of its round
 
 

@@ -13,8 +13,6 @@ from fiberscope.accelerators.memory import ChannelParameters
 from fiberscope.hw.memory.cache_geometry import LIMITS
 from fiberscope.hw.value_type import ValueName
 
-__all__ = ["SHIPPED", "MappedParameters", "Timing", "is_own", "value_name"]
-
 SHIPPED = Path(__file__).parent / "config.yaml"
 
 

@@ -34,8 +34,6 @@ from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["BuiltStage"]
-
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
 COUNTED = {"mul": "multiply"}  # by operator, the name of its operations in a report if it differs

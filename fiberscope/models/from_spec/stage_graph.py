@@ -14,8 +14,6 @@ from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Einsum
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Crossing", "StageGraph", "base_name"]
-
 
 @dataclass(frozen=True)
 class Crossing:

@@ -23,8 +23,6 @@ from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, LANE_SEEK, LO
 from fiberscope.sim.clock import Clock
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["StageMemory"]
-
 READERS = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two tensors themselves
 
 

@@ -16,8 +16,6 @@ from fiberscope.workloads.expressions.expression import accesses
 
 MOST_LANES = 1 << 16  # limit of the lanes that share a step, as a channel between blocks must hold a step
 
-__all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
-
 
 @dataclass(frozen=True)
 class Stage:

@@ -12,8 +12,6 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["TaskBlocks", "TaskSum", "WrittenResult", "project_coordinates"]
-
 PAIR = 2  # number of fibers that a skip-ahead intersector reads
 
 

@@ -23,8 +23,6 @@ from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
-__all__ = ["PART_OF", "VerilogPart", "own_part", "shared_units", "unit_of", "units_in", "units_on_lanes"]
-
 PART_OF: Mapping[
     str, str
 ] = {  # by type of node, the part of the machine whose block implements one component

@@ -19,8 +19,6 @@ from fiberscope.sim import Component
 from fiberscope.sim.wiring import End
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["InstanceVerilog", "instance_verilog"]
-
 
 @dataclass(frozen=True)
 class InstanceVerilog:

@@ -13,8 +13,6 @@ from fiberscope.workloads.expressions.expression import Access, Call, Expression
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["evaluate", "keys_of"]
-
 MOST_POINTS = 2**27  # largest intermediate result
 
 

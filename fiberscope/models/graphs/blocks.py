@@ -18,8 +18,6 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.sim.protocol import Protocol
 
-__all__ = ["Context"]
-
 AnyLevel = TypeVar("AnyLevel", bound=Level)
 
 CARRIES: Mapping[str, Protocol] = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV}

@@ -9,8 +9,6 @@ from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.splits import parts
 
-__all__ = ["check", "operands_of"]
-
 
 def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     """Refuse a graph that cannot run.

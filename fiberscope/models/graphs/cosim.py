@@ -27,8 +27,6 @@ from fiberscope.models.graphs.verilog import (
 from fiberscope.results.report.files import make_folder
 from fiberscope.results.report.table import Table
 
-__all__ = ["CosimulationResult", "area_table", "cosimulate"]
-
 GRAPH_WAIVERS = (
     *WAIVERS,
     Waiver("DECLFILENAME", "*does not match MODULE name: 'graph_*", "the file is called as its graph"),

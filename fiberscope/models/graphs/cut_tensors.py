@@ -10,8 +10,6 @@ from fiberscope.models.graphs.splits import Splits, part_sizes, parts
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["join_tensor", "split_columns", "split_tensor"]
-
 
 def split_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
     """Return a tensor with two dimensions in place of each split dimension."""

@@ -14,8 +14,6 @@ from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Stream
 from fiberscope.sim import Channel, DeadlockError
 
-__all__ = ["advice", "least_depth"]
-
 
 def advice(
     deadlocked: GraphMachine, unbounded: Callable[[], GraphMachine], with_depth: Callable[[int], GraphMachine]

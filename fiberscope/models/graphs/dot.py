@@ -14,8 +14,6 @@ from typing import NoReturn
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["DEFAULTS", "Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
-
 _SHOWN = 20  # characters of an invalid token in a message
 _DEEPEST = 100  # nested subgraphs
 _GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'

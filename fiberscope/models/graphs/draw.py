@@ -10,8 +10,6 @@ from fiberscope.results.drawing.graph import Graph as Drawing
 from fiberscope.results.drawing.layout import arrange
 from fiberscope.results.drawing.svg import svg
 
-__all__ = ["drawing_of", "svg_text"]
-
 
 def svg_text(graph: Graph, name: str) -> str:
     """Return the text of an SVG file; a tooltip at each line lists its streams."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from fiberscope.models.graphs.dot import Place
 
-__all__ = ["Edge"]
-
 
 @dataclass(frozen=True)
 class Edge:

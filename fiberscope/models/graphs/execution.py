@@ -47,8 +47,6 @@ from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import EXACT, Rounding
 
-__all__ = ["graph_settings", "prepare", "roots_of", "run"]
-
 
 @dataclass(frozen=True)
 class RunOptions:

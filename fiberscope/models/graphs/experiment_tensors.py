@@ -20,8 +20,6 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.spec import Size, Sizes, Spec, full_text, parse_parameters, sizes_in
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["PREFIX", "generate", "is_published", "ones"]
-
 PREFIX = "sam-"
 VECTOR = 2000  # coordinates of a vector of figure 13
 MAX_VALUE, MAX_RUN_VALUE = 255, 1000  # exclusive bound of random values, inclusive bound of run values

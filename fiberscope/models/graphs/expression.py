@@ -15,8 +15,6 @@ from fiberscope.workloads.expressions.expression import Access, Call, Expression
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
-__all__ = ["Assignment", "Tree", "accesses_in", "expressions_of"]
-
 
 @dataclass(frozen=True)
 class Assignment:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.dot import Place
 
-__all__ = ["Faults", "Unreadable"]
-
 MOST_SHOWN = 20
 
 

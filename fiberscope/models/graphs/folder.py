@@ -21,8 +21,6 @@ from fiberscope.models.graphs.storage import StoredTensor, assemble_tensor
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["read_folder"]
-
 KINDS = ("seg", "crd", "val", "shape")
 
 

@@ -10,8 +10,6 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.levels import BY_LETTER, BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 
-__all__ = ["Format", "dense", "format_of", "parse_formats"]
-
 LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
 NOT_LOWERED = {  # level formats of TACO without a scanner
     "u": "compressed without an order",

@@ -14,8 +14,6 @@ from fiberscope.models.graphs.random_tensors import generate_operands
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import make_folder, write_text
 
-__all__ = ["GalleryEntry", "make_entries", "write_gallery"]
-
 IMAGES = "images/gallery"
 OPENING = """# Gallery of expressions
 

@@ -23,8 +23,6 @@ from fiberscope.models.graphs.primitives import PRIMITIVES
 from fiberscope.models.graphs.primitives.primitive import BROADCAST, CRD, KINDS, REF, REPSIG
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["graph_from_text", "read_gv"]
-
 DERIVED = {"comment", "label", "color", "shape", "style", "type"}  # attributes that ``gv_writer`` derives
 
 

@@ -11,8 +11,6 @@ from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.ports import PortFinder
 from fiberscope.results.report.files import write_text
 
-__all__ = ["gv_text", "write_gv"]
-
 STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-__all__ = ["Nest", "Nests", "describe_loops"]
-
 Nest: TypeAlias = tuple[str, ...]
 Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
 

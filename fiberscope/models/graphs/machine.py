@@ -31,8 +31,6 @@ from fiberscope.workloads.canonical import Integers
 if TYPE_CHECKING:
     from fiberscope.models.graphs.scratchpad import ScratchpadLoop
 
-__all__ = ["GraphMachine", "block_names", "segments_of"]
-
 
 class GraphMachine:
     """A machine that runs one phase of a graph.

@@ -15,14 +15,6 @@ from fiberscope.models.graphs.loops import Nest, Nests, describe_loops
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
-__all__ = [
-    "accumulated_variables",
-    "check_nesting",
-    "drops_empty",
-    "nests_of",
-    "topological_order",
-]
-
 
 def nests_of(graph: Graph, faults: Faults | None = None) -> Nests:
     """Return the nests of all streams that a root reaches, by node and output.

@@ -21,8 +21,6 @@ from fiberscope.models.graphs.primitives import PRIMITIVES
 from fiberscope.models.graphs.primitives.primitive import COMMON, CRD, REF, Port, Primitive, bare_port
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Graph", "Node", "Stream"]
-
 
 @dataclass
 class Node:

@@ -24,8 +24,6 @@ from fiberscope.workloads.named_tensor import NamedTensor, generate_tensor
 from fiberscope.workloads.opening import open_tensor
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Operand", "load_operands", "sizes_of"]
-
 ONES = "ones"
 SPARSE = 0.1  # share of nonzero values below which a densely stored tensor gets a note
 Readings: TypeAlias = Mapping[str, Sequence[tuple[str, ...]]]  # index variables of each access, by tensor

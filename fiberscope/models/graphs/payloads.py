@@ -16,8 +16,6 @@ from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.sim import Component
 
-__all__ = ["payload_bits"]
-
 
 def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
     """Return the bits that fit all coordinates, references and stop levels."""

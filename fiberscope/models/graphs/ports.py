@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.netlist import Graph, Node
 
-__all__ = ["PortFinder"]
-
 
 @dataclass
 class _Operand:

@@ -11,8 +11,6 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.operands import Operand
 from fiberscope.models.graphs.rewrites.joiners import chain_unions
 
-__all__ = ["PreparedGraph"]
-
 
 @dataclass(frozen=True)
 class PreparedGraph:

@@ -6,8 +6,6 @@ from fiberscope.models.graphs.check import operands_of
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import formats_of_operands
 
-__all__ = ["generate_operands"]
-
 SCALAR = "3"
 
 

@@ -21,8 +21,6 @@ from fiberscope.workloads.verification import Comparison
 if TYPE_CHECKING:
     from fiberscope.models.graphs.prepared import PreparedGraph
 
-__all__ = ["GraphRun", "report"]
-
 _BEGIN = Run(True, "done", 0, 0, 0.0)
 REFERENCE = "the graph's expression, by joins of coordinates"
 

@@ -28,8 +28,6 @@ from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
 
-__all__ = ["WriterContents", "attach_values", "compare", "count_terms", "reference", "unit_values"]
-
 
 @dataclass(frozen=True)
 class WriterContents:

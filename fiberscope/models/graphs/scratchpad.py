@@ -12,8 +12,6 @@ from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.graphs.settings import ScratchpadParameters
 from fiberscope.sim import Kernel
 
-__all__ = ["ScratchpadLoop"]
-
 ARRAY_SHIFT = 32  # log2 of the address space of an array, in bytes
 QUEUE = 4  # requests and replies between a block and the scratchpad's port
 

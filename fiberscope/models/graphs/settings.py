@@ -12,8 +12,6 @@ from fiberscope.accelerators.configuration import Bytes, Configuration, Hertz
 from fiberscope.hw.streams import quirks as quirk_masks
 from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 
-__all__ = ["SHIPPED", "GraphParameters", "ScratchpadParameters"]
-
 SHIPPED = Path(__file__).parent / "config.yaml"
 COMBINATIONAL: Final = "combinational"  # the default of ``memory``, which no report mentions
 QUIRK_SETS = ("auto", "none", "all")  # values of ``quirks`` in place of numbers

@@ -9,15 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-__all__ = [
-    "Splits",
-    "join_variables",
-    "part_sizes",
-    "parts",
-    "split_lines",
-    "split_variables",
-]
-
 Splits: TypeAlias = Mapping[str, int]  # coordinates of a chunk, by index variable
 
 

@@ -16,8 +16,6 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["StoredTensor", "assemble_tensor", "elements_of", "round_values", "scalar", "stops_below", "store"]
-
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 

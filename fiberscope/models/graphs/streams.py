@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.table import Table
 
-__all__ = ["StreamCount", "stream_counts", "streams_table"]
-
 KINDS = ("data", "stops", "dones", "empties")
 LAST = "_data"
 

@@ -40,19 +40,6 @@ from fiberscope.results.report.files import write_text
 from fiberscope.sim import Component
 from fiberscope.sim.wiring import End, Link
 
-__all__ = [
-    "POINTS",
-    "VALUE_BITS",
-    "GraphVerilog",
-    "Hardware",
-    "Sizes",
-    "machine_of",
-    "module_name",
-    "strip_machine",
-    "verilog_of",
-    "write_verilog",
-]
-
 VALUE_BITS = 32
 POINTS = 64
 WRITER_WORDS = 1 << 16  # words of a writer's memory

@@ -16,21 +16,6 @@ from fiberscope.workloads.tiles.metrics import METRICS, WORD_BYTES, Metric
 from fiberscope.workloads.tiles.packed import Packed, pack
 from fiberscope.workloads.tiles.tiling import Tiled, tile
 
-__all__ = [
-    "Base",
-    "Candidate",
-    "Prediction",
-    "Scheme",
-    "Shape",
-    "base_shape",
-    "capacity_of",
-    "cut_all",
-    "cut_one",
-    "dense",
-    "pack_all",
-    "pack_one",
-]
-
 Shape: TypeAlias = Mapping[str, int]  # the extent of a tile for each index, in the order of the loops
 Base: TypeAlias = Literal["largest", "values_only", "power_of_two"]
 

@@ -30,8 +30,6 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import metric_called
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each
 
-__all__ = ["CountedModel"]
-
 
 @dataclass(frozen=True)
 class _Side:

@@ -12,8 +12,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric
 
-__all__ = ["Fitter"]
-
 _ROUNDS = 8  # attempts to reduce a tile factor that is too large
 
 

@@ -26,8 +26,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.tiling import Tiled
 
-__all__ = ["Joint"]
-
 _LEAF = "leaf"  # an additional index; its name is longer than those of kernels
 
 

@@ -22,8 +22,6 @@ from fiberscope.workloads.expressions.expression import (
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
-__all__ = ["Kernel"]
-
 _EXAMPLE = "C[i,j]=A[i,k]*B[k,j]"
 
 

@@ -9,8 +9,6 @@ from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["with_tiles"]
-
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 

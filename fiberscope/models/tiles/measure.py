@@ -24,8 +24,6 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-__all__ = ["MeasuredTraffic", "OutputRule", "OutputTraffic", "Points", "join", "level_counts", "measure"]
-
 PRODUCTS = 1 << 24  # products of patterns that are multiplied at once
 MOST = 1 << 62  # bound of the numbers of points
 

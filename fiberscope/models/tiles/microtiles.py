@@ -13,8 +13,6 @@ from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["microtiles"]
-
 # Options of a tiling in addition to the paper's: count common tiles of A and B, let summed indices grow, and
 # count further reads of partial results.
 _TILING_OPTIONS = {"d2t2-counted": {"model": "counted", "grow": "contracted", "merge": "read"}}

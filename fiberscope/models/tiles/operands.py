@@ -11,8 +11,6 @@ from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.opening import load_tensor
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["load_operands"]
-
 
 def load_operands(
     kernel: Kernel, names: Sequence[str], *, transpose_b: bool = False, exact: bool = False

@@ -26,8 +26,6 @@ from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, metric_called
 
-__all__ = ["optimise"]
-
 NEAR = 1.01  # factor of the least traffic up to which candidates are equal
 
 Judge = Callable[[Shape], float]

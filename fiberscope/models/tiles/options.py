@@ -8,8 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.models.tiles.base import Base
 
-__all__ = ["DEFAULTS", "Options"]
-
 
 class Options(BaseModel):
     """Options of the predicted traffic and of the search for tiles; docs/d2t2_models.md explains each.

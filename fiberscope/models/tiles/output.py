@@ -16,8 +16,6 @@ from fiberscope.models.tiles.probability import Known, corrs_sum, nonzero, union
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
 
-__all__ = ["expected_nonzeros", "expected_size", "stationary_indices"]
-
 
 def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
     """Return the expected nonzeros of one visit's partial result, at most the places of its tile."""

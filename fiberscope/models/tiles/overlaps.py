@@ -14,8 +14,6 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tiles.tiling import first_of_each
 
-__all__ = ["Numbers", "overlaps", "with_last"]
-
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
 _FEW = 16  # members of a set up to which they are compared pairwise

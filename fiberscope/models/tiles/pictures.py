@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_plan"]
-
 ROW = 3.4  # inches
 PIXELS = 256  # of each side of a picture of tiles; a pixel shows the fullest of its tiles
 COLOURS = (READ, WORK, "#CC79A7", "#E69F00")

@@ -22,8 +22,6 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, metric_called
 
-__all__ = ["METHODS", "Methods", "Plan", "plan"]
-
 METHODS = ("conservative", "prescient", "tailors", "drt", "d2t2")
 CHOOSING, MEASURING = "choosing tiles", "measuring tiles"  # stages of progress
 STREAMS = 8  # 1 / share of Tailors' buffer that streams when a tile overflows [ours]

@@ -17,8 +17,6 @@ from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.output import expected_nonzeros, expected_size, stationary_indices
 from fiberscope.models.tiles.probability import Known, nonzero, partial_sum, share_beside, tile_corrs
 
-__all__ = ["extents_of", "iterations_of", "predict"]
-
 
 def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = DEFAULTS) -> Prediction:
     """Return the expected traffic of a shape of tiles.

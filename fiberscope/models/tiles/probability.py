@@ -12,19 +12,6 @@ from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.statistics import Statistics
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 
-__all__ = [
-    "Known",
-    "Union",
-    "corrs",
-    "corrs_sum",
-    "nonzero",
-    "partial_sum",
-    "share_at_bound",
-    "share_beside",
-    "tile_corrs",
-    "union",
-]
-
 Known: TypeAlias = Mapping[str, Statistics]
 Union: TypeAlias = Literal["sum", "exact"]
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 
 from fiberscope.models.tiles.kernel import Kernel
 
-__all__ = ["growing_indices", "real_shape", "reorderings"]
-
 
 def growing_indices(kernel: Kernel) -> tuple[str, ...]:
     """Return the indices in which tiles grow: those of the result."""

@@ -18,8 +18,6 @@ from fiberscope.models.tiles.statistics import Statistics, from_json, to_documen
 from fiberscope.results.report.files import read_text
 from fiberscope.results.report.table import Table, percent
 
-__all__ = ["SCHEMA", "document", "read_statistics", "tables", "why"]
-
 SCHEMA = "fiberscope-tile-1"
 
 

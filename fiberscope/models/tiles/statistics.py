@@ -28,19 +28,6 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, Metric, metric_called
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each, tile
 
-__all__ = [
-    "LEAST_SAMPLED",
-    "VERSION",
-    "Correlations",
-    "Sample",
-    "Statistics",
-    "collect",
-    "collect_all",
-    "from_json",
-    "to_document",
-    "to_json",
-]
-
 LEAST_SAMPLED = 32  # least number of sampled tiles, for any share
 
 Correlations: TypeAlias = Mapping[str, Numbers]  # by variant: correlation at each distance; 1 at distance 0

@@ -17,8 +17,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-__all__ = ["Fetched", "Overflow", "walk"]
-
 POINTS = 1 << 21  # points of a loop in a portion
 TABLE = 1 << 24  # largest size of a lookup table of children
 

@@ -59,8 +59,6 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.verification import Comparison, overflows_in_words
 
-__all__ = ["Prepared", "load_outline", "model", "prepare", "roots_of"]
-
 UNBOUNDED = 2**40  # coordinates: more than a tensor has
 
 

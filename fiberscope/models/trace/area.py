@@ -11,8 +11,6 @@ from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import Part, price_part
 from fiberscope.results.costs.run_costs import ChipParts
 
-__all__ = ["chip_parts"]
-
 COSTS = Path(__file__).parent / "costs.yaml"
 ATTRIBUTES = ("width", "depth", "inputs", "radix")
 

@@ -25,8 +25,6 @@ from fiberscope.models.trace.specification import (
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
-__all__ = ["BindingReader", "read_format"]
-
 _ROOT = "root"
 _KEYS = {
     "DRAM": ("tensor", "rank", "type", "format"),

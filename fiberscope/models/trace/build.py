@@ -29,9 +29,6 @@ from fiberscope.models.trace.program import compile_expression, condition
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.expressions.expression import Access, Index, Take, accesses
 
-__all__ = ["REPLACES", "Nest"]
-
-
 REPLACES = -1  # in place of an opcode: an update replaces the value of the output
 
 

@@ -25,8 +25,6 @@ from fiberscope.workloads.expressions.expression import (
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_function, parse_statement
 
-__all__ = ["Cascade", "read_cascade"]
-
 
 @dataclass(frozen=True)
 class Cascade:

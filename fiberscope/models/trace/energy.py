@@ -12,8 +12,6 @@ from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
 from fiberscope.results.costs.run_costs import DYNAMIC, MEMORY, NO_WIRES, EnergyItem
 
-__all__ = ["OFF_CHIP", "ActionTotal", "Energy", "energy"]
-
 OFF_CHIP = "DRAM"
 _MEMORIES = (OFF_CHIP, "Buffet", "Cache")
 

@@ -22,19 +22,6 @@ from fiberscope.workloads.expressions.expression import Access, Alias, accesses
 from fiberscope.workloads.fibertree import FiberTree, Rank
 from fiberscope.workloads.tree_blocks import Reordered
 
-__all__ = [
-    "Attachment",
-    "CascadeRun",
-    "EinsumRun",
-    "IntersectionCounts",
-    "Observer",
-    "Prepared",
-    "attach",
-    "next_inputs",
-    "operand_of",
-    "run",
-]
-
 
 @dataclass(frozen=True)
 class Attachment:

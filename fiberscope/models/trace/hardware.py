@@ -11,8 +11,6 @@ from fiberscope.models.trace.schema import AttributesSchema, ComponentSchema, Le
 from fiberscope.models.trace.specification import Component, Configuration
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["read_configuration"]
-
 
 @dataclass(frozen=True)
 class _Class:

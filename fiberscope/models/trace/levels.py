@@ -21,19 +21,6 @@ from fiberscope.workloads.expressions.expression import Index
 from fiberscope.workloads.fibertree import FiberTree, Rank
 from fiberscope.workloads.tree_blocks import swizzle_blocks
 
-__all__ = [
-    "InputLevel",
-    "OutputLevel",
-    "everywhere",
-    "levels_of",
-    "output_levels",
-    "scanned_ranks",
-    "set_index",
-    "store_output",
-    "tree_of",
-    "window_of",
-]
-
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 

@@ -31,9 +31,6 @@ from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Alias, Statement
 
-__all__ = ["Draft", "draft", "load"]
-
-
 STAND_IN = 1  # value in references of a symbol without a value
 
 

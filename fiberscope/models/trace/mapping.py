@@ -29,8 +29,6 @@ from fiberscope.workloads.expressions.grammar import (
     parse_ranks,
 )
 
-__all__ = ["EinsumMapping", "MappingReader", "iteration_ranks"]
-
 _DIRECTIVES = {  # an example of each partitioning directive, for messages
     "uniform_shape": "uniform_shape(128)",
     "nway_shape": "nway_shape(8)",

@@ -8,15 +8,6 @@ from dataclasses import dataclass
 from fiberscope.models.trace.specification import Format, Specification
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = [
-    "DRAM_ONLY",
-    "OTHER_ORDER",
-    "MemoryEntry",
-    "least_bytes",
-    "memory_entries",
-    "unmoved_tensors",
-]
-
 DRAM_ONLY = "bound to DRAM only"
 OTHER_ORDER = "its ranks are in another order than its format's"
 UNBOUND = "bound to no memory"

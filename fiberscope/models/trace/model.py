@@ -27,8 +27,6 @@ from fiberscope.models.trace.specification import (
 from fiberscope.models.trace.storage import Storage
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["Model", "block_seconds", "blocks", "exchanges", "swaps"]
-
 Counts = dict[str, Any]
 TEAAL = Effects()
 

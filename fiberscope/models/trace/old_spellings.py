@@ -6,8 +6,6 @@ import re
 
 import yaml
 
-__all__ = ["respell"]
-
 _KEYS = {"einsum": {"expression": "expressions"}, "mapping": {"partitions": "partitioning"}}
 _DIRECTIVE = re.compile(r"\b(uniform|nway)(Shape|Occupancy)(?=\()")
 

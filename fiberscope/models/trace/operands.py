@@ -15,19 +15,6 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = [
-    "CascadeOperand",
-    "as_factors",
-    "check_names",
-    "inputs_of",
-    "load_operands",
-    "matrix_ranks",
-    "names_of",
-    "tensor_of",
-    "trees",
-    "with_ranks",
-]
-
 Factor = Literal["left", "right"]
 SIDES: tuple[tuple[str, Factor], ...] = (("A", "left"), ("B", "right"))
 MATRIX = 2  # ranks

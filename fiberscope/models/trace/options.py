@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.results.report.origin import is_empty
 
-__all__ = ["Effects", "Options"]
-
 
 @dataclass(frozen=True)
 class Effects:

@@ -21,8 +21,6 @@ from fiberscope.models.trace.specification import (
 from fiberscope.workloads.expressions.expression import Access, Equation, Index, accesses
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["BEFORE", "CoordinateSource", "LoopPlan", "RankUse", "rank_shapes", "uses_of"]
-
 BEFORE = -1  # the depth of a coordinate that is known before any loop begins
 
 

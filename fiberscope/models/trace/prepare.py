@@ -21,8 +21,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import NONZEROS_A_BLOCK, Reordered
 
-__all__ = ["Operand", "prepare", "rename_ranks"]
-
 NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are reordered to loop order
 
 

@@ -20,8 +20,6 @@ from fiberscope.workloads.expressions.expression import (
     accesses,
 )
 
-__all__ = ["BUILT_IN", "BuiltIn", "Program", "compile_expression", "condition"]
-
 # Register numbers during compilation: constants are -1, -2, ..., results RESULTS, RESULTS + 1, ...
 RESULTS = 1 << 30
 Presence: TypeAlias = "Callable[[Access], int | None]"

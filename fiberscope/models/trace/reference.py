@@ -31,16 +31,6 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.points import keys_of
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = [
-    "FUNCTIONS",
-    "Arithmetic",
-    "Computation",
-    "Floats",
-    "accumulates",
-    "point_by_point",
-    "reduce_points",
-]
-
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 Binary: TypeAlias = Callable[[Floats, Floats], Floats]

@@ -26,8 +26,6 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["ModelledRun", "report"]
-
 _OPERATIONS = {"mul": "multiply", "add": "add"}
 _STORAGE = ("read", "write")
 

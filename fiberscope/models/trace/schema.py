@@ -9,20 +9,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, Quantity, plain_number
 
-__all__ = [
-    "BindingSchema",
-    "ComponentSchema",
-    "EinsumSchema",
-    "FormatSchema",
-    "IterateSchema",
-    "LevelSchema",
-    "MappingSchema",
-    "RankFormatSchema",
-    "SpacetimeSchema",
-    "SpecificationSchema",
-    "StepSchema",
-]
-
 
 def _kebab(name: str) -> str:
     return name.removesuffix("_").replace("_", "-")

@@ -32,8 +32,6 @@ from fiberscope.workloads.expressions.expression import (
     accesses,
 )
 
-__all__ = ["OF_RUNS", "OF_SPECIFICATIONS", "blocks_in_words", "check", "loop_nests", "traffic_table"]
-
 _INDENT = "    "
 _COMMENT_COLUMN = 56
 OF_SPECIFICATIONS = ("loopnest", "blocks")  # views without operands

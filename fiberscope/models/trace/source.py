@@ -20,8 +20,6 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Equation, scalars
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
-__all__ = ["Source", "find", "names", "place_of", "split_symbols", "with_coefficients"]
-
 FILE = "spec.yaml"
 # The name in uniform_shape(K1), nway_shape(WAYS) or uniform_occupancy(A.K1).
 _SIZE = re.compile(r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)")

@@ -18,8 +18,6 @@ from fiberscope.workloads.canonical import Integers
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Imbalance", "Stamps", "Watcher", "draw_stamps", "outermost_in_space"]
-
 MOST_BODIES = 100_000  # recorded bodies of an Einsum; later bodies are left out
 HEIGHT = 3.2  # inches a plot
 COLOUR = "#0072B2"

@@ -12,33 +12,6 @@ from typing import Literal, TypeAlias
 
 from fiberscope.workloads.expressions.expression import Alias, Equation, Expression, accesses
 
-__all__ = [
-    "OPERATORS",
-    "Bindings",
-    "Component",
-    "ComputeBinding",
-    "Configuration",
-    "Einsum",
-    "Flatten",
-    "Follow",
-    "Format",
-    "Function",
-    "IntersectorBinding",
-    "Iteration",
-    "MergerBinding",
-    "Partition",
-    "RankFormat",
-    "SequencerBinding",
-    "SpaceTimeRank",
-    "Spacetime",
-    "Specification",
-    "Split",
-    "StorageBinding",
-    "Tensor",
-    "UniformOccupancy",
-    "UniformShape",
-]
-
 # Default function of each operator; an operator counts under this name whatever its function
 OPERATORS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 

@@ -25,8 +25,6 @@ from fiberscope.models.trace.specification import Component, Configuration, Rank
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["Bound", "Buffer", "Space", "Storage", "Traffic", "lines_below", "lines_of", "recorder_target"]
-
 WAYS = 16  # ways of a cache without that attribute
 WHOLE = 1 << 62  # elements per line if a fiber is a single line
 

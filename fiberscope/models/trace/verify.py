@@ -33,8 +33,6 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import blocks
 from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
 
-__all__ = ["UNCHECKED", "Verification", "can_project", "projections", "verify"]
-
 SEED = 0
 UNCHECKED = "none"
 MOST_POINTS = 1 << 22  # largest iteration space with an evaluation of every point

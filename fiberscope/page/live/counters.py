@@ -18,8 +18,6 @@ from fiberscope.sim.cycle_counts import Ledger
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.names import family_name
 
-__all__ = ["MachineCounters"]
-
 STATES = 4  # busy, waiting for input, waiting for output, idle
 MOST_LISTED = 8  # maximum of listed channels and of listed waiting components
 

@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["MOST_POINTS", "MOST_ROWS", "History"]
-
 MOST_POINTS = 120  # of states over time; beyond, every second point is dropped
 Data: TypeAlias = Mapping[str, Any]
 MOST_ROWS = 500  # latest rows of a sweep

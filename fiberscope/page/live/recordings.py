@@ -27,8 +27,6 @@ from fiberscope.sim.partial_files import remove_abandoned
 if TYPE_CHECKING:
     from fiberscope.run.debug.session import Session
 
-__all__ = ["WRITING", "WRITTEN", "Recordings"]
-
 KINDS = {"waveform": ("wave", ".vcd"), "timeline": ("timeline", ".json")}  # method of a session, and suffix
 RECORDING, WRITING, WRITTEN, EMPTY = "recording", "writing", "written", "no cycle recorded"
 END_SECONDS = 2.0

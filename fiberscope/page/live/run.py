@@ -20,8 +20,6 @@ from fiberscope.results.report.timeline import Observer
 from fiberscope.sim import DeadlockError, Run
 from fiberscope.sim.interrupt import on_interrupt
 
-__all__ = ["LiveRun", "live_run"]
-
 SLICE_SECONDS = 0.2  # processor time between commands; each slice has an overhead of 1 ms
 PUBLISH_SECONDS = 0.25
 IDLE_SECONDS = 1.0  # interval of publications without viewers

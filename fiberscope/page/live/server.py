@@ -24,8 +24,6 @@ from fiberscope.page.document import page
 from fiberscope.page.live import HOST
 from fiberscope.page.live.history import History
 
-__all__ = ["Command", "application", "serve"]
-
 LONGEST_COMMAND = 4096  # bytes
 LONGEST_QUEUE = 64  # events that a page may lag before it must reconnect
 GOODBYE_SECONDS = 2  # time for pages to receive the last event

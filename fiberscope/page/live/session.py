@@ -20,8 +20,6 @@ from fiberscope.run.debug.shown import format_stop
 from fiberscope.run.debug.simulators import Simulator
 from fiberscope.sim import Kernel
 
-__all__ = ["live_debugger"]
-
 WAIT_SECONDS = 0.1  # interval of checks for the end of the session
 
 

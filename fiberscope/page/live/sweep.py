@@ -13,8 +13,6 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.page.live.view import LiveView
 from fiberscope.results.store.columns import decode_row
 
-__all__ = ["live_sweep"]
-
 PUBLISH_SECONDS = 0.5
 
 

@@ -20,8 +20,6 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.extras import missing
 from fiberscope.page.live import HOST
 
-__all__ = ["LiveView"]
-
 LIBRARIES = ("starlette", "uvicorn")
 TOKEN_BYTES = 16
 LAST_PORT = 65535

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["UNKNOWN", "Basis", "Cost", "Interval", "sum_ends", "sum_intervals"]
-
 Basis: TypeAlias = Literal["measured", "law", "published", "none"]
 Interval: TypeAlias = tuple[float, float | None]  # lower and upper end; None: no bound
 

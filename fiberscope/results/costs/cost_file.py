@@ -22,8 +22,6 @@ from fiberscope.accelerators.errors import ConfigurationError
 if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_document import Document
 
-__all__ = ["CostFile", "PostfixExpression", "read_cost_file"]
-
 SOURCES = (Path(__file__), Path(__file__).with_name("schema.py"))  # define the cache format
 ENERGIES = Path(__file__).parent / "energies.yaml"
 AREAS = Path(__file__).parent / "areas.yaml"

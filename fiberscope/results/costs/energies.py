@@ -21,8 +21,6 @@ from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.accelerators.yaml_schema import validate_document
 
-__all__ = ["ActionEnergy", "ComponentActions", "EnergyAction", "EnergyTable", "default_table", "read_table"]
-
 _INSTANCES = re.compile(r"\[[^]]*\]")
 _COLUMNS = ("component", "event", "picojoules")
 

@@ -16,8 +16,6 @@ from math import log2
 from fiberscope.results.costs.cost import Basis
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, Netlist, measured_netlists
 
-__all__ = ["LAWS", "NetlistArea", "find_netlist_area", "not_larger"]
-
 # Netlists in osu018 take 21.7 to 36.2 times the area of the same Verilog in nangate45.
 FROM_OSU018 = 36.3, 21.7
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")

@@ -14,21 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import get_type_hints
 
-__all__ = [
-    "LIBRARIES",
-    "LIBRARY",
-    "LIBRARY_NM",
-    "LIBRARY_VOLTS",
-    "PRICED",
-    "SHIPPED",
-    "CellLibrary",
-    "Netlist",
-    "call_of",
-    "measured_netlists",
-    "read_netlists",
-    "user_table",
-]
-
 SHIPPED = Path(__file__).parent / "netlists.csv"
 
 

@@ -8,8 +8,6 @@ from fiberscope.results.costs.cost import Basis
 from fiberscope.results.costs.laws import not_larger
 from fiberscope.results.costs.netlists import PRICED
 
-__all__ = ["SPEEDUPS", "LogicPath", "find_path"]
-
 # Ratio of a path in osu018 to the path of the same Verilog in nangate45, minimum and maximum (docs/rtl.md).
 SPEEDUPS = 3.1, 5.1
 

@@ -25,8 +25,6 @@ from fiberscope.results.costs.silicon import (
     sram_leakage,
 )
 
-__all__ = ["ARITHMETIC", "Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
-
 WIRE = "Wire.millimetre"  # one bit over one millimetre, in energies.yaml
 ARITHMETIC = "arithmetic"  # key of the area that is in no SRAM and no netlist
 

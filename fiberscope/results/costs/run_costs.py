@@ -9,25 +9,6 @@ from typing import Final, Literal, TypeAlias
 from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.prices import Part, Prices
 
-__all__ = [
-    "CLOCK",
-    "CLOCK_TREE",
-    "DYNAMIC",
-    "LEAKAGE",
-    "MEMORY",
-    "NO_WIRES",
-    "AreaItem",
-    "ChipParts",
-    "EnergyItem",
-    "Kind",
-    "RunActivity",
-    "RunCosts",
-    "area_items",
-    "charge_run",
-    "chip_of",
-    "static_items",
-]
-
 WIRES, CLOCK_TREE = "wires", "clock tree"
 OF_WIRES = ", wires"  # suffix of the energy of the wires of an action
 CHANNELS = "memory.channel"  # family of the off-chip memory

@@ -12,8 +12,6 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from math import exp, log
 
-__all__ = ["LIMITS", "area_factor", "energy_factor"]
-
 AREAS: Mapping[int, float] = {  # relative to the area in 45 nm
     7: 0.059,
     10: 0.1,

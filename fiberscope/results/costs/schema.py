@@ -10,8 +10,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from fiberscope.hw.rtl.tools.sram_table import CELLS, SramCells
 from fiberscope.results.costs.scaling import LIMITS
 
-__all__ = ["CostsFile", "PartCosts", "SramCosts"]
-
 _NETLIST = r"^\w+\(\w+=[^,()]+(, *\w+=[^,()]+)*\)$|^\w+\(\)$"
 
 

@@ -17,18 +17,6 @@ from typing import Final
 from fiberscope.hw.rtl.tools.sram_table import WARM, Sram, SramCells
 from fiberscope.results.costs.cost import Basis, Cost
 
-__all__ = [
-    "SPARSE_LAYOUT",
-    "SRAM_AREA",
-    "SRAM_ENERGY",
-    "TABLES_NM",
-    "TABLES_VOLTS",
-    "clock_energy",
-    "logic_area",
-    "logic_leakage",
-    "sram_leakage",
-]
-
 TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # technology of energies.yaml, areas.yaml and the figures here
 SPARSE_LAYOUT: Final = 1 / 0.5  # maximum ratio of layout area to cell area
 SRAM_AREA: Final = 1.55  # maximum ratio of other estimates to CACTI's

@@ -10,8 +10,6 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import family_name
 from fiberscope.sim.wiring import End
 
-__all__ = ["Box", "Bundle", "Graph", "box_names", "build_graph"]
-
 _DIRECTIONS = ("_requests", "_replies")  # suffixes of two crossbars that are drawn as one network
 _ROOMS = {
     "fiberscope.hw.dram": "memory",

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 from fiberscope.results.drawing.graph import Bundle, Graph
 
-__all__ = ["HEIGHT", "ROUND", "WIDTH", "Layout", "Line", "Place", "arrange"]
-
 WIDTH, HEIGHT = 170, 40  # size of a box in pixels, the unit of all lengths here
 BESIDE, BETWEEN, TRACK, LANE = 26, 28, 9, 14  # distances of boxes, layers, lines in a gap, lanes
 ROUND = 5  # radius of rounded corners

@@ -13,8 +13,6 @@ from fiberscope.results.drawing.layout import arrange
 from fiberscope.results.drawing.svg import svg
 from fiberscope.sim import SimulationError
 
-__all__ = ["draw_machine", "families_of"]
-
 ANY_MATRIX = (
     "uniform:rows=8,cols=8,nonzeros=8"  # a machine is built for a problem; its shape is the same for all
 )

@@ -9,8 +9,6 @@ from itertools import pairwise
 from fiberscope.results.drawing.graph import Box, Graph
 from fiberscope.results.drawing.layout import HEIGHT, ROUND, WIDTH, Layout, Line, Place
 
-__all__ = ["box", "sheet", "svg"]
-
 MARGIN, FOOT = 24, 34
 FONT, LETTER = 13, 7.3  # size of a label and mean width of its letters, in pixels
 COLOURS = {  # fill and border of each kind of box

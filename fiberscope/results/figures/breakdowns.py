@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MEMORY_PART", "StackedBars", "draw_stacked_bars", "energy_parts", "limit_parts", "traffic_parts"]
-
 PANEL = 1.15  # inches, height of the bars of a row of groups
 NAMED_BAR = SMALL + 1.0  # points, width of a bar with a name below
 PLAIN_BAR = 3.0  # points

@@ -22,8 +22,6 @@ from fiberscope.results.figures.style import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_front", "pareto_front"]
-
 HEIGHT = 2.1  # inches, height of the axes with their labels
 LOGARITHMIC = 10.0  # minimum ratio of two values for a logarithmic scale
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MISSING", "GroupedBars", "Panels", "draw_grouped_bars", "label_groups", "plan_panels"]
-
 GROUP = 0.82  # fraction of the distance of two groups that bars fill
 NARROWEST_BAR = 3.0  # points
 PANEL = 1.15  # inches, height of the bars of a row of groups

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.figure import Figure
 
-__all__ = ["FigureItem", "TableItem", "check_paper", "draw_pages", "write_pages"]
-
 WIDTH, HEIGHT = 8.5, 11.0  # inches, letter paper
 SIDE, TOP = 0.67, 0.75  # inches, margins
 INNER: Final = WIDTH - 2 * SIDE

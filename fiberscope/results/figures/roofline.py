@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_roofline"]
-
 HEIGHT = 2.1  # inches, height of the axes with their labels
 FAR = 30.0  # factor between ridge and runs beyond which the ridge is not shown
 DASHES: Final[Sequence[Any]] = (

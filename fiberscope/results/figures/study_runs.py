@@ -13,8 +13,6 @@ from fiberscope.results.report.surrogates import DAGGER, SURROGATE, mark
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import DONE
 
-__all__ = ["StudyRuns", "read_study_runs", "shorten_workloads"]
-
 LETTERS: Final = 16  # maximum length of the name of a workload
 SERIES_LETTERS: Final = 40
 UNCUT: Final = 1000

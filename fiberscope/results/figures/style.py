@@ -17,27 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "INK",
-    "PAGE",
-    "PATTERNS",
-    "SMALL",
-    "SURROGATE_NOTE",
-    "TEXT",
-    "WIDTHS",
-    "Pattern",
-    "add_legend",
-    "add_note",
-    "label_scale",
-    "paper_figure",
-    "parse_width",
-    "pattern_of",
-    "points_of",
-    "text_points",
-    "trim_axes",
-    "wrap_text",
-]
-
 WIDTHS: Final[Mapping[str, float]] = {  # inches: IEEEtran and acmart, two columns on letter paper
     "column": 3.5,
     "page": 7.16,

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Import", "ParsedNames", "parse_names"]
-
 _COMMENT = re.compile(r"#[^\n]*")
 _FOR_TYPES = re.compile(
     r"^(?P<indent>[ \t]*)if (?:typing\.)?TYPE_CHECKING:[ \t]*\n(?:(?P=indent)[ \t]+\S[^\n]*\n|[ \t]*\n)*",

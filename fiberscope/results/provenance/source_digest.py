@@ -19,16 +19,6 @@ from fiberscope.base.version import commit_of
 from fiberscope.results.provenance.sources import Sources, modification_time, sources
 from fiberscope.results.report.parts import RecordedRequest, Source
 
-__all__ = [
-    "Roots",
-    "commit_and_change",
-    "given_settings",
-    "machine_modules",
-    "named_parts",
-    "operand_name",
-    "source_entry",
-]
-
 SECONDS = 10.0  # timeout of git
 
 

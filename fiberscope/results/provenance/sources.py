@@ -22,8 +22,6 @@ from fiberscope.compiler.modules import WRITTEN
 from fiberscope.results.provenance.imports import Import, ParsedNames, parse_names
 from fiberscope.sim import import_mode
 
-__all__ = ["Sources", "modification_time", "sources"]
-
 OURS = __name__.partition(".")[0]
 VERSION, REPORTS = f"{OURS}.base.version", f"{OURS}.results.report"  # do not influence results
 PACKAGE = "__init__.py"

@@ -8,8 +8,6 @@ from fiberscope.results.recording.document import RecordedChains
 from fiberscope.results.recording.waits import WaitChains
 from fiberscope.sim import Component, Kernel
 
-__all__ = ["ChainSamples"]
-
 MOST_SAMPLES = 32
 MOST_VISITS = 8192  # maximum of chains in a sample times components, which bounds the cost of large machines
 Links = tuple[tuple[str, str], ...]

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.results.report.schema import Document
 
-__all__ = ["ComponentStates", "Domain", "QueueFill", "RecordedChains", "Slice", "StateTimeline", "slices_of"]
-
 SCHEMA: Final = "fiberscope-timeline-1"
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.watch import StateWatch, Window
 
 FINEST = 2048  # maximum of intervals in memory; a sample takes 0.1 ms
-__all__ = ["KeptStates", "StateFiles", "state_files"]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ from fiberscope.sim.partial_files import Partial, remove_abandoned
 if TYPE_CHECKING:
     from fiberscope.accelerators.memory import MemoryChannel
 
-__all__ = ["MemoryTrace", "tracing"]
-
 LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of operations; all others are W
 
 

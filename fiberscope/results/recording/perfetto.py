@@ -20,8 +20,6 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
 from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
 
-__all__ = ["require_perfetto", "trace_of"]
-
 SEQUENCE = 1  # all packets have the same writer
 PACKET = b"\x0a"  # Trace.packet: field 1, with its length
 TIMESTAMP = b"\x40"  # TracePacket.timestamp: field 8, a varint

@@ -20,8 +20,6 @@ from fiberscope.sim import DeadlockError, Kernel, Run
 if TYPE_CHECKING:
     from fiberscope.accelerators.request_check import RequestCheck
 
-__all__ = ["NO_RECORDERS", "RecordedRun", "Recorders", "run_recorded"]
-
 
 @dataclass(frozen=True)
 class Recorders:

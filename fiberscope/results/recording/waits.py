@@ -15,8 +15,6 @@ from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 from fiberscope.sim.wiring import Stall
 
-__all__ = ["Wait", "WaitChains", "chain_text", "wait_chain"]
-
 
 @dataclass(frozen=True)
 class Wait:

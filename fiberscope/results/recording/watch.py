@@ -24,8 +24,6 @@ from fiberscope.sim.cycle_counts import Ledger
 from fiberscope.sim.names import family_name
 from fiberscope.sim.wiring import Stall, Wiring
 
-__all__ = ["LARGEST_BYTES", "MOST_INTERVALS", "Queue", "Seat", "StateWatch", "seats_of"]
-
 FIXED = ("busy", "idle")  # states of every component, in the order of their numbers
 Peers = tuple[str, ...]
 MOST_INTERVALS = 1024

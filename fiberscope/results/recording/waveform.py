@@ -10,8 +10,6 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.sim import Kernel, SimulationError
 
-__all__ = ["Waveform", "files_of", "recording"]
-
 
 @dataclass(frozen=True)
 class Waveform:

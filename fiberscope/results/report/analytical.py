@@ -6,8 +6,6 @@ from fiberscope.results.report.levels import Accesses, LevelTensor
 from fiberscope.results.report.parts import Record
 from fiberscope.results.report.table import Table
 
-__all__ = ["tables"]
-
 _COLUMNS = ("", "tile", "format", "", "algorithmic", "actual", "gated", "skipped", "pJ in all")
 
 

@@ -28,8 +28,6 @@ from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["CheckedAnswer", "RunInputs", "components_of", "report"]
-
 
 @dataclass(frozen=True)
 class RunInputs:

@@ -13,8 +13,6 @@ from fiberscope.sim.names import family_name, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Component", "Components"]
-
 STATES = ("busy", "input_stall", "output_stall", "idle")
 COUNTS = ("cycles", *STATES)
 

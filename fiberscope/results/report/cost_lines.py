@@ -7,8 +7,6 @@ from collections.abc import Callable
 from fiberscope.results.report.cost_parts import RtlClock
 from fiberscope.results.report.parts import Record
 
-__all__ = ["cost_lines", "scale_unit", "write_interval"]
-
 
 def cost_lines(report: Record) -> dict[str, str]:
     """Return lines of energy with its delay product, area and clock, as intervals or lower bounds."""

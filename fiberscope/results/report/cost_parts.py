@@ -9,8 +9,6 @@ from fiberscope.results.costs.cost import Basis, sum_ends
 from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.report.origin import ReportPart
 
-__all__ = ["Area", "AreaPart", "CostInterval", "Energy", "EnergyPart", "RtlClock"]
-
 
 class CostInterval(ReportPart):
     """Interval of a cost: the known amount, and its upper end; null if a part has no upper end."""

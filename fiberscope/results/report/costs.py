@@ -22,8 +22,6 @@ from fiberscope.results.report import parts
 from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, Energy, EnergyPart, RtlClock
 from fiberscope.sim.names import family_name
 
-__all__ = ["add_energies", "area_fields", "cost_fields", "count_activity", "energy_fields", "prices_of"]
-
 
 def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Prices | None:
     """Return the prices of a machine's actions and parts; None for a machine without a ``costs.yaml``.

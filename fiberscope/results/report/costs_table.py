@@ -8,8 +8,6 @@ from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, E
 from fiberscope.results.report.parts import Record
 from fiberscope.results.report.table import Table
 
-__all__ = ["costs_tables"]
-
 ENERGY = ("part", "action", "uJ", "up to", "of all", "basis")
 AREA = ("part", "of which", "mm2", "up to", "of all", "basis")
 PER_TABLE_UNIT = 1e6  # pJ in a uJ, um2 in a mm2

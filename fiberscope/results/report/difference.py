@@ -22,8 +22,6 @@ from fiberscope.results.report.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Change", "Difference", "Setting", "compare"]
-
 SCHEMA = "fiberscope-diff-1"
 SHOWN = 20  # maximum of changes in a notebook
 STATES = ("busy", "input_stall", "output_stall", "idle")

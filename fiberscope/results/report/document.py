@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from fiberscope.results.report.difference import Difference
     from fiberscope.results.report.html_page import HtmlPage
 
-__all__ = ["Report"]
-
 WRITE_PAGE = "fiberscope.page.written:write_page"  # in a higher layer, hence not imported
 
 

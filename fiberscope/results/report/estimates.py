@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fiberscope.accelerators.sampling import CONFIDENCE, half_width
 from fiberscope.results.report.parts import Record
 
-__all__ = ["Significance", "format_half_width", "format_interval", "relative_half_width", "significance"]
-
 
 @dataclass(frozen=True)
 class Significance:

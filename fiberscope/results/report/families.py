@@ -10,17 +10,6 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.report.parts import Component
 from fiberscope.sim.names import family_name, placed
 
-__all__ = [
-    "SATURATED",
-    "Family",
-    "bottleneck",
-    "busiest_stage",
-    "families",
-    "members",
-    "pacing_family",
-    "rounds_of_stages",
-]
-
 SATURATED = 0.8
 NEVER_WITHOUT_REQUEST = 0.95
 MOSTLY_MOVING = 0.5  # below, a busy channel may only wait for the latency of one request

@@ -14,19 +14,6 @@ from fiberscope.base.outputs import expect_output
 from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.remote_files import address_of, open_remote, storage_errors
 
-__all__ = [
-    "STANDARD_OUTPUT",
-    "check_outputs",
-    "check_writable",
-    "make_folder",
-    "matrices",
-    "read_bytes",
-    "read_text",
-    "write_bytes",
-    "write_json",
-    "write_text",
-]
-
 STANDARD_OUTPUT: Final = Path("-")  # file name of standard output
 
 

@@ -18,16 +18,6 @@ from fiberscope.results.report.host import Timing, environment
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
-__all__ = [
-    "add_counts",
-    "build_report",
-    "memory_of",
-    "problem_of",
-    "traffic_by_tensor",
-    "verification",
-    "workload",
-]
-
 _OPERAND = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
 
 

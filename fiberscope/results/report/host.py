@@ -19,8 +19,6 @@ from fiberscope.results.report import parts
 from fiberscope.results.report.parts import Environment
 from fiberscope.sim import import_mode
 
-__all__ = ["Timing", "environment", "hertz", "measure_host", "peak_memory_bytes"]
-
 
 @dataclass(frozen=True)
 class Timing:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from fiberscope.results.report.files import write_text
 
-__all__ = ["HtmlPage"]
-
 HEIGHT = 700  # pixels in a notebook
 
 

@@ -6,8 +6,6 @@ import io
 
 from matplotlib.figure import Figure
 
-__all__ = ["InlineFigure"]
-
 
 class InlineFigure(Figure):
     """A figure that a notebook displays as the last value of a cell, with or without pyplot."""

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-__all__ = ["LatexRows", "escape_latex", "latex_float", "latex_tabular"]
-
 LatexRows: TypeAlias = Sequence[Sequence[str]]
 _SPECIAL = {
     "\\": r"\textbackslash{}",

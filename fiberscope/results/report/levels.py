@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fiberscope.results.report.origin import ReportPart
 
-__all__ = ["Accesses", "Analytical", "Computes", "FormatAccesses", "Instances", "LevelTensor", "StorageLevel"]
-
 
 class Accesses(ReportPart):
     """Words per instance: with dense data, and the words that are accessed, gated and skipped."""

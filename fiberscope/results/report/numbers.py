@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from fiberscope.results.report.parts import Cached, Memory, Record, TensorTraffic
 
-__all__ = ["SEPARATOR", "flatten_parameters", "numbers"]
-
 SEPARATOR: Final = "; "  # between the missing parts of a sum
 
 

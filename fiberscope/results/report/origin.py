@@ -8,17 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.sampling import Sample
 
-__all__ = [
-    "Environment",
-    "Host",
-    "RecordedRequest",
-    "ReportPart",
-    "Sampling",
-    "Source",
-    "is_empty",
-    "is_none",
-]
-
 
 def is_none(value: object) -> bool:
     """Return whether to omit a rare key."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["blank", "check_picture", "figure", "new_figure", "save", "save_figure"]
-
 FORMATS = (".png", ".svg", ".pdf")
 # Metadata that would make equal drawings differ in their bytes.
 UNDATED: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}

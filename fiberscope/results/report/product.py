@@ -15,8 +15,6 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["check_product", "write_product"]
-
 MOST_ELEMENTS = 1 << 28  # of a dense array, 2 GiB
 
 

@@ -10,8 +10,6 @@ from pydantic import ValidationError
 
 from fiberscope.base.version import __version__
 
-__all__ = ["describe_unreadable", "upgrade"]
-
 ALL_ACTIONS: Final = "all actions"  # action of a component whose energy version 0.1.0 does not divide
 ENERGY_WITHOUT: Final = ("clock tree", "leakage", "wires")  # missing in energies of version 0.1.0
 TRACE_ENERGY: Final = ("table", "by_tensor", "by_einsum")  # current keys of ``teaal.energy``

@@ -13,8 +13,6 @@ from fiberscope.base.errors import InputError
 if TYPE_CHECKING:
     from upath import UPath
 
-__all__ = ["address_of", "open_remote", "storage_errors"]
-
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # a Path keeps one of the two slashes
 
 

@@ -9,8 +9,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import Family, families, members
 from fiberscope.results.report.parts import Component
 
-__all__ = ["roofline", "useful_name"]
-
 
 def roofline(report: Report) -> dict[str, Any] | None:
     """Return a run's point and its two roofs; a roof is None if the report lacks its inputs.

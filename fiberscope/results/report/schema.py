@@ -14,8 +14,6 @@ from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.files import read_bytes, write_text
 from fiberscope.results.report.releases import describe_unreadable
 
-__all__ = ["Document"]
-
 
 class Document(BaseModel):
     """A document; the default of the field ``schema_name`` is its schema."""

@@ -10,8 +10,6 @@ from pathlib import PurePath
 
 from fiberscope.workloads.suffixes import SUFFIXES
 
-__all__ = ["short_names"]
-
 LETTERS = 24
 _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:rows=20,cols=20
 

@@ -19,17 +19,6 @@ from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Reco
 from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import overflows_in_words
 
-__all__ = [
-    "as_html",
-    "as_text",
-    "describe_sampling",
-    "describe_unmoved",
-    "engineering_time",
-    "show",
-    "summary",
-    "verification_line",
-]
-
 MOST_FAMILIES = 16
 CROWDED = 1.0  # fraction of a cache above which the misses of a functional pass may be wrong
 NO_BOUND = "no bound: the specification binds no component that takes time"  # for the trace model

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["DAGGER", "SURROGATE", "footnote", "mark"]
-
 SURROGATE: Final = "surrogate"  # the source of an operand
 DAGGER: Final = "†"
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table as RichTable
 
-__all__ = ["Table", "percent", "print_trimmed", "replace_between", "ruled_table"]
-
 GAP = 3  # characters between two columns
 
 

@@ -17,8 +17,6 @@ from fiberscope.sim import Run
 from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.sim.names import family_name
 
-__all__ = ["Drive", "Observer", "Watch", "halve_samples", "run"]
-
 FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
 

@@ -25,8 +25,6 @@ from fiberscope.results.store.columns import DONE
 from fiberscope.results.store.store import Store
 from fiberscope.results.store_layout import OPERANDS
 
-__all__ = ["StudyArchive", "appendix_line", "count_runs", "extract_archive", "write_archive"]
-
 SCHEMA: Final = "fiberscope-archive-1"
 INDEX, STORE = "archive.json", "store/"  # names in an archive
 MEMBER: Final = re.compile(

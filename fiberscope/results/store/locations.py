@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from upath import UPath
 
-__all__ = ["Address", "BusyError", "StoreLocation", "open_location"]
-
 Address: TypeAlias = "Path | UPath"  # a file
 
 ABANDONED_SECONDS = 60.0  # minimum age of an abandoned file

@@ -10,8 +10,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import Family, busiest_stage, families
 from fiberscope.results.report.numbers import numbers
 
-__all__ = ["measures"]
-
 STATES = ("busy", "input_stall", "output_stall", "idle")
 
 

@@ -15,8 +15,6 @@ import pyarrow as pa
 from fiberscope.base.errors import InputError
 from fiberscope.results.store.columns import FIXED
 
-__all__ = ["QueryError", "open_database", "run", "suggest_columns"]
-
 LOOK_SECONDS = 0.05
 
 

@@ -46,8 +46,6 @@ from fiberscope.results.store_layout import OPERANDS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PART_ROWS", "Store", "hidden_rows"]
-
 PART_ROWS = 1000
 ROW = ".json.gz"  # suffix of a file of one row
 STALE = "stale_sources.json"

@@ -47,8 +47,6 @@ from fiberscope.rtl.formal.value_claims import (
     add_values_writer,
 )
 
-__all__ = ["SPECIFICATIONS", "FormalSpecification", "kit_of", "small_parameters"]
-
 
 @dataclass(frozen=True)
 class FormalSpecification:

@@ -10,8 +10,6 @@ from fiberscope.hw.rtl.kit.channel import ChannelParameters
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits
 from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, count, implies
 
-__all__ = ["add_channel"]
-
 
 class Queue:
     """Words in the channel, the oldest first, and the age of each in cycles.

@@ -11,8 +11,6 @@ from fiberscope.hw.rtl.kit.registered import BEHIND, CAPACITY
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal
 from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, identifier, implies
 
-__all__ = ["add_contract", "add_port_queues", "add_reset_state", "add_state_covers"]
-
 STATE_BITS = 2  # widest control register with a cover for every value
 
 

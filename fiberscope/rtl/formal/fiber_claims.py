@@ -12,14 +12,6 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, unpacked
 from fiberscope.rtl.formal.order_properties import add_matching_order
 from fiberscope.rtl.formal.properties import Properties, all_of, implies
 
-__all__ = [
-    "add_accumulator",
-    "add_bump_allocator",
-    "add_node_writer",
-    "add_page_allocator",
-    "add_two_finger",
-]
-
 
 def add_bump_allocator(parameters: BumpAllocatorParameters, properties: Properties) -> None:
     """Claim that a request gets one answer, and that no address is granted twice or beyond the end."""

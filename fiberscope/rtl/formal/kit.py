@@ -11,8 +11,6 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Streams, Twin, bit_range, build, verilog
 from fiberscope.rtl.formal.properties import ASSUME, CLAIM, COVER, Properties
 
-__all__ = ["ASSUMED", "FormalKit", "formal_kit"]
-
 DUT = "dut"  # the instance of the block
 ASSUMED = "assumed"  # the wire that is high while all assumptions hold
 _MARK = "started"  # low in the first cycle, which is a reset

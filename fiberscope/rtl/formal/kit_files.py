@@ -9,8 +9,6 @@ from fiberscope.rtl.formal.kit import ASSUMED, FormalKit
 from fiberscope.rtl.formal.properties import ASSUME, CLAIM, COVER
 from fiberscope.rtl.handover.readme import code, table
 
-__all__ = ["readme_section", "write_kit"]
-
 
 def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
     """Write the files of a formal kit beside the Verilog of its block; return their paths.

@@ -20,8 +20,6 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
 from fiberscope.rtl.formal.pipeline import Pipeline, RowConstant
 from fiberscope.rtl.formal.properties import Group, Properties, all_of, any_of, count, implies
 
-__all__ = ["add_adder_network", "add_benes", "add_divider", "add_packer"]
-
 
 def add_divider(parameters: DividerParameters, properties: Properties) -> None:
     """Claim that quotient and remainder are right, by the bits that each stage has computed.

@@ -12,8 +12,6 @@ from fiberscope.hw.networks.crossbar_rtl import CrossbarParameters
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits
 from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, count, implies
 
-__all__ = ["add_concentrator", "add_crossbar"]
-
 
 def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None:
     """Claim that a token leaves in the cycle in which it is taken, at its tag's port."""

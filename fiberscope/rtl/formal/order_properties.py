@@ -10,8 +10,6 @@ from fiberscope.hw.rtl.kit.twin import DataRegister
 from fiberscope.hw.stream import DATA
 from fiberscope.rtl.formal.properties import End, Properties, all_of
 
-__all__ = ["Fiber", "add_matching_order", "add_merging_order"]
-
 
 class Fiber:
     """The last coordinate that moved at a stream in the current fiber.

@@ -7,8 +7,6 @@ import pyrtl
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, split_word
 from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, implies
 
-__all__ = ["Pipeline", "RowConstant"]
-
 
 class Pipeline:
     """The input rows inside a pipeline whose stages move in lock-step.

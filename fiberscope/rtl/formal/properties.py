@@ -18,20 +18,6 @@ import pyrtl
 from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream, Wire
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
 
-__all__ = [
-    "ASSUME",
-    "CLAIM",
-    "COVER",
-    "End",
-    "Group",
-    "Properties",
-    "all_of",
-    "any_of",
-    "count",
-    "identifier",
-    "implies",
-]
-
 ASSUME, CLAIM, COVER = "assume", "claim", "cover"  # prefixes of the monitor's outputs
 INNER = "inner"  # prefix of its inputs from within the module
 ANY = "any"  # prefix of its inputs that may have any value

@@ -14,8 +14,6 @@ from fiberscope.rtl.formal.kit import ASSUMED, FormalKit
 from fiberscope.rtl.formal.properties import CLAIM, COVER
 from fiberscope.rtl.formal.yosys_session import YosysSession
 
-__all__ = ["LONGEST", "ProofResult", "Verdict", "prove"]
-
 LONGEST = 6  # maximum number of consecutive cycles in an induction hypothesis
 STRIDE = 5  # cycles of a bounded proof in one query
 GRACE = 2.0  # seconds after its time limit until Yosys is killed

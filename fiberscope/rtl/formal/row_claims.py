@@ -24,14 +24,6 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
 from fiberscope.rtl.formal.pipeline import Pipeline, RowConstant
 from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, count, implies
 
-__all__ = [
-    "add_cluster_counter",
-    "add_comparator_bank",
-    "add_position_multiplier",
-    "add_prefix_sum",
-    "add_sorting_network",
-]
-
 
 def _assume_stops_last(properties: Properties, rows: End) -> None:
     """Assume that no number follows a stop within a row."""

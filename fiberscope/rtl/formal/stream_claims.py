@@ -15,8 +15,6 @@ from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
 from fiberscope.rtl.formal.order_properties import add_matching_order, add_merging_order
 from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, implies
 
-__all__ = ["add_intersect", "add_repeater", "add_union"]
-
 
 class Repeated:
     """The repeated reference: the last one taken, until the signal ends its fiber; else the head."""

@@ -15,17 +15,6 @@ from fiberscope.hw.streams.values_rtl import AluParameters, ArrayParameters, Sca
 from fiberscope.hw.streams.writers_rtl import ValuesWriterParameters
 from fiberscope.rtl.formal.properties import End, Properties, all_of, implies
 
-__all__ = [
-    "add_alu",
-    "add_array",
-    "add_dense_scanner",
-    "add_locator",
-    "add_repeat_signal",
-    "add_scalar_reducer",
-    "add_stop_dropper",
-    "add_values_writer",
-]
-
 
 def _kind(end: End) -> Signal:
     return end.fields["control"]

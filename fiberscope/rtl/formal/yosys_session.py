@@ -14,8 +14,6 @@ from pathlib import Path
 
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-__all__ = ["YosysSession", "find_yosys"]
-
 _SCRIPT = "commands"  # a pipe
 _PROGRAM = f"from pyosys import libyosys as yosys; yosys.run_pass('script {_SCRIPT}', yosys.Design())"
 _ANSWER = "answer.txt"

@@ -11,8 +11,6 @@ from itertools import groupby
 
 from fiberscope.hw.rtl.kit.interface import Wire
 
-__all__ = ["OUTSIDE", "sdc", "xdc"]
-
 OUTSIDE = 0.3  # share of a clock period for the logic outside of a port, on either side: our choice
 
 

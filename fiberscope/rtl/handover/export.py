@@ -16,8 +16,6 @@ from fiberscope.rtl.handover.readme import code, table, write_readme
 from fiberscope.rtl.handover.structure import combinational_paths, memories
 from fiberscope.rtl.handover.testbench import Testbench
 
-__all__ = ["PERIOD", "Handover", "twin_sections", "write_handover"]
-
 PERIOD = 1.0  # ns; clock period of a block: the machines' clock of 1 GHz
 _CLOCKS = {"clk": ("rst", "high"), "aclk": ("aresetn", "low")}  # reset of a clock, and its level
 _FIXED = """\

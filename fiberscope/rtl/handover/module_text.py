@@ -8,8 +8,6 @@ from typing import Literal, cast
 
 from fiberscope.hw.rtl.kit.interface import Wire
 
-__all__ = ["CONTRACT", "contract_text", "leading_comments", "module_ports"]
-
 CONTRACT = "Contract of the ports."  # first words of the comments that state the contract
 _PORT = re.compile(r"^\s*(?P<direction>input|output) (?:\[(?P<high>\d+):0\] )?(?P<name>\w+)", re.MULTILINE)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import read_text, write_text
 
-__all__ = ["README", "check_readme", "code", "table", "write_readme"]
-
 README = "README.md"
 _WRITTEN = "Written by `fiberscope rtl export`, version "  # in a README that an export may replace
 

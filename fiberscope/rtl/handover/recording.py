@@ -21,8 +21,6 @@ from fiberscope.hw.stream import STOP, STREAM
 from fiberscope.hw.streams.memory_rtl import OVERFLOW, STORE
 from fiberscope.sim.testing import Outcome, run_block
 
-__all__ = ["DifferentRunError", "Recorder", "Recording", "Vector", "has_stimulus", "record", "recording"]
-
 SEED = 1  # of the stimulus, of the stalls of sources and sinks, and of the first contents of memories
 Bits = Mapping[str, int]  # of wires by name
 

@@ -13,8 +13,6 @@ from fiberscope.hw.rtl.kit.interface import CLOCKING
 from fiberscope.hw.rtl.kit.sram import Macro
 from fiberscope.hw.rtl.kit.twin import Twin
 
-__all__ = ["Memory", "combinational_paths", "memories"]
-
 _NUMBER = re.compile(r"\d+")
 _LANE = re.compile(r"_\d\d$")  # at the end of the name of a memory's lane
 

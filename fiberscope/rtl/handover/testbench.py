@@ -13,8 +13,6 @@ from fiberscope.hw.rtl.kit.twin import bit_range
 from fiberscope.rtl.handover.module_text import module_ports
 from fiberscope.rtl.handover.recording import Recording
 
-__all__ = ["Testbench", "make_testbench"]
-
 RESET_CYCLES = 4
 CLOCKING = {"clk": ".clk(clk)", "rst": ".rst(rst)", "aclk": ".aclk(clk)", "aresetn": ".aresetn(~rst)"}
 Bits = Mapping[str, int]  # of wires by name

@@ -9,8 +9,6 @@ from functools import cached_property
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["Chain", "Product"]
-
 _PRODUCT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:(?:\s*[*@]\s*|\s+)[A-Za-z_]\w*)+)\s*")
 _NAME = re.compile(r"\w+")
 

@@ -17,8 +17,6 @@ from fiberscope.run.chains.chain import Chain
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.verification import TOLERANCE, Comparison, compare_entries, compare_values, ones_of
 
-__all__ = ["compare_results"]
-
 Dense: TypeAlias = "npt.NDArray[Any]"
 
 

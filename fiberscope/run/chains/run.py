@@ -24,8 +24,6 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["execute_chain", "load_operands"]
-
 
 def execute_chain(
     ready: ResolvedRun,

@@ -18,8 +18,6 @@ from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["ChainRun", "total_report"]
-
 _CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
 _ROWS = ("row_hits", "row_misses", "row_conflicts")
 

@@ -14,8 +14,6 @@ from fiberscope.run.request import GraphRequest, RunRequest, SimulationRequest, 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph
 
-__all__ = ["debug", "requested_run"]
-
 CONVERT = "convert"  # prefix of a conversion, as in "convert csr csc"
 GRAPH = ".gv"
 

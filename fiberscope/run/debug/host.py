@@ -35,8 +35,6 @@ from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.sim.seek import seek
 from fiberscope.sim.trigger import names_of
 
-__all__ = ["Failure", "Names", "Stop", "serve", "serve_in_thread"]
-
 SLICE_CYCLES = 4096  # initial number of cycles between checks of the host time
 SHORT_SECONDS = 0.1  # a shorter slice is followed by a longer one
 

@@ -13,8 +13,6 @@ from fiberscope.run.debug.session import Session
 from fiberscope.run.debug.shown import Shown
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["COMMANDS", "Quit", "completions", "execute"]
-
 
 class Quit(Exception):  # noqa: N818  (no error)
     """The session ends."""

@@ -19,8 +19,6 @@ from fiberscope.sim.condition import Predicate
 from fiberscope.sim.scopes import choose, choose_one, matches_any
 from fiberscope.sim.trigger import Trigger, find_channel, gauges_of
 
-__all__ = ["Phase"]
-
 _WORD = re.compile(r"[^\s<>=!]+")
 
 

@@ -29,8 +29,6 @@ from fiberscope.run.request import RunRequest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Session"]
-
 SNAPSHOTS = 16  # maximum, in addition to the start
 VISITED = 4  # number of recently visited cycles near which snapshots are retained
 NEAR_CYCLES = 32  # minimum distance of snapshots; a shorter replay is faster than a fork

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from fiberscope.run.debug.host import Stop
 
-__all__ = ["Shown", "format_chain", "format_components", "format_queue", "format_stop"]
-
 WIDTH = 110  # columns outside of a terminal
 STOPS = {
     "cycle": "cycle {cycle:,}{place}",

@@ -22,8 +22,6 @@ from fiberscope.run.debug.host import Stop, serve, serve_in_thread
 from fiberscope.run.request import RunRequest
 from fiberscope.sim.interrupt import interrupt_elsewhere, on_interrupt
 
-__all__ = ["Simulator", "can_fork", "start_simulator"]
-
 
 def can_fork() -> bool:
     """Return whether the system can fork a process."""

@@ -10,8 +10,6 @@ from fiberscope.sim.constants import FIRST_STALL
 from fiberscope.sim.statistics import statistics_of
 from fiberscope.sim.trigger import state_names
 
-__all__ = ["ChannelView", "ComponentView", "QueueView", "component_view", "queue_view"]
-
 
 @dataclass(frozen=True)
 class ChannelView:

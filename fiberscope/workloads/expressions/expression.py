@@ -14,26 +14,6 @@ from typing import TypeAlias
 
 from fiberscope.workloads.expressions.functions import FUNCTIONS, Function
 
-__all__ = [
-    "Access",
-    "Alias",
-    "Call",
-    "Equation",
-    "Expression",
-    "Index",
-    "Number",
-    "Operation",
-    "Scalar",
-    "Split",
-    "Statement",
-    "Sum",
-    "Take",
-    "accesses",
-    "operators_of",
-    "parts_of",
-    "scalars",
-]
-
 
 @dataclass(frozen=True)
 class Index:

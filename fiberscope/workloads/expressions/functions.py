@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-__all__ = ["FUNCTIONS", "Function"]
-
 
 @dataclass(frozen=True)
 class Function:

@@ -9,8 +9,6 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers, Values
 
-__all__ = ["Points", "keys_of"]
-
 
 @dataclass(frozen=True)
 class Points:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-__all__ = ["UnreadableTextError", "check_size", "syntax_error"]
-
 _LONGEST = 2000  # characters; expressions in the literature are far shorter
 _DEEPEST = 40  # nested parentheses
 _WORDS = {

@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LINE_BITS", "LINE_BYTES", "Items", "Words", "item_type", "line_words", "packed", "unpacked"]
-
 Items: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 

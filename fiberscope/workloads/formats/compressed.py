@@ -14,8 +14,6 @@ from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Fo
 from fiberscope.workloads.sorting import lexical_order
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at
 
-__all__ = ["Bsr", "Csc", "Csr"]
-
 
 class Matrices(Format):
     """A format for two ranks, rows and columns."""

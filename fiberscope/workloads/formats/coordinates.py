@@ -13,8 +13,6 @@ from fiberscope.workloads.formats.bit_packing import Items
 from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span, index_bits
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Coo", "Csf"]
-
 
 @dataclass(frozen=True)
 class Coo(Format):

@@ -15,8 +15,6 @@ from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Fo
 from fiberscope.workloads.formats.runs import pack_entries, unpack_entries
 from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
 
-__all__ = ["Dense", "Rlc", "Zvc"]
-
 MOST_RUN_BITS = 16
 
 

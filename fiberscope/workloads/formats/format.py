@@ -24,8 +24,6 @@ from fiberscope.workloads.formats.bit_packing import (
 from fiberscope.workloads.formats.numbers import check_width, numbers_of, words_of
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Coordinates", "Counts", "Encoded", "Field", "Format", "Layout", "Span", "index_bits"]
-
 MOST_ITEMS = 2**31  # items of an encoded array
 
 Coordinates = tuple[Integers, ...]  # by rank

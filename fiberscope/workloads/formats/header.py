@@ -20,8 +20,6 @@ from fiberscope.workloads.formats.flat import Dense, Rlc, Zvc
 from fiberscope.workloads.formats.format import Encoded, Field, Format
 from fiberscope.workloads.formats.numbers import WIDTHS
 
-__all__ = ["from_bytes", "header", "to_bytes"]
-
 HEADER_WORDS = 8
 MOST = 2**32 - 1  # largest word
 

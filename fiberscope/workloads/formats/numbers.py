@@ -16,8 +16,6 @@ from fiberscope.workloads.canonical import Values
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats.bit_packing import Items, item_type
 
-__all__ = ["WIDTHS", "check_width", "numbers_of", "words_of"]
-
 WIDTHS = (8, 16, 32)  # bits of a value
 _GREATEST = {8: 448.0, 16: 65504.0, 32: float(np.finfo(np.float32).max)}
 

@@ -20,8 +20,6 @@ import numpy as np
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.errors import WorkloadError, nearest
 
-__all__ = ["METRICS", "WORD_BYTES", "Metric", "csf_words", "metric_called"]
-
 WORD_BYTES = 4
 
 Amount = TypeVar("Amount", int, float, Integers)

@@ -16,8 +16,6 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import csf_words
 from fiberscope.workloads.tiles.tiling import Tiled, tile
 
-__all__ = ["Packed", "pack"]
-
 
 @dataclass(frozen=True)
 class Packed:

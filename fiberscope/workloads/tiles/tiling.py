@@ -20,8 +20,6 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
 from fiberscope.workloads.tiles.metrics import METRICS, Metric
 
-__all__ = ["Tiled", "first_of_each", "tile"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tiled:

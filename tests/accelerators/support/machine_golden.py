@@ -10,8 +10,6 @@ from typing import Any
 from fiberscope.accelerators.machine import Machine
 from fiberscope.accelerators.testing import cycles
 
-__all__ = ["numbers"]
-
 
 def numbers(machine: Machine) -> dict[str, Any]:
     """Cycles, operations, memory's rows, bytes and counters of a machine that has run.

@@ -23,16 +23,6 @@ from fiberscope.hw.rtl.kit.trees import total
 from fiberscope.hw.rtl.kit.twin import Signal, alias, delayed, unless
 from fiberscope.hw.value_type import INTEGER, TYPES, ValueType
 
-__all__ = [
-    "VALUES",
-    "Operation",
-    "SummingParameters",
-    "ValueParameters",
-    "carried_as",
-    "operations",
-    "value_type",
-]
-
 Operation: TypeAlias = Callable[[Signal, Signal], Signal]
 Cut: TypeAlias = Callable[..., Sequence[Signal]]
 Pipelined: TypeAlias = "Callable[[_Form, Signal, Signal, Cut], Signal]"

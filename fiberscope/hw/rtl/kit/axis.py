@@ -17,8 +17,6 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import bit_range
 
-__all__ = ["axis", "axis_bits", "axis_names"]
-
 CORE = "registered"  # suffix of the inner module's name
 _CONTRACT = (
     "// Contract of the ports. All are sampled at the rising edge of aclk; aresetn is synchronous and active",

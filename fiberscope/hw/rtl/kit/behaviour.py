@@ -12,8 +12,6 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, Twin
 from fiberscope.sim.errors import SimulationError
 
-__all__ = ["Behaviour", "Models", "leave_seat"]
-
 
 class Behaviour(Protocol):
     """Behaviour of a module: call ``outputs`` of a cycle, then ``clock`` with the values of all wires.

@@ -17,8 +17,6 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import module_head
 
-__all__ = ["checked", "wrapper"]
-
 CORE = "unchecked"  # suffix of the inner module's name
 
 

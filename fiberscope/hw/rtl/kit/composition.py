@@ -14,8 +14,6 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.loops import loop_of, paths
 from fiberscope.hw.rtl.kit.parameters import Parameters
 
-__all__ = ["Composition", "Instance", "Link", "Part", "joined", "stream_at"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -8,8 +8,6 @@ from textwrap import wrap
 
 from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream
 
-__all__ = ["contract"]
-
 WIDTH = 107  # characters of a line after its slashes
 _CLOCKING = (
     "Contract of the ports. All are sampled at the rising edge of clk; rst is synchronous and active high.",

@@ -11,8 +11,6 @@ from pathlib import Path
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
 
-__all__ = ["core_file", "write_files"]
-
 VENDOR = "fiberscope:rtl"
 _BENCH_FILES = """\
   bench:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["Event", "Exercise", "earliest"]
-
 Event: TypeAlias = "tuple[int, str]"  # a cycle, and what happens in it
 
 

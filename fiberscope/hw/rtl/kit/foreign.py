@@ -14,8 +14,6 @@ from fiberscope.hw.rtl.kit.block import ForeignBlock
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters
 
-__all__ = ["foreign"]
-
 
 def foreign(source: Path, interface: Interface, model: Callable[[], Behaviour]) -> ForeignBlock:
     """Return a block for a composition from a Verilog file.

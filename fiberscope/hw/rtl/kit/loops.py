@@ -11,8 +11,6 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Signal
 
-__all__ = ["loop_of", "paths"]
-
 
 @lru_cache(maxsize=256)
 def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str]]:

@@ -19,8 +19,6 @@ from fiberscope.sim.assembly import Assembly
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-__all__ = ["REPLIES", "REQUESTS", "Parts", "PartsKernel", "Seat", "SeatKernel", "Whole"]
-
 REQUESTS, REPLIES = "memory_requests", "memory_replies"  # the module's ports, one for each channel of memory
 
 

@@ -10,8 +10,6 @@ from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.sim import Component, Input, Output
 from fiberscope.sim.channel import Channel
 
-__all__ = ["DONE", "MemoryPins", "memory_interface"]
-
 DONE = "done"  # status output: the machine has finished
 WAITING = 2  # maximum number of replies that wait for space: one in and one out in every cycle
 

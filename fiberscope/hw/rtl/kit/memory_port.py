@@ -10,8 +10,6 @@ from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT
 from fiberscope.hw.rtl.kit.interface import Content, Direction, Payload, Stream
 from fiberscope.hw.rtl.kit.twin import Signal
 
-__all__ = ["CONTROL_BITS", "LINE", "LINE_BITS", "MemoryPort"]
-
 LINE = "line"  # the field with the data of a line
 
 CONTROL_BITS = (len(OPERATIONS) - 1).bit_length()

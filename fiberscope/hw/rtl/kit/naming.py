@@ -22,8 +22,6 @@ from types import FrameType
 import pyrtl
 from pyrtl.core import _NameIndexer
 
-__all__ = ["TERM", "Origins", "name_what_is_held", "renamed"]
-
 READ = "_read"  # suffix of the name of a memory read, before its number
 TERM = "_term"  # before the number, only in generated names
 _NUMBERED = re.compile(r"\btmp\d+\b")

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from fiberscope.hw.rtl.kit.interface import Direction, Interface, Stream
 from fiberscope.hw.rtl.kit.words import Words
 
-__all__ = ["PortCoverage"]
-
 TOKENS, BACK_TO_BACK, WAITS = "tokens", "back to back", "waits"  # bins of each stream
 WIDEST = 2  # bits of a control field, each of whose values has a bin
 

@@ -18,8 +18,6 @@ from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.sim.assembly import end, put
 from fiberscope.sim.channel import Channel
 
-__all__ = ["Shadow"]
-
 
 class Feeder(Component):
     """A component at all ports of the shadow: it pushes new tokens, and pops tokens to free space."""

@@ -17,18 +17,6 @@ from fiberscope.hw.rtl.kit.interface import Wire
 from fiberscope.hw.rtl.kit.parameters import CHOICES, UNNAMED
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Twin, bit_range, index_bits
 
-__all__ = [
-    "COMBINATIONAL",
-    "MEMORIES",
-    "REGISTERED",
-    "AheadSram",
-    "Macro",
-    "Sram",
-    "memories_outside",
-    "memory_kind",
-    "srams",
-]
-
 # Read latency of a block's memory: none, or one cycle.
 MEMORIES = COMBINATIONAL, REGISTERED = "combinational", "registered"
 

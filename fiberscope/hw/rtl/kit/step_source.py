@@ -16,8 +16,6 @@ import pyrtl
 from fiberscope.hw.rtl.kit.twin import Signal
 from fiberscope.hw.rtl.kit.words import Piece
 
-__all__ = ["StepSource"]
-
 _DEEPEST, _LONGEST = 12, 400  # limits of an inlined expression: nesting depth, and characters
 _MAKES_MORE_BITS = {  # than the widest argument; other operations have the bits of the wire
     "+": lambda net: len(net.args[0]) + 1,

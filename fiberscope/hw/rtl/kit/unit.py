@@ -34,20 +34,6 @@ from fiberscope.sim.errors import SimulationError
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
-__all__ = [
-    "Each",
-    "Fields",
-    "Lanes",
-    "PortContents",
-    "StatusCounter",
-    "Summed",
-    "elements",
-    "rows",
-    "stops",
-    "tokens",
-    "unit",
-]
-
 Fields: TypeAlias = Mapping[
     str, int | Field | Payload
 ]  # fields of a token: bits of the token's field, or another kind of field

@@ -9,8 +9,6 @@ from fiberscope.hw.rtl.kit.naming import TERM
 from fiberscope.sim.component import Signal
 from fiberscope.sim.waveform import WIDEST
 
-__all__ = ["is_shown", "signals", "values"]
-
 _UNNAMED = re.compile(  # PyRTL's own wires and numbers, in the Verilog too; clocking
     rf"(tmp|const_)\d+|\w+{TERM}\d+$|(clk|rst)(__0)?$"
 )

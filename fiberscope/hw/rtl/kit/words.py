@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from fiberscope.hw.rtl.kit.codec import WORD
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Direction, Interface, Wire
 
-__all__ = ["Piece", "Words", "joined", "pieces"]
-
 
 @dataclass(frozen=True)
 class Piece:

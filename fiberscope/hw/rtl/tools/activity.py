@@ -16,8 +16,6 @@ from fiberscope.hw.rtl.kit.words import joined
 from fiberscope.hw.rtl.tools.netlist import Cell, Netlist
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-__all__ = ["Activity", "DifferentNetlistError", "RecordingBackend"]
-
 CHUNK = 4096  # cycles that are computed at once, at most
 MOST_NOTED = 1 << 22  # recorded levels of wires before a computation
 _CONSTANTS: Mapping[int | str, int] = {"0": 0, "1": -1, "x": 0}

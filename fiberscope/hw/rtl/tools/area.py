@@ -23,19 +23,6 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-__all__ = [
-    "MAPPING",
-    "Area",
-    "Cells",
-    "cells_of",
-    "gates_of",
-    "library",
-    "measure",
-    "require",
-    "run_yosys",
-    "version",
-]
-
 GATES = ("AND", "OR", "XOR", "MUX", "NOT")  # with two inputs; MUX has three, NOT has one
 
 # Memories stay whole, so that a cache does not count as flip-flops and multiplexers. Registers keep their

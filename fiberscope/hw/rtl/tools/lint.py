@@ -9,8 +9,6 @@ from pathlib import Path
 from fiberscope.hw.rtl.kit.naming import READ, TERM
 from fiberscope.hw.rtl.tools.verilator import Verilator
 
-__all__ = ["PORT_WAIVERS", "WAIVERS", "Waiver", "lint"]
-
 
 @dataclass(frozen=True)
 class Waiver:

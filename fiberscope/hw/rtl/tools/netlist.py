@@ -17,8 +17,6 @@ from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.tools.area import MAPPING, run_yosys
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-__all__ = ["Cell", "Kind", "Memory", "Netlist", "map_to_cells"]
-
 LOGIC = "_logic"  # suffix of the inner module of cells
 _SCRIPT = (
     "read_liberty -lib {liberty}\n"

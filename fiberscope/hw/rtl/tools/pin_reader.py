@@ -9,8 +9,6 @@ from cocotb.types import Logic, LogicArray
 
 from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
 
-__all__ = ["CONTROL", "PinReader"]
-
 CONTROL = ("control", MASK)  # fields that affect the handshake beside valid and ready
 
 

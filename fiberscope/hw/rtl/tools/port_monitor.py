@@ -13,8 +13,6 @@ from fiberscope.hw.rtl.kit.protocol_checker import ProtocolChecker
 from fiberscope.hw.rtl.kit.words import Words
 from fiberscope.hw.rtl.tools.pin_reader import PinReader
 
-__all__ = ["PortMonitor"]
-
 MakeChecker: TypeAlias = "Callable[[str, Interface, Words], ProtocolChecker]"
 
 

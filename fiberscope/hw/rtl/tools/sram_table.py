@@ -20,8 +20,6 @@ from math import ceil, exp, log
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-__all__ = ["CELLS", "ESTIMATED", "WARM", "Sram", "SramCells", "estimate"]
-
 SramCells: TypeAlias = Literal["hp", "lop", "lstp"]
 # A read of 32 bits of 32 KiB takes 6.1 pJ with these cells, 13.8 with hp and 11.8 with lstp. EIE publishes
 # 5 pJ (Han et al., ISCA 2016, Table I).

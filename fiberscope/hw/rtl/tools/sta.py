@@ -15,8 +15,6 @@ from fiberscope.hw.rtl.tools.area import LIBERTY
 from fiberscope.hw.rtl.tools.netlist import Netlist
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-__all__ = ["Power", "power_of", "require", "version"]
-
 PROGRAM = "sta"
 SERIES = "2.0."  # version prefix, as the commands for activities are undocumented
 STAND_IN = "input_"  # prefix of the registers that replace inputs

@@ -25,8 +25,6 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.sim.testing import Token
 
-__all__ = ["STIMULI", "output_ports", "stimulus"]
-
 Inputs: TypeAlias = dict[str, list[Token]]
 STOP_TOKEN: Token = (STOP, 0, 0, 0.0)
 FIBERS = 40  # or rows, lists, tasks

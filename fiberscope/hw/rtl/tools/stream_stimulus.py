@@ -14,8 +14,6 @@ from fiberscope.hw.stream import EMPTY
 from fiberscope.hw.streams.tokens import DATA, DONE, STOP
 from fiberscope.sim.testing import Token
 
-__all__ = ["BENCH_STIMULI"]
-
 FIBERS = 24
 LONGEST = 6  # elements of a fiber
 SPAN_BITS = 4  # bits of coordinates, few enough for common coordinates

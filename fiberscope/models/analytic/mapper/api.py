@@ -23,8 +23,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["SEARCHES", "Best", "constraints_of", "find"]
-
 SEARCHES: Final = (*WALKS, "optuna")
 MOST = 10_000_000  # mappings up to which an exhaustive search starts
 

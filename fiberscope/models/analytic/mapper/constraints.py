@@ -15,8 +15,6 @@ from fiberscope.models.analytic.read_mapping import DATA, Names
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
 
-__all__ = ["Constraints", "read_constraints"]
-
 Whole = NDArray[np.int64]
 
 _FREE, _KEPT, _BYPASSED = -1, 1, 0

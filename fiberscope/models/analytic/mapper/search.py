@@ -25,8 +25,6 @@ from fiberscope.models.analytic.evaluate import Design, Evaluation, evaluate_man
 from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
 from fiberscope.models.analytic.mapping import Mapping, Mappings
 
-__all__ = ["METRICS", "Limits", "Outcome", "SearchState", "evaluate", "judge", "outcomes"]
-
 Whole = NDArray[np.int64]
 
 # Metrics of mappings: joules times cycles, cycles, picojoules.

@@ -15,8 +15,6 @@ from fiberscope.models.analytic.mapper.constraints import Constraints
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.problem import Problem
 
-__all__ = ["Space", "factorisations"]
-
 Whole = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 

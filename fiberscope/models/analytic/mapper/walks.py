@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from optuna.trial import Trial
 
-__all__ = ["CHUNK", "ORDERS", "WALKS", "guided"]
-
 CHUNK = 512  # mappings that are evaluated together
 FIRST = 32  # mappings of each choice of kept tensors at the start of a random walk
 ORDERS = 16  # loop orders of one factorisation in a pruned walk, as in Timeloop

@@ -9,8 +9,6 @@ from fiberscope.models.graphs.levels import BY_LETTER
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Graph, Node
 
-__all__ = ["Blocks", "JoinedStreams"]
-
 JoinedStreams = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references by operand
 
 

@@ -22,8 +22,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.workloads.expressions import expression as einsums
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["CascadeGraph", "additions_of", "graph_of_cascade"]
-
 
 @dataclass(frozen=True)
 class CascadeGraph:

@@ -11,8 +11,6 @@ from fiberscope.models.graphs.formats import Format, dense
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Access, accesses
 
-__all__ = ["check_assignment", "complete_formats"]
-
 
 def check_assignment(assignment: Assignment) -> None:
     """Check an assignment for consistent tensors and index variables.

@@ -31,8 +31,6 @@ from fiberscope.results.report.table import Table
 from fiberscope.workloads.expressions.expression import Access, accesses
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Candidate", "candidates", "candidates_of_text", "candidates_table"]
-
 
 @dataclass(frozen=True)
 class Candidate:

@@ -19,8 +19,6 @@ from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.rewrites import apply_rewrites, parse_rewrites
 from fiberscope.models.graphs.rewrites.parallelize import parallelize_loop
 
-__all__ = ["CompiledExpression", "compile_expression"]
-
 
 @dataclass(frozen=True)
 class CompiledExpression:

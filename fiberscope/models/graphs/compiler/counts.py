@@ -13,8 +13,6 @@ from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.sums import is_addition
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, parts_of
 
-__all__ = ["primitive_counts"]
-
 NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
 
 

@@ -21,8 +21,6 @@ from fiberscope.models.graphs.formats import Format, parse_formats
 from fiberscope.models.graphs.splits import Splits, join_variables, split_variables
 from fiberscope.workloads.expressions.expression import accesses
 
-__all__ = ["NOT_SPLIT", "cascade_of", "notation_of", "notation_of_text"]
-
 Formats = Mapping[str, Format]
 NOT_SPLIT: Splits = MappingProxyType({})
 

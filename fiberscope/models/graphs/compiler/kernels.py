@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["KERNELS", "Kernel"]
-
 
 @dataclass(frozen=True)
 class Kernel:

@@ -20,8 +20,6 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.functions import FUNCTIONS
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_assignment
 
-__all__ = ["MAX_OPERANDS", "OPERATORS", "parse", "refuse_at", "translate_expression"]
-
 OPERATORS = {function.sign: function.name for function in FUNCTIONS.values() if function.sign}
 
 MAX_OPERANDS = 64  # bounds the size of the graph; expressions of the literature have at most five

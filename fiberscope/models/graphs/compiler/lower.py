@@ -46,8 +46,6 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["lower", "lower_loop", "size_sources", "value_of"]
-
 
 def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order: Sequence[str]) -> Graph:
     """Return the graph of statements that run one after another.

@@ -11,8 +11,6 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum
 
-__all__ = ["Notation", "TensorPath", "paths_of"]
-
 INDENT = "  "
 
 

@@ -16,8 +16,6 @@ from fiberscope.models.graphs.compiler.notation import TensorPath
 from fiberscope.models.graphs.compiler.sums import variables_of
 from fiberscope.workloads.expressions.expression import Call, Expression, Sum
 
-__all__ = ["Orders"]
-
 
 @dataclass(frozen=True)
 class _Step:

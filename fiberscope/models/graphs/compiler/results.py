@@ -24,8 +24,6 @@ from fiberscope.models.graphs.compiler.terms import Wire
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["LoweredLoop", "Result"]
-
 PAIR = 2  # most coordinates of an accumulator in the SAM paper
 
 

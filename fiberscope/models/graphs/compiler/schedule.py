@@ -10,16 +10,6 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, parts, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
-__all__ = [
-    "check_splits",
-    "parse_copies",
-    "parse_splits",
-    "parse_variables",
-    "reorder_loops",
-    "split_assignment",
-    "split_formats",
-]
-
 MOST_COPIES = 64  # a graph of some thousand blocks
 LARGEST_CHUNK = 2**31 - 1  # the largest dimension of a tensor
 

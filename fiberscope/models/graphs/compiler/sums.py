@@ -16,8 +16,6 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
-__all__ = ["factor_sums", "insert_sums", "is_addition", "new_name", "variables_of"]
-
 
 def variables_of(expression: Expression) -> list[str]:
     """Return the free variables of an expression, in order of appearance."""

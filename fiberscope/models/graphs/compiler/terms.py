@@ -13,25 +13,6 @@ from fiberscope.models.graphs.netlist import Node
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Number, Split, Sum
 from fiberscope.workloads.expressions.functions import FUNCTIONS
 
-__all__ = [
-    "Every",
-    "Function",
-    "Iteration",
-    "Join",
-    "Operand",
-    "Scan",
-    "Summed",
-    "Term",
-    "Wire",
-    "is_full",
-    "iteration_of",
-    "operands_in",
-    "possibly_missing",
-    "term_of",
-    "unite",
-    "variables_in",
-]
-
 
 @dataclass(frozen=True)
 class Wire:

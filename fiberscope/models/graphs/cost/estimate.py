@@ -13,8 +13,6 @@ from fiberscope.models.graphs.nests import nests_of, topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.results.report.table import Table
 
-__all__ = ["Estimate", "InestimableError", "Walk", "cost_line", "cost_table", "estimate"]
-
 
 class InestimableError(ValueError):
     """A block of the graph has no estimate; the message names the block."""

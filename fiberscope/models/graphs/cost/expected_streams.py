@@ -16,22 +16,6 @@ import numpy as np
 from fiberscope.hw.streams.bits import words_of
 from fiberscope.workloads.canonical import Values
 
-__all__ = [
-    "ROOT",
-    "ExpectedStream",
-    "Spread",
-    "bit_words",
-    "count_distinct",
-    "expansion_cycles",
-    "intersect_streams",
-    "outer_of_nonempty",
-    "ratio",
-    "references_at",
-    "references_in_union",
-    "scale_counts",
-    "unite_streams",
-]
-
 Spread = Mapping[str, Values]
 BUCKETS = 64  # groups of similar counts in ``count_distinct``
 

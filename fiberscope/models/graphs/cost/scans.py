@@ -8,8 +8,6 @@ from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, ratio
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.graphs.primitives.primitive import CostWalk
 
-__all__ = ["scan_all", "scan_fibers"]
-
 
 def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
     """Return the stream of all coordinates of a dense level, for each reference."""

@@ -11,8 +11,6 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers, Values
 
-__all__ = ["LevelStatistics", "TensorStatistics", "statistics_of"]
-
 
 @dataclass(frozen=True)
 class LevelStatistics:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["FORMAT", "BitLevel"]
-
 MOST_WORDS = 2**24  # words of a level; the scanner stores each as a Python integer
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["FORMAT", "CompressedLevel", "segments_of_counts"]
-
 
 @dataclass(frozen=True)
 class CompressedLevel:

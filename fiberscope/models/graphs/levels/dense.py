@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["FORMAT", "DenseLevel"]
-
 MOST_DENSE = 2**28  # positions of a dense level
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Level", "LevelFormat", "WrittenFormat", "positions_of"]
-
 
 class Level(Protocol):
     """A level of a stored tensor: its fibers, and the positions of their elements."""

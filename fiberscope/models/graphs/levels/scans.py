@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
 
-__all__ = ["ScannedFormat", "scanned_format"]
-
 
 class ScannedFormat(LevelFormat):
     """A format of levels that blocks scan and write."""

@@ -26,28 +26,6 @@ if TYPE_CHECKING:
     from fiberscope.sim.protocol import Protocol as StreamProtocol
     from fiberscope.workloads.expressions.expression import Access, Expression
 
-__all__ = [
-    "ANY",
-    "BROADCAST",
-    "BV",
-    "COMMON",
-    "CRD",
-    "KINDS",
-    "NO_WORDS",
-    "REF",
-    "REPSIG",
-    "VAL",
-    "Attributes",
-    "BlockContext",
-    "CostWalk",
-    "EdgePorts",
-    "Port",
-    "Primitive",
-    "ValueTree",
-    "WordSizes",
-    "bare_port",
-]
-
 CRD, REF, VAL, REPSIG, BV = KINDS = ("crd", "ref", "val", "repsig", "bv")
 ANY = (CRD, REF, VAL, BV)
 NO_WORDS = "there is no RTL of bit vectors; store the tensors as s or d"

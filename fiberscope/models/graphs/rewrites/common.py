@@ -15,8 +15,6 @@ from fiberscope.models.graphs.rewrites.surgery import (
     ways_of,
 )
 
-__all__ = ["common_scanners"]
-
 _Key: TypeAlias = tuple[object, ...]
 
 

@@ -15,8 +15,6 @@ from fiberscope.models.graphs.rewrites.surgery import (
     ways_of,
 )
 
-__all__ = ["dead_droppers"]
-
 
 def dead_droppers(graph: Graph) -> Graph:
     """Return a graph without the coordinate droppers that drop nothing.

@@ -18,8 +18,6 @@ from fiberscope.models.graphs.rewrites.surgery import (
     ways_of,
 )
 
-__all__ = ["chain_unions", "nary_joiners"]
-
 
 def nary_joiners(graph: Graph) -> Graph:
     """Return a graph without a joiner that feeds an equal joiner, and without joiners of equal operands.

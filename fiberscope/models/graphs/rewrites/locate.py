@@ -18,8 +18,6 @@ from fiberscope.models.graphs.rewrites.surgery import (
     ways_of,
 )
 
-__all__ = ["locate"]
-
 
 def locate(graph: Graph) -> Graph:
     """Return a graph in which intersections with a dense level use locators.

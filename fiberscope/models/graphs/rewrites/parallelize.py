@@ -20,8 +20,6 @@ from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.rewrites.surgery import Output, copy_graph, new_name
 
-__all__ = ["parallelize_loop"]
-
 NOWHERE: Output = ("", "")
 
 

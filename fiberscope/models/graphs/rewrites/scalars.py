@@ -5,8 +5,6 @@ from __future__ import annotations
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import copy_graph, remove, source_of
 
-__all__ = ["scalar_broadcast"]
-
 
 def scalar_broadcast(graph: Graph) -> Graph:
     """Return a graph in which a repeated scalar becomes a constant of its ALU.

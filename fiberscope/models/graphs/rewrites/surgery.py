@@ -9,23 +9,6 @@ from typing import TypeAlias
 
 from fiberscope.models.graphs.netlist import Graph, Node
 
-__all__ = [
-    "Output",
-    "Way",
-    "connect_output",
-    "copy_graph",
-    "has_consumer",
-    "joiners_of",
-    "new_name",
-    "phase_attribute",
-    "redirect",
-    "reference_source",
-    "remove",
-    "replace_ways",
-    "source_of",
-    "ways_of",
-]
-
 Output: TypeAlias = tuple[str, str]  # a node's name and its output
 
 

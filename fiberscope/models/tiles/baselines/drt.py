@@ -19,8 +19,6 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import csf_words
 from fiberscope.workloads.tiles.tiling import Tiled, tile
 
-__all__ = ["MICROTILE", "PANEL", "Dynamic", "Span", "Task", "drt"]
-
 MICROTILE = 32  # coordinates of a side, as in the public simulator
 PANEL = 128  # columns of microtiles of a panel, as in the public simulator
 

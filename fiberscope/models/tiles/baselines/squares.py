@@ -21,8 +21,6 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric
 
-__all__ = ["OVERFLOWING", "Square", "Squares", "square", "swiftiles"]
-
 OVERFLOWING = 0.1  # largest share of nonempty tiles that overflow: Tailors' y
 
 _Accepts: TypeAlias = Callable[["Square"], bool]
