@@ -43,7 +43,7 @@ Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # for a place, or for
 
 
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
-    """Execute the run with RTL within an HDL simulator; write its report, or its error."""
+    """Run the machine of the order file with RTL in an HDL simulator; write the report or the error."""
 
     def with_places(request: CosimRequest) -> Run:
         places = [
@@ -57,7 +57,7 @@ def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
 
 
 def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
-    """Execute the requested run of the loop; write its report, or its error."""
+    """Execute ``run`` on the request in the order file; write its report, or its error."""
     order = read_order()
     options: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in order["request"].items()
@@ -221,7 +221,7 @@ def _with_rtl(
     backend: Callable[[Place, bool], Backend],
     progress: Progress | None = None,
 ) -> Run:
-    """Run the accelerator with RTL at some places; ``backend`` gets whether the RTL is recorded."""
+    """Run the accelerator with RTL at some places; ``backend`` gets a place and whether it is recorded."""
     watched = request.waveform is not None
     adapters: dict[str, Adapter] = {}
 
@@ -244,15 +244,15 @@ def _with_rtl(
 
     rtl = {place.at: substitute(place) for place in places}
     parts = makers(request.accelerator, request.blocks, rtl, request.parts)
-    report, exercises = with_exercises(lambda: simulate_request(request, parts, progress), adapters)
+    report, exercises = run_and_collect(lambda: simulate_request(request, parts, progress), adapters)
     return report, {place.at: exercises[place.at] for place in places}
 
 
-def with_exercises(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -> Run:
-    """Run a machine; return its report with the exercise of each module.
+def run_and_collect(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -> Run:
+    """Run a machine; return its report, and for each module its port statistics and first mismatch.
 
     Args:
-        run: the run.
+        run: simulates the machine and returns its report.
         adapters: the replacements of the machine's components, by instance name, added during the run.
 
     Raises:

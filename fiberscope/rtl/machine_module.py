@@ -39,9 +39,9 @@ from fiberscope.rtl.cosim_runs import (
     TOP,
     Recorder,
     Run,
+    run_and_collect,
     run_bench,
     simulate_request,
-    with_exercises,
     wrap_backend,
     writable_folder,
     write_sources,
@@ -254,7 +254,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
         adapters[name] = adapter
         return adapter
 
-    return with_exercises(lambda: _simulate(request, make, progress), adapters)
+    return run_and_collect(lambda: _simulate(request, make, progress), adapters)
 
 
 def _simulate(

@@ -29,16 +29,24 @@ Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """The transcripts by device, and the number of tests on each device."""
+    """The result of a bench.
+
+    Args:
+        tests: number of tests on each device.
+        transcripts: transfers by device, or by machine.
+        fault: difference of a machine's result from the expected one; None if they agree.
+        violations: protocol violations, a line for each test and device.
+        bins: events at the ports, by test and, for a block, device.
+    """
 
     tests: int
     transcripts: Mapping[str, Transcript]
-    fault: str | None = None  # fault of a machine's answer
-    violations: Sequence[str] = ()  # protocol violations, a line for each test and device
-    bins: Mapping[str, PortBins] = field(default_factory=dict)  # events at the ports, by device and test
+    fault: str | None = None
+    violations: Sequence[str] = ()
+    bins: Mapping[str, PortBins] = field(default_factory=dict)
 
     def tokens(self) -> int:
-        """Return the number of tokens of all tests."""
+        """Return the number of transfers in all tests on the first device."""
         return sum(map(len, next(iter(self.transcripts.values())).values()))
 
     def differences(self) -> Iterator[str]:
@@ -56,7 +64,7 @@ class BenchResult:
 
 
 def _describe_transfer(transfer: list[Any] | None, other: list[Any] | None) -> str:
-    """Describe a transfer with its port and cycle; of several lanes, those that differ from ``other``."""
+    """Describe a transfer by its fields, port and cycle; show only lanes that differ from ``other``."""
     if transfer is None:
         return "none"
     cycle, port, lanes = transfer

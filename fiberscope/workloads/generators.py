@@ -1,8 +1,8 @@
-"""Synthetic matrices: seeded, vectorised, with an exact number of nonzeros where the definition permits.
+"""Generators of synthetic matrices and tensors with an exact number of nonzeros, drawn with a seed.
 
 Every generator takes a ``seed`` and draws from numpy's PCG64. Equal arguments give equal matrices. Values are
 uniform in (0.5, 1.5), so that products neither vanish nor overflow; ``drawn_values`` has other values.
-Results are canonical CSR (see ``fiberscope.workloads.readers.read_matrix``).
+Matrices are canonical CSR (see ``fiberscope.workloads.readers.read_matrix``).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def quadrant(
 
 
 def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: int = 0) -> CsrArray:
-    """Draw power-law rows and columns: expected counts have a density that falls with ``exponent`` > 1.
+    """Draw a matrix whose row and column degrees follow a power law with ``exponent`` > 1.
 
     Exactly ``nonzeros`` distinct positions, with probability proportional to row weight x column weight. Rows
     and columns are in random order. Source: F. Chung, L. Lu, "Connected components in random graphs with
@@ -232,9 +232,11 @@ def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) ->
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
         missing = wanted - len(keys)
+        # A quarter more than missing, as some keys are repeated.
         keys = np.sort(np.concatenate([keys, draw(missing + missing // 4 + 16)]))
         keys = keys[np.diff(keys, prepend=-1) > 0]
         if (excess := len(keys) - wanted) >= 0:
+            # Keys are sorted: dropping the last ones would favour small keys.
             return np.delete(keys, rng.choice(len(keys), excess, replace=False))
     fault = f"only {len(keys)} of {wanted} distinct nonzeros found: the distribution is too steep for so many"
     raise WorkloadError(fault, where=where, fix="ask for fewer nonzeros")

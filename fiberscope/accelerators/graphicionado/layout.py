@@ -24,7 +24,7 @@ PAGE = 4096  # alignment of arrays in bytes
 
 
 class Regions:
-    """An allocator that places arrays in memory one after the other, regardless of their tensors."""
+    """An allocator of arrays; the upper bits of an address are the number of the array's tensor."""
 
     def __init__(self) -> None:
         self._end = 0
@@ -47,7 +47,7 @@ class Regions:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class StreamPartition:
     """The edges of one stream, sorted by slice, then by source, then by destination.
 
     Args:
@@ -64,7 +64,9 @@ class Dealt:
     degrees: Integers
 
 
-def deal(graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: Integers) -> Dealt:
+def partition_stream(
+    graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: Integers
+) -> StreamPartition:
     """Return a stream's part of the graph.
 
     Args:
@@ -76,25 +78,25 @@ def deal(graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: In
     """
     vertices = np.arange(stream, graph.shape[0], streams)
     degrees = np.diff(graph.indptr)[vertices]
-    behind = np.cumsum(degrees)
+    ends = np.cumsum(degrees)
     sources = np.repeat(vertices, degrees)
-    places = np.repeat(graph.indptr[vertices] - (behind - degrees), degrees) + np.arange(len(sources))
-    weights = weights_of(graph, task, sources, places) if task.program.uses_weights else np.zeros(0)
-    destinations = graph.indices[places].astype(np.int32)
-    del places
+    edge_indices = np.repeat(graph.indptr[vertices] - (ends - degrees), degrees) + np.arange(len(sources))
+    weights = weights_of(graph, task, sources, edge_indices) if task.program.uses_weights else np.zeros(0)
+    destinations = graph.indices[edge_indices].astype(np.int32)
+    del edge_indices
     if len(bounds) == 2:
-        return Dealt((np.concatenate([[0], behind]),), destinations, weights, degrees)
-    return _sliced(Dealt((), destinations, weights, degrees), sources // streams, bounds)
+        return StreamPartition((np.concatenate([[0], ends]),), destinations, weights, degrees)
+    return _sort_by_slice(StreamPartition((), destinations, weights, degrees), sources // streams, bounds)
 
 
-def _sliced(whole: Dealt, sources: Integers, bounds: Integers) -> Dealt:
+def _sort_by_slice(whole: StreamPartition, sources: Integers, bounds: Integers) -> StreamPartition:
     """Return the edges sorted by slice; ``sources`` has the number of each edge's source in the stream."""
     slices = np.searchsorted(bounds, whole.destinations, "right") - 1
     order = np.argsort(slices, kind="stable")
-    pointers, behind = [], 0
+    pointers, slice_start = [], 0
     for number in range(len(bounds) - 1):
         counts = np.bincount(sources[slices == number], minlength=len(whole.degrees))
-        pointers.append(behind + np.concatenate([[0], np.cumsum(counts)]))
-        behind = int(pointers[-1][-1])
+        pointers.append(slice_start + np.concatenate([[0], np.cumsum(counts)]))
+        slice_start = int(pointers[-1][-1])
     weights = whole.weights[order] if len(whole.weights) else whole.weights
-    return Dealt(tuple(pointers), whole.destinations[order], weights, whole.degrees)
+    return StreamPartition(tuple(pointers), whole.destinations[order], weights, whole.degrees)

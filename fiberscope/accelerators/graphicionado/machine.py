@@ -15,7 +15,7 @@ from fiberscope.accelerators.graphicionado.control import Control, Schedule
 from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
 from fiberscope.accelerators.graphicionado.edge_pipe import EdgePipe
 from fiberscope.accelerators.graphicionado.first_touches import FirstTouches
-from fiberscope.accelerators.graphicionado.layout import START_BYTES, TENSORS, Regions, deal
+from fiberscope.accelerators.graphicionado.layout import START_BYTES, TENSORS, Regions, partition_stream
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
 from fiberscope.accelerators.layout import Layout
@@ -96,7 +96,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _add_streams(self, graph: CsrArray) -> list[Stream]:
         """All streams; their weights lie one behind another."""
         count = self.parameters.streams
-        shares = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
+        shares = [partition_stream(graph, self.task, number, count, self.bounds) for number in range(count)]
         weights = values_of(self._of_type(np.concatenate([part.weights for part in shares])))
         common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.regions)
         properties = self._of_type(self.program.start(self.degrees, self.task.root))

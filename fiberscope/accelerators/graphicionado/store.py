@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fiberscope.accelerators.graphicionado.layout import Dealt
+from fiberscope.accelerators.graphicionado.layout import StreamPartition
 from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
 from fiberscope.sim import inline
 from fiberscope.workloads.canonical import Values
@@ -67,14 +67,14 @@ class Edges:  # C: final
     """Edges of a stream; ``pointers`` belongs to the current slice.
 
     Args:
-        dealt: the stream's part of the graph.
+        partition: the stream's part of the graph.
         first_weight: index of the stream's first weight in the weights of all streams.
         temporaries: temporary properties of the destinations, which the host prefetches before updates.
     """
 
-    def __init__(self, dealt: Dealt, first_weight: int, temporaries: Temporaries) -> None:
-        self._slices = [integers_of(pointers) for pointers in dealt.pointers]
-        self.destinations = coordinates_of(dealt.destinations)  # C: int[::1]
+    def __init__(self, partition: StreamPartition, first_weight: int, temporaries: Temporaries) -> None:
+        self._slices = [integers_of(pointers) for pointers in partition.pointers]
+        self.destinations = coordinates_of(partition.destinations)  # C: int[::1]
         self.first_weight = first_weight
         self.temporaries = temporaries
         self.pointers = self._slices[0]  # C: long[::1]

@@ -6,10 +6,13 @@ ring that is filled round after round:
 
 - a *fold* is one round of the ring;
 - a *line* is the contents of one Flex-DPE, ``dpe.multipliers`` consecutive nonzeros, loaded together;
-- a *chunk* is the set of nonzeros past which columns are streamed together. A chunk has nonzeros of one
-  slice, and ends before it would reach the Flex-DPE in which it began. If the input is unlimited, a chunk is
-  a whole fold. If nonzeros are packed by rows, K is a single slice, and a chunk is a fold of as many whole
-  rows as fit.
+- a *chunk* is the set of nonzeros that each streamed column visits in one pass.
+
+Which nonzeros form a chunk depends on the packing:
+
+- By nonzeros with a limited input: the nonzeros of one slice, up to the Flex-DPE in which the chunk began.
+- By nonzeros with an unlimited input: a whole fold.
+- By rows: a fold of as many whole rows as fit; K is a single slice.
 """
 
 from __future__ import annotations

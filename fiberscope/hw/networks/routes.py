@@ -24,7 +24,7 @@ class AddressRoute(Route):
     """Route of memory requests by address: to the output ``address // interleave_bytes % outputs``.
 
     Args:
-        interleave_bytes: consecutive bytes behind one output.
+        interleave_bytes: size in bytes of a block of consecutive addresses that maps to one output.
 
     Raises:
         ValueError: ``interleave_bytes`` is less than 1.
@@ -41,7 +41,7 @@ class AddressRoute(Route):
 
 
 class PortRoute(Route):
-    """Route of memory replies to the port of the request, whose number is in the upper bits of the tag.
+    """Route of memory replies to the port that sent the request: the upper bits of the tag.
 
     Args:
         group: number of consecutive ports that share an output, such as the ports of a concentrator.

@@ -31,7 +31,7 @@ class ActionEnergy:
 
     Args:
         picojoules: the energy of one action, in pJ.
-        bits: the bits that one access of a memory moves; None for a line of the component.
+        bits: number of bits that one access of a memory moves; None if an access moves a whole line.
         source: the origin of the number.
     """
 
@@ -87,7 +87,7 @@ class EnergyTable:
         return None
 
     def actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
-        """Return the actions of a component by its path without instance ranges, else by its bare name."""
+        """Return the actions of a component by its full path, else of the first one with its last name."""
         if path in self.components:
             return self.components[path]
         name = path.rpartition(".")[2]

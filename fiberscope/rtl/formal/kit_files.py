@@ -91,7 +91,7 @@ def readme_section(kit: FormalKit, depth: int) -> dict[str, str]:
     )
     text = f"""\
 The module `{kit.top}` instantiates `{kit.module}` and a monitor, and states properties of the block's ports.
-All inputs are free, also the reset; the first cycle is a reset.
+The solver chooses all inputs in every cycle, the reset too. In the first cycle the reset is 1.
 
 {files}
 
@@ -100,10 +100,10 @@ Run one of these:
 {runs}
 
 `fiberscope rtl prove` uses small parameters unless you set others with `--set`. Your own module with the same
-ports and registers can take the place of `{kit.module}.v`. A claim `..._stays` is vacuous where an output
-offers a token only in the cycle in which it is taken. The monitor reads registers of the block, as
-`inner_...`. The scripts of Yosys connect these wires after flattening; other tools read them by their path,
-`dut.NAME`.
+ports and registers can take the place of `{kit.module}.v`. A claim `..._stays` says that a token remains
+valid until it is taken; it is vacuous for outputs that are valid only in the cycle of the transfer. The
+monitor reads registers of the block through wires `inner_...`. The scripts of Yosys connect these wires
+after `flatten`; other tools use the path of a register, `dut.NAME`.
 
 {lists}
 """

@@ -1,4 +1,4 @@
-"""A component behind the pins of an empty module, so that a bench for the RTL runs on the model."""
+"""Pin-level access to an event model, so that a bench written for the RTL also runs on the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DRIVEN = "driven_"  # prefix of a shell's registers, one for each output
 
 
 def shell(interface: Interface) -> str:
-    """Return an empty module with these ports, whose outputs are undriven registers.
+    """Return Verilog of a module that has only ports, and a register for each output.
 
     A bench writes the registers from the event model. (Verilator would treat an undriven port as a constant.)
     """
@@ -28,14 +28,14 @@ def shell(interface: Interface) -> str:
 
 
 class Pins(Component):
-    """Pins at all ports of a component in a model: push the given tokens, pop the taken tokens."""
+    """A component that transfers tokens at all pins: it pushes to the inputs, and pops from the outputs."""
 
     PORTS = (Output("into", ANY, array=True), Input("out", ANY, array=True))
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.pushed: dict[int, Token] = {}
-        self.taken: set[int] = set()
+        self.pushed: dict[int, Token] = {}  # token of this cycle by the number of its input
+        self.taken: set[int] = set()  # numbers of the outputs whose token is popped in this cycle
 
     def tick(self, now: int) -> int:
         """Apply the transfers at the pins in this cycle."""
@@ -47,11 +47,14 @@ class Pins(Component):
 
 
 class Model:
-    """A component between channels: call ``outputs`` of a cycle, then ``clock`` with its inputs.
+    """A component with a channel at each port, simulated cycle by cycle.
+
+    In each cycle, call ``outputs`` for the values that the component drives, then ``clock`` with the values
+    of all wires.
 
     Args:
         streams: the streams of the block with a channel at every port.
-        component: creates the component.
+        component: factory of the component; its argument is the name of the instance.
     """
 
     def __init__(self, streams: Sequence[Stream], component: Callable[[str], Component]) -> None:

@@ -36,7 +36,10 @@ def source_of(graph: Graph, node: Node, input: str) -> Output | None:
 
 
 def reference_source(graph: Graph, output: Output) -> Output | None:
-    """Return the output before a block that passes references on; a joiner maps operands by number."""
+    """Return the source of a block's reference output.
+
+    A joiner forwards ``ref[i]`` from its input ``ref[i]``; other blocks forward their only input ``ref``.
+    """
     node = graph.nodes[output[0]]
     return source_of(graph, node, output[1] if node.primitive.intersects else "ref")
 
