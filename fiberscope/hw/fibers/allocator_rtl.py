@@ -1,4 +1,4 @@
-"""OuterSPACE's allocation as RTL: the twins of what ``fiberscope.hw.fibers.allocator`` has."""
+"""RTL of OuterSPACE's bump allocator and node writer, of ``fiberscope.hw.fibers.allocator``."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from fiberscope.hw.rtl.kit.unit import Fields, PortContents, Summed, tokens, uni
 
 ROWS = (1, 4096)
 ADDRESS_BITS = 62
-MOST = 1 << ADDRESS_BITS
+MOST = 1 << ADDRESS_BITS  # largest end of the address range
 
 
 @dataclass(frozen=True)
 class BumpAllocatorParameters(Parameters):
-    """Parameters of an allocator.
+    """Parameters of a bump allocator.
 
     Args:
-        begin: the first address that is given out.
-        end: the first that is not, at most 2**62.
-        size_bits: bits of a request, 1 to 62.
-        who_bits: bits of the requester's number, 1 to 64, in two's complement.
+        begin: first address that is allocated.
+        end: first address that is not allocated, at most 2**62.
+        size_bits: width of a requested size, 1 to 62.
+        who_bits: width of the requester's number, 1 to 64, in two's complement.
     """
 
     begin: int = number(0, 0, MOST, lambda own: (0, own.end))
@@ -41,14 +41,21 @@ class BumpAllocatorParameters(Parameters):
 
 
 def allocator_contents(parameters: BumpAllocatorParameters) -> PortContents:
-    """The control of a grant is high where there is no space."""
+    """Return the fields of each port; the control of a grant is 1 (``OVERFLOW``) if the size did not fit."""
     who = {"reference": parameters.who_bits}
     address = {"coordinate": parameters.end.bit_length() or 1}
     return {"requests": {"coordinate": parameters.size_bits} | who, "grants": {"control": 1} | address | who}
 
 
 def bump_allocator(parameters: BumpAllocatorParameters, between: Streams) -> None:
-    """A register of what is given out, from 0 on; an adder, a comparison, an adder of the beginning."""
+    """Build the allocator: a register with the number of allocated units, and logic for the next grant.
+
+    The register counts from 0 because registers reset to 0; ``begin`` is added to the granted address.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+    """
     requests, grants = between.inputs["requests"], between.outputs["grants"]
     width = parameters.end.bit_length() or 1
     allocated: Signal = pyrtl.Register(width, "given")
@@ -68,7 +75,7 @@ def bump_allocator(parameters: BumpAllocatorParameters, between: Streams) -> Non
 
 
 class BumpAllocatorAdapter(Adapter):
-    """Counts what is granted."""
+    """Adapter that counts the granted requests and units; a request and its grant move in the same cycle."""
 
     OBSERVED = ("requests", "grants")
 
@@ -77,26 +84,26 @@ class BumpAllocatorAdapter(Adapter):
         self._granted = self._units = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Observe each request and its grant."""
+        """Count a request and its units if it was granted."""
         (request,), (grant,) = (tokens_of(moved[port]) for port in self.OBSERVED)
         if grant.control == GRANTED:
             self._granted += 1
             self._units += request.coordinate
 
     def counters(self) -> dict[str, int]:
-        """Requests that were granted and that were not, and the units given out."""
+        """Return the numbers of granted requests, of refused requests, and of granted units."""
         overflows = self.end("requests").tokens - self._granted
         return {"granted": self._granted, "overflows": overflows, "units": self._units}
 
 
 @dataclass(frozen=True)
 class NodeWriterParameters(Parameters):
-    """Parameters of a writer of nodes; widths in bits.
+    """Parameters of a node writer; widths in bits.
 
     Args:
-        rows: lists, 1 to 4,096.
-        address_bits: 1 to 62.
-        count_bits: bits of the elements of a node, 1 to 31.
+        rows: number of lists, 1 to 4,096.
+        address_bits: width of a node's address, 1 to 62.
+        count_bits: width of the number of elements of a node, 1 to 31.
     """
 
     rows: int = number(256, *ROWS)
@@ -105,7 +112,7 @@ class NodeWriterParameters(Parameters):
 
 
 def writer_contents(parameters: NodeWriterParameters) -> PortContents:
-    """An address of -1 says that a list ends."""
+    """Return the fields of each port. The next address has a sign bit: -1 (``NO_NODE``) ends a list."""
     address = Field("reference", parameters.address_bits, "unsigned")
     row: Fields = {"coordinate": index_bits(parameters.rows), "reference": address}
     header = {"coordinate": parameters.address_bits, "reference": parameters.address_bits + 1}
@@ -114,9 +121,14 @@ def writer_contents(parameters: NodeWriterParameters) -> PortContents:
 
 
 def node_writer(parameters: NodeWriterParameters, between: Streams) -> None:
-    """A synchronous memory of heads, read and written at once, of which the old contents are read.
+    """Build the node writer: a synchronous memory with the head of each list.
 
-    A bit a row, in a register, says whether it has a head.
+    A node reads the old head of its row and writes its own address in the same cycle. The register
+    ``linked`` has a bit for each row that is set once the row has a head; the memory needs no reset.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
     """
     nodes, headers = between.inputs["nodes"], between.outputs["headers"]
     row, address = nodes.fields["coordinate"], nodes.fields["reference"]
@@ -140,7 +152,7 @@ def node_writer(parameters: NodeWriterParameters, between: Streams) -> None:
 
 
 def _kept(name: str, enable: Signal, wire: Signal) -> Signal:
-    """A register that takes over the wire when it is enabled."""
+    """Return a register that loads the wire in the cycles in which ``enable`` is 1."""
     register: Signal = DataRegister(len(wire), name)
     register.next <<= pyrtl.select(enable, wire, register)
     return register

@@ -1,4 +1,4 @@
-"""Multiplier and accumulator as RTL: twins of those in ``fiberscope.hw.fibers.arithmetic``."""
+"""RTL of the multiplier and the accumulator of ``fiberscope.hw.fibers.arithmetic``."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ from fiberscope.hw.rtl.kit.parameters import number, payload_widths
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, delayed, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, elements, unit
 
-MULTIPLIES = "multiplies"  # status outputs: an element is scaled in this cycle,
-PASSES = "passes"  # or passes without
+MULTIPLIES = "multiplies"  # status output: an element is multiplied by its scale in this cycle
+PASSES = "passes"  # status output: an element without a scale passes unchanged in this cycle
 
 
 @dataclass(frozen=True)
 class MultiplierParameters(ValueParameters):
-    """Parameters of a multiplier, with the channel behind it; widths in bits.
+    """Parameters of a multiplier together with its output channel; widths in bits.
 
     Args:
-        coordinate_bits: 1 to 62.
-        reference_bits: bits of the number of a scale, 1 to 64, in two's complement.
-        value_bits: bits of values and scales that are whole numbers, 1 to 53; of a product so many are kept.
-        capacity, latency: the capacity and latency of the channel; a product takes its latency.
-        values: their type.
+        coordinate_bits: width of a coordinate, 1 to 62.
+        reference_bits: width of the number of a scale, 1 to 64, in two's complement.
+        value_bits: width of values and scales that are integers, 1 to 53; a product keeps its lowest
+            ``value_bits`` bits.
+        capacity, latency: capacity in tokens and latency in cycles of the channel; the stages of the
+            multiplication are part of the latency.
+        values: type of the values.
     """
 
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
@@ -43,7 +45,7 @@ class MultiplierParameters(ValueParameters):
 
 
 def multiplier_contents(parameters: MultiplierParameters) -> PortContents:
-    """The scale that the reference names comes beside the element."""
+    """Return the fields of each port; the scale that the reference names accompanies the element."""
     element: Content = {
         "control": 1,
         "coordinate": parameters.coordinate_bits,
@@ -54,15 +56,19 @@ def multiplier_contents(parameters: MultiplierParameters) -> PortContents:
 
 
 def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
-    """A multiplier, of whole numbers the lower half kept, on the way into the channel behind it.
+    """Build a multiplier whose pipeline is part of the latency of its output channel.
 
-    A token has its place there as soon as it is taken, so nothing holds up what is worked on: the registers
-    of a product need no enable.
+    A slot of the channel is reserved for each token that is taken. The pipeline therefore never stalls, and
+    its registers need no enable.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
     """
     operands, lag = between.inputs["operands"], parameters.latency - 1
     fields = operands.fields
     value = fields["value"]
-    scales = alias("scales", ~fields["control"] & ~fields["reference"][-1])
+    scales = alias("scales", ~fields["control"] & ~fields["reference"][-1])  # not a stop, reference >= 0
     product = parameters.computed_in(lag, "mul", value, fields[SCALE], parameters.value_bits)
     worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
     worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
@@ -76,11 +82,11 @@ class AccumulatorParameters(SummingParameters):
     """Parameters of an accumulator; widths in bits.
 
     Args:
-        coordinate_bits: 1 to 62.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        sum_bits: bits of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
-        reference_bits: bits of a reference that products have, which is dropped, 0 to 64.
-        values: their type.
+        coordinate_bits: width of a coordinate, 1 to 62.
+        value_bits: width of a value that is an integer, 1 to 53.
+        sum_bits: width of a sum, ``value_bits`` to 53; the sender must avoid sums that do not fit.
+        reference_bits: width of the reference of a product, 0 to 64; it is dropped.
+        values: type of the values.
     """
 
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
@@ -91,7 +97,10 @@ class AccumulatorParameters(SummingParameters):
 
 
 def port_contents(parameters: AccumulatorParameters) -> PortContents:
-    """Sums in two lanes: the last sum of a fiber and its stop leave together."""
+    """Return the fields of each port.
+
+    ``sums`` has a second lane, ``sums.1``, because the last sum of a fiber and its stop leave together.
+    """
     element: Content = {"control": 1, "coordinate": parameters.coordinate_bits}
     total = element | {"value": parameters.sum_field}
     value = {"value": parameters.value_field}
@@ -103,7 +112,12 @@ def port_contents(parameters: AccumulatorParameters) -> PortContents:
 
 
 def design(parameters: AccumulatorParameters, between: Streams) -> None:
-    """A register for the sum that is held, a comparison of coordinates, an adder."""
+    """Build the accumulator: registers for the held sum, a comparison of coordinates, and an adder.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+    """
     products, sums, behind = between.inputs["products"], between.outputs["sums"], between.outputs["sums.1"]
     holding: Signal = pyrtl.Register(1, "holding")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "held_coordinate")
@@ -134,8 +148,9 @@ def design(parameters: AccumulatorParameters, between: Streams) -> None:
 
 
 def _added(adapter: Adapter) -> int:
-    """Additions: the elements that neither left nor are held."""
+    """Return the number of additions: each element is added to a sum, except the first of each sum."""
     products = adapter.end("products")
+    # The first elements are as many as the sums that have left, plus one for a sum that is held.
     return products.elements - adapter.end("sums").elements - products.in_fiber
 
 

@@ -1,4 +1,4 @@
-"""The two-finger and the skip-ahead intersector as RTL."""
+"""RTL of the two-finger and the skip-ahead intersector of ``fiberscope.hw.fibers.intersect``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fiberscope.hw.stream import DATA, FIBER_NUMBERS
 from fiberscope.sim.channel import Channel
 
 SIDES = ("a", "b")
-_SHOWN = ("shown_a", "shown_b")  # status of the windows
+_SHOWN = ("shown_a", "shown_b")  # status outputs: whether the window of this side holds a token
 NUMBER_BITS = (FIBER_NUMBERS - 1).bit_length()
 
 
@@ -32,9 +32,9 @@ class TwoFingerParameters(Parameters):
     """Parameters of a two-finger intersector; widths in bits.
 
     Args:
-        coordinate_bits: 1 to ``COORDINATE_BITS``, as in the component.
-        reference_bits: 1 to 64.
-        value_bits: 32 or 64.
+        coordinate_bits: width of a coordinate, 1 to ``COORDINATE_BITS``, as in the event class.
+        reference_bits: width of a reference, 1 to 64.
+        value_bits: width of a value, 32 or 64.
     """
 
     coordinate_bits: int = number(32, 1, COORDINATE_BITS)
@@ -44,17 +44,17 @@ class TwoFingerParameters(Parameters):
 
 @dataclass(frozen=True)
 class SkipAheadParameters(TwoFingerParameters):
-    """Parameters of a skip-ahead intersector.
+    """Parameters of a skip-ahead intersector: those of a two-finger intersector, and the window.
 
     Args:
-        window: tokens that each side's window holds, 1 to 32; the other parameters are those of two fingers.
+        window: capacity of each side's window in tokens, 1 to 32.
     """
 
     window: int = number(8, 1, 32)
 
 
 def skip_ahead_contents(parameters: SkipAheadParameters) -> PortContents:
-    """The fibers, and what is told of skips."""
+    """Return the fields of each port; the reference of a skip is the number of the fiber, never negative."""
     skip = {"control": 1, "coordinate": parameters.coordinate_bits, "reference": NUMBER_BITS + 1}
     return {**_fibers(parameters), **{f"skips_{side}": skip for side in SIDES}}
 
@@ -62,16 +62,16 @@ def skip_ahead_contents(parameters: SkipAheadParameters) -> PortContents:
 def skip_ahead_status(parameters: SkipAheadParameters) -> Mapping[str, int]:
     """Return the status of the windows.
 
-    ``step`` and ``continued`` are high in the cycles that the counters count, ``pending`` while tokens leave
-    windows; ``dropped`` is how many of these leave for no match, ``shown_a`` whether the window of a holds
-    any.
+    ``step`` and ``continued`` are high in the cycles that the counters ``intersect`` and ``continued`` count.
+    ``pending`` is high in the cycles in which tokens leave a window. ``dropped`` is the number of tokens that
+    leave without a match. ``shown_a`` and ``shown_b`` are high while the window of the side holds a token.
     """
     status = dict.fromkeys(("step", "continued", PENDING, *_SHOWN), 1)
     return status | {"dropped": parameters.window.bit_length()}
 
 
 def _fibers(parameters: TwoFingerParameters) -> PortContents:
-    """Elements of fibers."""
+    """Return the fields of the ports of fibers; all four have the same fields."""
     element = {
         "control": 1,
         "coordinate": parameters.coordinate_bits,
@@ -82,9 +82,13 @@ def _fibers(parameters: TwoFingerParameters) -> PortContents:
 
 
 def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
-    """Compare the heads by two comparators; no registers.
+    """Build a two-finger intersector: two comparators of the heads, and no registers.
 
-    Both matches leave in one cycle: the one side's ``valid`` is high only while both are ready.
+    Both tokens of a match leave in the same cycle: ``valid`` is high only while both outputs are ready.
+
+    Args:
+        _parameters: parameters of the module, not used: the streams have the widths.
+        between: the streams of the module.
     """
     a, b = (between.inputs[side] for side in SIDES)
     order_a, order_b = (alias(f"order_{side}", order_of(between.inputs[side].fields)) for side in SIDES)
@@ -102,10 +106,15 @@ def _ready(between: Streams) -> Signal:
 
 @dataclass(frozen=True)
 class _Side:
-    """Work of one side in a cycle, besides its part in a pair: how many coordinates it drops, and whether
-    none is left.
+    """Drops of one side in a cycle.
 
-    ``skipping`` is a register: the skip has emptied the window and goes on.
+    Args:
+        name: ``"a"`` or ``"b"``.
+        head: fields of the head of the window.
+        drops: 1 if the side drops at least its head.
+        dropped: number of elements that the side drops.
+        empties: 1 if the drop leaves the window without a token.
+        skipping: register, 1 while a skip that has emptied the window continues with the next tokens.
     """
 
     name: str
@@ -117,11 +126,16 @@ class _Side:
 
 
 def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
-    """A shift register a side, and for each pair of their places which comes first.
+    """Build a skip-ahead intersector: a window for each side, and the order of all pairs of their tokens.
 
-    Two bits say whose skip goes on beyond its window, one that the source has been told of it; a counter
-    numbers the fibers. As with two fingers, both matches leave in one cycle. A skip is offered in cycles in
-    which the side drops, and no longer; where there is none to tell, tie its ``ready`` low.
+    A register for each side holds whether its skip continues beyond the window; another, whether the source
+    has been notified of the skip. A counter numbers the fibers. Both tokens of a match leave in the same
+    cycle, as in ``two_finger``. A skip is offered only in cycles in which its side drops, so an offer can end
+    without a transfer. Tie ``ready`` of an unused skip output low.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
     """
     a, b = (Window(side, parameters.window, between.inputs[side]) for side in SIDES)
     before = Comparisons(a, b), Comparisons(b, a)
@@ -149,7 +163,7 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
 
 
 def _side(between: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
-    """Drop what is below the other's head, or the head alone when it leaves in a pair."""
+    """Drop the tokens of a side that are below the other side's head, or only the head if it is paired."""
     leaves = [below[0] | paired, *below[1:]]
     between.show(f"shown_{own.side}", own.present[0])
     drops = alias(f"drops_{own.side}", below[0])
@@ -159,7 +173,10 @@ def _side(between: Streams, own: Window, below: Sequence[Signal], paired: Signal
 
 
 def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
-    """Tell the source of a side whose window a skip has emptied, once a skip."""
+    """Notify the source of a side whose window a skip has emptied, once for each skip.
+
+    ``finished`` is 1 in the cycle in which the stops of both fibers leave.
+    """
     sent: Signal = pyrtl.Register(1, "told")
     number: Signal = pyrtl.Register(NUMBER_BITS, "fiber_number")
     number.next <<= (number + finished)[:NUMBER_BITS]
@@ -175,21 +192,21 @@ def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
 
 
 class TwoFingerAdapter(Adapter):
-    """Stands in for a ``TwoFingerIntersector``."""
+    """Adapter that counts comparisons, which the module does not report, from the tokens at its ports."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._steps = 0
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """Count steps: a match is one, and so is a drop while the head that stays is an element."""
+        """Count steps: a match is a step, and so is a drop if the head of the other side is an element."""
         if "matches_a" in moved:
             self._steps += moved["matches_a"].control == DATA
         elif moved:
             self._steps += self.channel("b" if "a" in moved else "a").control() == DATA
 
     def counters(self) -> dict[str, int]:
-        """Steps, matches, elements dropped, and pairs of fibers."""
+        """Return the numbers of steps, matches, dropped elements and pairs of fibers."""
         matches, taken = self.end("matches_a"), sum(self.end(side).elements for side in SIDES)
         return {
             "intersect": self._steps,
@@ -200,19 +217,19 @@ class TwoFingerAdapter(Adapter):
 
 
 class SkipAheadAdapter(Adapter):
-    """Follows the windows by the module's status: what they do is not seen at its ports."""
+    """Adapter that follows the windows by status outputs, because the ports do not show their contents."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self._begun = False  # some of the two fibers has left the windows
+        self._begun = False  # whether an element of the current pair of fibers has left a window
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """See the class."""
+        """Update whether an element of the current fibers has left a window; a pair of stops ends them."""
         if self.status[PENDING]:
             self._begun = self.status["dropped"] > 0 or moved["matches_a"].control == DATA
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy also when a token leaves a window."""
+        """Account for a cycle; it also counts as busy if a token leaves a window and none moves at a port."""
         return self.busy(now + 1) if self.status[PENDING] else super().account(now, moved, blocked)
 
     def complete(self) -> bool:
@@ -220,7 +237,7 @@ class SkipAheadAdapter(Adapter):
         return all(self.status[shown] for shown in _SHOWN)
 
     def awaited(self) -> Channel | None:
-        """The side whose window is empty, in the midst of fibers or where the other is not."""
+        """Return the input of a side whose window is empty: within fibers, or if the other has a token."""
         shown_a, shown_b = (self.status[shown] for shown in _SHOWN)
         if shown_a:
             return None if shown_b else self.channel("b")
@@ -242,7 +259,7 @@ TWO_FINGER = unit(
 
 
 def _skips(adapter: Adapter) -> int:
-    """Skips told."""
+    """Return the number of skips that the sources have received."""
     return sum(end.tokens for end in adapter.ends if end.stream.label.startswith("skips"))
 
 

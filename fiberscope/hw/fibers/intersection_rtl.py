@@ -1,4 +1,4 @@
-"""The intersector of masks as RTL: the twin of ``fiberscope.hw.fibers.intersection.MaskIntersector``."""
+"""RTL of the intersector of bit masks, ``fiberscope.hw.fibers.intersection.MaskIntersector``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, inde
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, Summed, rows, tokens, unit
 from fiberscope.hw.stream import MET
 
-WORDS = (1, 32)  # of the component's, those up to which a module is tried
+WORDS = (1, 32)  # range of ``words``; larger masks are not tested as RTL
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class MaskIntersectorParameters(Parameters):
     """Parameters of an intersector of masks.
 
     Args:
-        words: the words of a mask, 1 to 32.
-        width: the width of a word, 1 to 62 bits.
-        rule: ``"skip"`` or ``"two_finger"``.
+        words: number of words of a mask, 1 to 32.
+        width: width of a word in bits, 1 to 62.
+        rule: ``"skip"`` or ``"two_finger"``, see ``MaskIntersector``.
     """
 
     words: int = number(4, *WORDS)
@@ -33,19 +33,31 @@ class MaskIntersectorParameters(Parameters):
 
     @property
     def bits(self) -> int:
-        """Return the bits of a mask."""
+        """Return the number of bits of a mask."""
         return self.words * self.width
 
 
 def port_contents(parameters: MaskIntersectorParameters) -> PortContents:
-    """Masks, and the coordinate of a step."""
+    """Return the fields of each port: masks in lanes, and for each step its coordinate and two flags.
+
+    The control of a result has the flag ``MET`` above the flag of the last step of a pair of masks.
+    """
     masks = Lanes({"coordinate": parameters.width}, parameters.words)
     result = {"control": 2, "coordinate": index_bits(parameters.bits)}
     return {"masks_a": masks, "masks_b": masks, "results": result}
 
 
 class _Side:
-    """A mask and its head: ``left`` of it, the places ``below`` its head, and those ``up_to`` it."""
+    """The remaining bits of a mask and its head, the lowest remaining bit.
+
+    ``left`` has the remaining bits, and ``head`` only the lowest of them. ``below`` has all positions below
+    the head, and ``up_to`` these and the head. Without remaining bits, ``below`` and ``up_to`` have all bits.
+
+    Args:
+        name: ``"a"`` or ``"b"``.
+        source: stream of the masks.
+        done: positions that earlier steps have finished.
+    """
 
     def __init__(self, name: str, source: InputStream, done: Signal) -> None:
         mask = pyrtl.concat_list([lane["coordinate"] for lane in source.lanes])
@@ -56,7 +68,7 @@ class _Side:
 
 
 def _clear_up_to(word: Signal) -> Signal:
-    """A bit for each of the word's: whether that and all below are 0, at distances that double."""
+    """Return for each bit whether it and all lower bits are 0, by a prefix AND at doubling distances."""
     clear, distance = ~word, 1
     while distance < len(word):
         below = pyrtl.concat(clear[:-distance], pyrtl.Const((1 << distance) - 1, distance))
@@ -65,9 +77,14 @@ def _clear_up_to(word: Signal) -> Signal:
 
 
 def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
-    """A register with a bit for each coordinate that is done with: all up to some place.
+    """Build the intersector: a register ``done`` with the finished coordinates, all up to some position.
 
-    A step is done with what is below either head where it skips, with what is up to both in any case.
+    A step finishes the positions up to the lower of the two heads. With the rule ``skip``, it also finishes
+    all positions below the higher head.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
     """
     sources, results = (between.inputs["masks_a"], between.inputs["masks_b"]), between.outputs["results"]
     done: Signal = pyrtl.Register(parameters.bits, "done")
@@ -85,7 +102,7 @@ def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
 
 
 def _place(flag: Signal) -> Signal:
-    """The number of the only bit that is set; 0 of none."""
+    """Return the position of the only set bit; 0 if no bit is set."""
     numbers = range(len(flag))
     with_bit = [
         sum(1 << position for position in numbers if position >> bit & 1)

@@ -1,4 +1,7 @@
-"""The high-radix merger as RTL: the twin of ``fiberscope.hw.fibers.merge.HighRadixMerger``."""
+"""RTL of the high-radix merger ``fiberscope.hw.fibers.merge.HighRadixMerger``.
+
+The module is the *twin* of the event class: it moves the same tokens in the same cycles.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Stream
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
-WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
+WAYS = (RADIX[0], 64)  # range of ``radix``; the event class permits more ways, which are not tested as RTL
 WIDTHS = {"float": (32, 64), "bfloat": (16,), "whole": (32,)}  # bits of values, by kind
-SCALE = "scale"
-STAGES = (WAYS[1] - 1).bit_length()
+SCALE = "scale"  # field with the scale of an element
+STAGES = (WAYS[1] - 1).bit_length()  # most stages: one for each level of the largest tree
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,16 @@ class MergerParameters(Parameters):
     """Parameters of a merger; widths in bits.
 
     Args:
-        radix: number of ways, as ``WAYS`` says: 2 to 64.
-        coordinate_bits: 1 to 55, as in the component (``COORDINATE_BITS``).
-        reference_bits: 1 to 64.
-        value_bits: 16, 32 or 64, as ``WIDTHS`` has them of each kind.
-        values: ``float`` of 32 or 64 bits, ``bfloat`` of 16, or ``whole`` numbers of 32.
-        stages: the stages of the pipeline, 1 to 6; no more than the tree has levels are built.
-        scale_bits: bits of a scale that an element has beside it, 0 to 64.
+        radix: number of ways, 2 to 64 (``WAYS``).
+        coordinate_bits: width of a coordinate, 1 to 55, as in the event class (``COORDINATE_BITS``).
+        reference_bits: width of a reference, 1 to 64.
+        value_bits: width of a value, 16, 32 or 64; ``WIDTHS`` has the widths of each kind.
+        values: kind of the values: ``float`` of 32 or 64 bits, ``bfloat`` of 16, or ``whole`` numbers of 32.
+        stages: number of pipeline stages, 1 to 6; at most one for each level of the tree is built.
+        scale_bits: width of the scale that accompanies an element, 0 to 64; 0 for none.
+
+    Raises:
+        ValueError: if a parameter is out of range, or ``values`` do not have the width ``value_bits``.
     """
 
     radix: int = number(64, *WAYS)
@@ -47,7 +53,7 @@ class MergerParameters(Parameters):
     scale_bits: int = number(0, 0, 64)
 
     def __post_init__(self) -> None:
-        """Refuse a width that values of this kind do not have."""
+        """Check the parameters, and that values of this kind can have the width."""
         super().__post_init__()
         widths = WIDTHS[self.values]
         if self.value_bits not in widths:
@@ -56,12 +62,12 @@ class MergerParameters(Parameters):
 
 
 def scaled(bits: int) -> Content:
-    """The field for the scale of an element, where it has one beside it."""
+    """Return the field for the scale of an element; no field for 0 bits."""
     return {SCALE: Payload(bits)} if bits else {}
 
 
 def port_contents(parameters: MergerParameters) -> PortContents:
-    """A task's coordinate is the number of ways."""
+    """Return the fields of each port; the coordinate of a task is the number of ways that take part."""
     element: Content = {
         "control": 1,
         "coordinate": parameters.coordinate_bits,
@@ -77,13 +83,19 @@ def port_contents(parameters: MergerParameters) -> PortContents:
 
 
 def status(parameters: MergerParameters) -> tuple[str, ...]:
-    """Return the status outputs; with several stages ``pending`` is high while a token is between them."""
+    """Return the status outputs: with several nodes, ``pending`` is high while a token is between nodes."""
     return (PENDING,) if len(nodes_of(parameters.radix, parameters.stages)) > 1 else ()
 
 
 @dataclass(frozen=True)
 class _Head:
-    """An input of a node: whether it shows a head, what that is, and the wire that says when it is taken."""
+    """An input of a node.
+
+    Args:
+        valid: 1 while the input shows a head, which is an element or a stop.
+        fields: fields of the head.
+        taken: undriven wire; the node drives it to 1 in the cycle in which it takes the head.
+    """
 
     valid: Signal
     fields: Mapping[str, Signal]
@@ -97,23 +109,33 @@ class _Head:
 
 @dataclass(frozen=True)
 class _Node:
-    """Output of a node: ``smallest``, or a stop without one; ``sent`` says when the node passes it on."""
+    """The output of a node.
+
+    Args:
+        valid: 1 while the node has a token to pass on.
+        smallest: the smallest head; if it is not ``present``, all heads are stops and the token is a stop.
+        sent: undriven wire; ``send`` drives it to 1 in the cycle in which the token is passed on.
+    """
 
     valid: Signal
     smallest: Candidate
     sent: Signal
 
     def send(self, ready: Signal) -> None:
-        """Drive ``sent``, given whether there is room behind the node."""
+        """Drive ``sent``; ``ready`` is 1 while the next stage has a free slot."""
         sent = self.sent
         sent <<= self.valid & ready
 
 
 def design(parameters: MergerParameters, between: Streams) -> None:
-    """Nodes of comparators over their heads, an element a cycle each, with a buffer behind all but the last.
+    """Build the nodes of the tree: comparators over the heads, and a buffer after each node but the root.
 
-    Each node of the first stage has a register that says whether it is in the midst of the task. A task of
-    more ways than there are is for the sender to avoid.
+    Each node of the first stage has a register that holds whether it merges the current task. The sender must
+    not send a task with more ways than ``radix``.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
     """
     tasks, merged = between.inputs["tasks"], between.outputs["merged"]
     heads = [_way(between.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
@@ -121,7 +143,9 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     running = [
         pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
     ]
-    merging: Signal = pyrtl.Register(1, "merging")  # whether any is running, known at the begin of a cycle
+    # Whether any node of the first stage is running. The OR is in a register, so that ``tasks.ready`` does
+    # not depend on logic of the same cycle.
+    merging: Signal = pyrtl.Register(1, "merging")
     begins, parts = _task(tasks, merging, parameters.radix)
     going_on: list[Signal] = []
     entering = []
@@ -134,7 +158,7 @@ def design(parameters: MergerParameters, between: Streams) -> None:
             ended = node.sent & ~node.smallest.present
             going_on.append(alias(f"{name}_goes_on", active & ~ended))
             running[index].next <<= going_on[-1]
-        else:
+        else:  # a node of a later stage acts whenever all its inputs show a head
             always = pyrtl.Const(1, 1)
             node = _node(name, inputs, always, [always] * ways)
         if index < len(nodes) - 1:
@@ -160,7 +184,7 @@ def _way(way: InputStream) -> _Head:
 
 
 def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
-    """Return whether a task begins in this cycle, and which ways take part in the present one."""
+    """Return whether a task begins in this cycle, and for each way whether it takes part in the task."""
     parts = []
     for way in range(radix):
         held: Signal = DataRegister(1, f"takes_part_{way:02}")
@@ -172,7 +196,16 @@ def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list
 
 
 def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
-    """The smallest head once all that are awaited show; all their stops at once, when no element is left."""
+    """Return the output of a node, which is valid once all awaited inputs show a head.
+
+    The smallest element is taken. When no element is left, all stops of awaited inputs are taken together.
+
+    Args:
+        name: prefix of the names of the wires.
+        inputs: inputs of the node.
+        active: 1 while the node merges a task.
+        awaited: for each input, whether it takes part in the task.
+    """
     shown = [head.valid | ~waits for head, waits in zip(inputs, awaited, strict=True)]
     candidates = [
         Candidate(
@@ -190,7 +223,11 @@ def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[
 
 
 def _buffer(name: str, node: _Node) -> _Head:
-    """Two slots behind a node: the second fills while the first waits, so that no ``ready`` goes through."""
+    """Return the head of a buffer of two slots after a node.
+
+    The node sees ``ready`` while the second slot is free, which is a register. No combinational path of
+    ``ready`` therefore crosses a stage, and two slots still sustain one token per cycle.
+    """
     full: list[Signal] = [pyrtl.Register(1, f"{name}_full_{slot}") for slot in range(2)]
     taken: Signal = pyrtl.WireVector(1, f"{name}_taken")
     node.send(~full[1])
@@ -207,29 +244,29 @@ def _buffer(name: str, node: _Node) -> _Head:
 
 
 class MergerAdapter(Adapter):
-    """Follows the fibers that tasks say of each way."""
+    """Adapter that knows which ways are awaited: it counts the fibers that tasks have announced for each."""
 
     QUIET = OBSERVED = ("tasks",)
 
     def elaborate(self) -> None:
-        """Number the ways."""
+        """Look up the channels, and list the ways in their order."""
         super().elaborate()
         self._ways = [end for end in self.ends if end.stream.port[0] == "ways"]
-        self._fibers = [0] * len(self._ways)  # that the tasks say of each
+        self._fibers = [0] * len(self._ways)  # by way, number of fibers that tasks have announced
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """A task begins: each of its ways has one fiber more."""
+        """Count one more fiber for each way of a task that begins."""
         for way in range(moved["tasks"].coordinate):
             self._fibers[way] += 1
 
     def awaited(self) -> Channel | None:
-        """The first way whose fiber has not ended and that shows no token."""
+        """Return the channel of the first way whose fiber has not ended and that shows no token, or None."""
         return self._first_held_up(
             way for way, fibers in zip(self._ways, self._fibers, strict=True) if way.stops < fibers
         )
 
     def under_way(self) -> bool:
-        """Return whether a task has been taken whose stop has not left."""
+        """Return whether a task has been taken and its stop has not left."""
         return self.end("tasks").tokens > self.end("merged").stops
 
 

@@ -1,4 +1,4 @@
-"""A tree of mergers as RTL: mergers side by side, and one that merges what they give."""
+"""RTL of a tree of mergers: parallel mergers, the leaves, and a root that merges their outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fiberscope.hw.stream import STREAM
 from fiberscope.sim import Input, Output
 from fiberscope.sim.names import numbered
 
-TREE_WAYS = (2, 16)  # of each of its mergers
+TREE_WAYS = (2, 16)  # range of the number of ways of each merger
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class MergeTreeParameters(Parameters):
 
     Args:
         radix: number of ways of each leaf, 2 to 16.
-        leaves: mergers side by side, the radix of the one behind them, 2 to 16.
-        capacity: tokens in the channel behind each leaf, as of ``ChannelParameters``.
-        latency: cycles of that channel, as there.
-        coordinate_bits: 1 to 55.
-        reference_bits: 1 to 64.
-        value_bits: 32 or 64.
+        leaves: number of leaves, and so of ways of the root, 2 to 16.
+        capacity: capacity in tokens of the channel from each leaf to the root, see ``ChannelParameters``.
+        latency: latency of this channel in cycles.
+        coordinate_bits: width of a coordinate, 1 to 55.
+        reference_bits: width of a reference, 1 to 64.
+        value_bits: width of a value, 32 or 64.
     """
 
     radix: int = number(4, *TREE_WAYS)
@@ -42,12 +42,15 @@ class MergeTreeParameters(Parameters):
     value_bits: int = one_of(64, 32, 64)
 
     def merger(self, radix: int) -> MergerParameters:
-        """The parameters of a merger of this radix in it."""
+        """Return the parameters of a merger of the tree with this radix."""
         return MergerParameters(radix, self.coordinate_bits, self.reference_bits, self.value_bits, stages=1)
 
 
 def compose(parameters: MergeTreeParameters) -> Composition:
-    """Every merger has tasks of its own: ``leaf_tasks`` and, for that behind them, ``tasks``."""
+    """Return the composition of mergers and channels.
+
+    Each merger has a stream of tasks of its own: ``leaf_tasks[i]`` of leaf i, and ``tasks`` of the root.
+    """
     leaf = Part(merger.BLOCK, parameters.merger(parameters.radix))
     root = Part(merger.BLOCK, parameters.merger(parameters.leaves))
     leaves = numbered("leaf_", parameters.leaves)
@@ -67,7 +70,7 @@ def compose(parameters: MergeTreeParameters) -> Composition:
 
 
 class MergeTreeAdapter(PendingAdapter):
-    """A merge tree as one component."""
+    """Adapter of a merge tree, which runs in place of all its mergers and channels."""
 
     PORTS = (
         Input("tasks", MERGE_TASK),

@@ -1,4 +1,4 @@
-"""Pages of memory in the order of first use as RTL: the twin of ``PageAllocator``."""
+"""RTL of the page allocator, ``fiberscope.hw.fibers.pages.PageAllocator``."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.component import Component
 
-FIRST = 0, 1 << 20
-PAGE_BITS = 8, 32
+FIRST = 0, 1 << 20  # range of the number of the first page
+PAGE_BITS = 8, 32  # range of the width of a page number
 
 
 @dataclass(frozen=True)
 class PageAllocatorParameters(Parameters):
-    """Parameters of an allocator of pages.
+    """Parameters of a page allocator.
 
     Args:
-        askers: who may ask, 1 to 128.
+        askers: number of writers that request pages, 1 to 128.
         first: number of the first page, up to 2**20.
-        page_bits: bits of a page's number, 8 to 32.
+        page_bits: width of a page number in bits, 8 to 32.
     """
 
     askers: int = number(8, 1, 128)
@@ -34,13 +34,20 @@ class PageAllocatorParameters(Parameters):
 
 
 def port_contents(parameters: PageAllocatorParameters) -> PortContents:
-    """A request says no more than that it is there, and a stream has a field."""
+    """Return the fields of each port. A request carries no data, but a stream needs a field: ``control``."""
     page = {"reference": Field("reference", parameters.page_bits, "unsigned")}
     return {"page_requests": Each({"control": 1}, parameters.askers), "pages": Each(page, parameters.askers)}
 
 
 def design(parameters: PageAllocatorParameters, between: Streams) -> None:
-    """A register of the next page, and how many ask before each."""
+    """Build the allocator: a register with the number of assigned pages, and a prefix sum of the requests.
+
+    A writer gets the next page plus the number of writers before it that get a page in the same cycle.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+    """
     askers, pages = list(between.inputs.values()), list(between.outputs.values())
     gets = [asker.valid & page.ready for asker, page in zip(askers, pages, strict=True)]
     counts = ones_up_to(gets)

@@ -1,7 +1,7 @@
-"""The fiber reader as RTL, with the buffers of its ways: ``fiberscope.hw.fibers.reader.FiberReader`` and the
-channels behind it, which a line of elements enters in one cycle.
+"""RTL of the fiber reader with the buffers of its ways.
 
-A row of a way's buffer is a line, which comes whole; so no element is moved before a merger takes it.
+The module replaces ``fiberscope.hw.fibers.reader.FiberReader`` and its output channels ``ways``. A row of a
+way's buffer holds a whole line, as it arrives; its elements stay there until a merger takes them.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ from fiberscope.hw.rtl.kit.twin import (
 )
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 
-UNSCALED = -1  # as in the component
-TENSORS = (0, 7)
-TOKENS = "of_last", "of_others"  # tokens of a line, with a stop: of the last line of a fiber, of other lines
+UNSCALED = -1  # reference of an element of a partial fiber, as in the event class
+TENSORS = (0, 7)  # range of the number of a tensor
+# Fields of ``_next_line``: the tokens of a line with a stop, if it is the last line of its fiber, and if not.
+TOKENS = "of_last", "of_others"
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,14 @@ class FiberReaderParameters(OfLines):
     """Parameters of a reader.
 
     Args:
-        radix: ways, 2 to 64.
-        buffer_lines: lines of a way in flight, 2, 4 or 8.
-        capacity: tokens in a way's buffer, those of lines in flight among them.
-        line_bytes, element_bytes: a line has 2 elements at the least.
-        port: number of the requests' port at the cache's network.
-        tensor, partial_tensor: numbers of the operand and of the partial fibers.
-        values: the type of all values.
-        memory: of the buffers: ``combinational``, or ``registered``, which takes the same cycles.
+        radix: number of ways, 2 to 64.
+        buffer_lines: largest number of lines of a way in flight, 2, 4 or 8.
+        capacity: capacity of a way's buffer in tokens; tokens of lines in flight count.
+        line_bytes, element_bytes: bytes of a line and of an element; a line has at least 2 elements.
+        port: port number of this module at the network to the cache.
+        tensor, partial_tensor: numbers of the tensors of the operand and of the partial fibers.
+        values: type of all values.
+        memory: memory of the buffers: ``combinational`` or ``registered``. Both take the same cycles.
     """
 
     radix: int = number(8, *WAYS)
@@ -96,16 +97,16 @@ class FiberReaderParameters(OfLines):
 
     @property
     def row_bits(self) -> int:
-        """Return the bits of a row of a way's buffer.
+        """Return the width of a row number of a way's buffer.
 
-        Only at a fiber's begin does a line have one element, behind which there is another line or a stop: so
-        no two lines have less than three tokens.
+        The number of rows follows from ``capacity``: two successive lines have at least three tokens. Only
+        the first line of a fiber can have a single element, and another line or a stop follows it.
         """
         return index_bits(max(2 * self.capacity // 3 + 2, 2 * self.buffer_lines))
 
 
 def element_content(value: Field) -> Content:
-    """An element in the pipeline, with its scale beside it."""
+    """Return the fields of an element in the pipeline, with its scale."""
     return {
         "control": 1,
         "coordinate": NUMBER_BITS,
@@ -116,7 +117,7 @@ def element_content(value: Field) -> Content:
 
 
 def port_contents(parameters: FiberReaderParameters) -> PortContents:
-    """Tasks with their fibers, lines, and what leaves for merger and writer."""
+    """Return the fields of each port, see ``FiberReader``; a task carries its fibers, and a reply a line."""
     return {
         "tasks": parameters.tasks.content,
         "requests": parameters.memory_port.stream("requests", "output"),
@@ -128,7 +129,12 @@ def port_contents(parameters: FiberReaderParameters) -> PortContents:
 
 
 class _Way:
-    """The fiber that a way asks for, the lines that are in flight, and those that are here."""
+    """One way: the fiber that it requests, its lines in flight, and its buffer.
+
+    The buffer is a ring of rows. From ``consumed`` on, rows hold lines to read; from ``delivered`` on, they
+    wait for lines in flight; from ``asked`` on, they are free. Call ``receive``, ``turn_to``, ``ask`` and
+    ``give`` once each, in this order.
+    """
 
     def __init__(self, parameters: FiberReaderParameters, index: int) -> None:
         self.parameters, self.elements, self.name = parameters, parameters.elements, f"way_{index:02}"
@@ -136,7 +142,7 @@ class _Way:
         self.asked, self.delivered, self.consumed = (
             self._register(rows, place) for place in ("asked", "delivered", "consumed")
         )
-        self.used = self._register(parameters.capacity.bit_length(), "used")  # tokens, also requested ones
+        self.used = self._register(parameters.capacity.bit_length(), "used")  # tokens, with those in flight
         self.first, self.end = (self._register(INDEX_BITS, name) for name in ("first", "end"))
         self.here = [self._register(1, f"here_{place}") for place in range(lines)]
         self.ends = [self._data(1, f"ends_{place}") for place in range(lines)]
@@ -151,7 +157,7 @@ class _Way:
         return DataRegister(width, f"{self.name}_{name}")
 
     def _memory(self, width: int, name: str) -> Any:  # noqa: ANN401  (PyRTL has no types)
-        """A memory of rows, read at the oldest row."""
+        """Return a memory with a word for each row, which is read at the oldest row."""
         name, rows = f"{self.name}_{name}", self.parameters.row_bits
         if self.parameters.memory == REGISTERED:
             return AheadSram(name, 1 << rows, width)
@@ -164,11 +170,14 @@ class _Way:
             memory[row] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
     def _oldest(self, memory: Any) -> Signal:  # noqa: ANN401
-        """Read the oldest row."""
+        """Return the word of the oldest row."""
         return memory.word() if isinstance(memory, AheadSram) else memory[self.consumed]
 
     def receive(self, comes: Signal, place: Signal, line: Signal) -> None:
-        """Take a line into its row; those that are the oldest and here count as delivered."""
+        """Write ``line`` into the row of its entry ``place`` if it ``comes`` in this cycle.
+
+        The oldest lines that have all arrived become delivered.
+        """
         oldest = self.delivered[: self.low]
         row = (self.delivered + (place - oldest)[: self.low])[: len(self.delivered)]
         self._write(self.lines, row, line, comes)
@@ -182,10 +191,10 @@ class _Way:
         self.delivered.next <<= (self.delivered + ones_of(pyrtl.concat_list(complete)))[: len(self.delivered)]
 
     def _give_back(self, complete: Sequence[Signal], without: Sequence[Signal]) -> None:
-        """Give back the entries of lines that are complete, and of those without a stop the room for it.
+        """Free the entries of delivered lines, and the slots reserved for stops that do not come.
 
-        A stop was reckoned for each line, and but for the last of a fiber none comes. Whether a line has
-        room is known for each number of these before it is known how many lines are complete.
+        A slot for a stop is reserved for each line, but only the last line of a fiber has a stop. For a short
+        critical path, ``_has_room`` tests each possible number of freed slots (``at_least``).
         """
         entries = (self.asked - self.delivered)[: len(self.asked)]
         self.has_entry = (entries != len(complete)) | complete[0]
@@ -200,10 +209,10 @@ class _Way:
         self.now_used = (self.used - ones_of(pyrtl.concat_list(self.at_least)))[: len(self.used)]
 
     def turn_to(self, begins: Signal, word: Mapping[str, Signal], takes_part: Signal) -> None:
-        """Make a fiber the one to ask for; a way that takes no part in a task has one without elements.
+        """Select the fiber to request: that of a new task if ``begins`` is 1, else the current one.
 
-        Whether it may ask is found of this fiber and of the one before, and what is asked for too: only the
-        choice between them waits for whether a task begins.
+        A way that does not take part in the new task gets an empty fiber. For a short critical path, the next
+        line of both fibers is computed, and only the selection waits for ``begins``.
         """
         fibers = (self.first, self.end), (word["firsts"], word["ends"])
         held, coming = (_next_line(self.elements, *fiber) for fiber in fibers)
@@ -220,7 +229,7 @@ class _Way:
             register.next <<= self.row[name]
 
     def _may_ask(self, line: Mapping[str, Signal]) -> Signal:
-        """Return whether there is a line to ask for, an entry for it, and room for its tokens."""
+        """Return whether there is a line to request, a free entry for it, and space for its tokens."""
         has_room = pyrtl.select(line["ends"], *(self._has_room(line[tokens]) for tokens in TOKENS))
         return (line["first"] != line["end"]) & self.has_entry & has_room
 
@@ -230,7 +239,7 @@ class _Way:
         return reduce(or_, with_stops, needed <= capacity)
 
     def ask(self, asks: Signal) -> None:
-        """Note a line as asked for."""
+        """Record that the next line is requested in the cycles in which ``asks`` is 1."""
         number = self.line["number"]
         behind = pyrtl.concat((number + 1)[: len(number)], pyrtl.Const(0, self.elements.bits))
         then = pyrtl.select(self.line["ends"], self.line["end"], behind)
@@ -244,7 +253,7 @@ class _Way:
         self.asks = asks
 
     def give(self, way: OutputStream) -> Signal:
-        """Show the oldest element that is here, or the stop behind it; says whether there is any."""
+        """Offer the oldest delivered element, or the stop after it; return whether there is one."""
         stops, begun = self._register(1, "stops"), self._register(1, "begun")
         lane = self._data(self.elements.bits, "lane")
         row = unpacked(self._oldest(self.rows), self.row)
@@ -266,7 +275,7 @@ class _Way:
         return shows
 
     def _element(self, lane: Signal, row: Mapping[str, Signal]) -> dict[str, Signal]:
-        """An element of the oldest line."""
+        """Return the fields of the element in a lane of the oldest line."""
         lanes = self.elements.lanes(self._oldest(self.lines))
         at = list(decoded(lane, len(lanes)))
         coordinate, value = (chosen(at, wires) for wires in zip(*lanes, strict=True))
@@ -276,7 +285,7 @@ class _Way:
 
 
 def _next_line(elements: Elements, first: Signal, end: Signal) -> dict[str, Signal]:
-    """The line of a fiber to ask for, what of it belongs to the fiber, and what follows."""
+    """Return data of the first line of elements ``first`` to ``end`` - 1: its number, lanes and tokens."""
     low, lane = elements.bits, first[: elements.bits]
     number, upper, last = first[low:], end[low:], (end[:low] - 1)[:low]
     is_last = pyrtl.select(end[:low] == 0, follows(upper, number), upper == number)
@@ -296,7 +305,7 @@ def _next_line(elements: Elements, first: Signal, end: Signal) -> dict[str, Sign
 
 
 def design(parameters: FiberReaderParameters, between: Streams) -> None:
-    """Ways side by side, which begin a task together and ask in turn."""
+    """Build the reader: parallel ways, which begin a task together and request lines in round-robin order."""
     ways = [_Way(parameters, i) for i in range(parameters.radix)]
     _receive(parameters, between, ways)
     unasked = any_of("unasked", [way.first != way.end for way in ways])
@@ -318,7 +327,7 @@ def _receive(parameters: FiberReaderParameters, between: Streams, ways: Sequence
 def _begin(
     parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way], unasked: Signal
 ) -> Signal:
-    """Turn to the next task, if merger and writer can be told; says whether one with fibers begins."""
+    """Begin the next task if merger and writer accept it; return whether a task begins, not the end."""
     tasks, merge, output = (
         between.inputs["tasks"],
         between.outputs["merge_tasks"],
@@ -337,7 +346,7 @@ def _begin(
 
 
 def _ask(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way], begins: Signal) -> None:
-    """Ask for a line of the next way in turn that may."""
+    """Request a line for the first way that can, in round-robin order."""
     requests, memory = between.outputs["requests"], parameters.memory_port
     held, coming = [way.may_ask for way in ways], [way.may_begin for way in ways]
     first, asks = _in_turn(begins, held, coming, requests.ready)
@@ -359,13 +368,13 @@ def _ask(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Wa
 def _in_turn(
     begins: Signal, held: Sequence[Signal], coming: Sequence[Signal], ready: Signal
 ) -> tuple[list[Signal], Signal]:
-    """The first way that may ask, from the one whose turn it is on, and whether there is any.
+    """Return the first way that can request a line, one-hot, in round-robin order; and whether there is any.
 
-    The turn passes to the way behind it once that has asked, and to the first when a task begins; then none
-    may by the fiber that it held.
+    After a request, the turn passes to the next way. When a task begins, way 0 comes first, and no way has
+    lines of the previous task left to request.
     """
     turn: Signal = pyrtl.Register(index_bits(len(held)), "turn")
-    last = (1 << len(turn)) - 1  # largest turn
+    last = (1 << len(turn)) - 1  # every turn is at most this number, so that a comparison is not needed
     behind = [flag if i == last else flag & (turn <= i) for i, flag in enumerate(held)]
     none_behind = ~any_of("behind", behind)
     first = [

@@ -1,4 +1,4 @@
-"""OuterSPACE's merge core as RTL: the twin of ``SortedHeadUnit`` in both forms."""
+"""RTL of OuterSPACE's merge core, ``fiberscope.hw.fibers.sorted_head.SortedHeadUnit``, in both forms."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from fiberscope.hw.rtl.kit.twin import (
 from fiberscope.hw.rtl.kit.unit import Fields, PortContents, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
-ENTRIES = (1, 256)  # of the component's, those up to which a module is tried
-STEPS = "steps"  # status output: comparisons of this cycle that count as swaps
+ENTRIES = (1, 256)  # range of ``entries``; the event class permits more, which are not tested as RTL
+STEPS = "steps"  # status output: number of comparisons of this cycle that count as swaps
 
-Entry: TypeAlias = Mapping[str, Signal]  # a head: column, list, and value
+Entry: TypeAlias = Mapping[str, Signal]  # a head: column (coordinate), list (reference) and value
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class SortedHeadParameters(Parameters):
     """Parameters of a merge core; widths in bits.
 
     Args:
-        form: ``"systolic"`` or ``"sequential"``.
-        entries: heads of lists that there is room for, 1 to 256.
-        column_bits: 1 to 42, as in the component.
-        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
-        memory: of the sequential form: ``combinational``, or ``registered``, which takes the same cycles.
+        form: ``"systolic"`` or ``"sequential"``, see ``SortedHeadUnit``.
+        entries: capacity in heads of lists, 1 to 256.
+        column_bits: width of a column, 1 to 42, as in the event class.
+        value_bits: width of a value, 0, 32 or 64; 0 omits the values, if all are 0.
+        memory: memory of the sequential form: ``combinational`` or ``registered``. Both take the same cycles.
     """
 
     form: str = choice(SYSTOLIC, FORMS)
@@ -55,7 +55,7 @@ class SortedHeadParameters(Parameters):
 
 
 def port_contents(parameters: SortedHeadParameters) -> PortContents:
-    """A head has the number of its list as reference."""
+    """Return the fields of each port; the reference of a head is the number of its list."""
     source: Fields = {"reference": Field("reference", index_bits(parameters.entries), "unsigned")}
     head: Fields = {"control": 1, "coordinate": parameters.column_bits}
     element = {**head, **source, **payload_widths(0, parameters.value_bits)}
@@ -68,22 +68,28 @@ def port_contents(parameters: SortedHeadParameters) -> PortContents:
 
 
 def status(parameters: SortedHeadParameters) -> Mapping[str, int]:
-    """``steps``, the entries with which the head that is taken is compared until its place is found, or
-    that one; ``pending``, high while the comparator walks.
+    """Return the width of each status output.
+
+    In the systolic form, ``steps`` is 1 + the position of a head in the cycle in which the head is taken. In
+    the sequential form it is 1 in each cycle of a walk. ``pending`` is high while the comparator walks.
     """
     return {STEPS: parameters.entries.bit_length(), PENDING: 1}
 
 
 @dataclass(frozen=True)
 class _Control:
-    """State of a task that both forms share; the last three are wires that a form drives.
+    """State of a row that both forms share. Each form drives the wires ``ends``, ``stays`` and ``taken``.
 
-    ``head`` is the element that shows. ``is_head`` and ``shown`` say that one, or one or a stop, shows and is
-    awaited; ``last`` that no more are behind it, ``none_awaited`` that there are none at all; ``room`` that
-    what would leave has space.
-
-    ``ends`` says that all heads are in place, so that something is to leave; ``stays`` that it is a head, not
-    the stop; ``taken`` that what shows is taken.
+    Args:
+        head: fields of the visible element.
+        shown: 1 if a head or the stop of a list is visible and awaited.
+        is_head: 1 if a head is visible and awaited.
+        last: 1 if exactly one head or stop is awaited.
+        none_awaited: 1 if no head or stop of the current row is awaited.
+        room: 1 if the outputs have space for what would leave.
+        ends: 1 if all heads are in their places, so that the smallest head or the stop of the row can leave.
+        stays: 1 if a head is left; if 0, the stop of the row leaves.
+        taken: 1 if the visible head or stop is taken.
     """
 
     head: Entry
@@ -98,12 +104,12 @@ class _Control:
 
     @property
     def pushes(self) -> Signal:
-        """Return whether a head comes in."""
+        """Return whether a head is inserted in this cycle."""
         return self.taken & self.is_head
 
     @property
     def pops(self) -> Signal:
-        """Return whether the smallest leaves."""
+        """Return whether the smallest head leaves in this cycle."""
         return self.ends & self.room & self.stays
 
 
@@ -112,14 +118,19 @@ def _drive(wire: Signal, source: Signal) -> None:
 
 
 def design(parameters: SortedHeadParameters, between: Streams) -> None:
-    """The order in registers that all compare, or in a memory with one comparator."""
+    """Build the merge core in the form that the parameters name.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+    """
     control = _control(parameters, between)
     form = _systolic if parameters.form == SYSTOLIC else _sequential
     _send(between, control, form(parameters, between, control))
 
 
 def _control(parameters: SortedHeadParameters, between: Streams) -> _Control:
-    """The registers of a task, and the conditions that follow from them."""
+    """Return the state of a row: its registers, and the conditions that follow from them."""
     tasks, elements = between.inputs["tasks"], between.inputs["elements"]
     running: Signal = pyrtl.Register(1, "running")
     awaited: Signal = pyrtl.Register(parameters.entries.bit_length(), "awaited")
@@ -147,7 +158,7 @@ def _control(parameters: SortedHeadParameters, between: Streams) -> _Control:
 
 
 def _send(between: Streams, control: _Control, smallest: Entry) -> None:
-    """Let the smallest leave together with the name of its list, or the stop alone."""
+    """Send the smallest head together with the request for its successor, or the stop of the row alone."""
     merged, successors = between.outputs["merged"], between.outputs["successors"]
     fields = {name: unless(~control.stays, wire) for name, wire in smallest.items()}
     merged.send(control.ends & (~control.stays | successors.ready), {"control": ~control.stays} | fields)
@@ -155,7 +166,7 @@ def _send(between: Streams, control: _Control, smallest: Entry) -> None:
 
 
 def _precedes(head: Entry, other: Entry) -> Signal:
-    """Return whether a head leaves before another: the smaller column, or of equal ones the larger list."""
+    """Return whether a head leaves before another: by the smaller column, else by the larger list."""
     first, second = (pyrtl.concat(entry["coordinate"], ~entry["reference"]) for entry in (head, other))
     return first < second
 
@@ -169,10 +180,10 @@ def _registers(name: str, like: Entry) -> dict[str, Signal]:
 
 
 def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Control) -> Entry:
-    """Registers in the order of leaving, which all compare themselves with the new head at once.
+    """Build the entries as registers in the order of leaving; return the smallest head.
 
-    Those behind its place move back by one to make room; where the first leaves, those before its place move
-    up instead.
+    All entries compare themselves with the new head in the same cycle. The entries after its place then move
+    back by one. If the first entry leaves in the same cycle, the entries before the place move up instead.
     """
     none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
     head, count = control.head, parameters.entries
@@ -188,6 +199,7 @@ def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Cont
     for i, entry in enumerate(entries):
         is_first, is_last = i == 0, i == count - 1
         ahead, behind = (always if is_first else before[i - 1]), (none if is_last else before[i + 1])
+        # ``before``: this entry leaves before the new head; ``ahead`` and ``behind``: its neighbours do.
         lands = pushes & pyrtl.select(pops, before[i] & ~behind, ahead & ~before[i])
         follows = _either(pops & (behind | ~pushes), head if is_last else entries[i + 1], entry)
         stays = _either(pushes & ~pops & ~ahead, head if is_first else entries[i - 1], follows)
@@ -203,10 +215,11 @@ def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Cont
 
 
 def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Control) -> Entry:
-    """A memory in which the first to leave lies highest, and a comparator that walks down from above it.
+    """Build the entries as a memory with one comparator; return the smallest head.
 
-    ``hole`` is the place that is free. The entry below moves there if it leaves before the new head, else
-    that is put there.
+    The first head to leave has the highest address. For a new head, the comparator walks down from the free
+    word above it. ``hole`` is the address of the free word. If the entry below the hole leaves before the new
+    head, the entry moves up into the hole; otherwise the new head is written there.
     """
     bits, head = parameters.entries.bit_length(), control.head
     filled: Signal = pyrtl.Register(bits, "filled")
@@ -229,7 +242,7 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
     _drive(control.ends, pyrtl.select(walks, control.none_awaited & ~moves, at_once | control.none_awaited))
     _drive(control.stays, (filled != 0) | control.is_head)
     _drive(control.taken, ~walks & control.shown & (moves | ~control.last | control.room))
-    stands = alias("stands", control.ends & ~control.room)
+    stands = alias("stands", control.ends & ~control.room)  # all heads are in place, but the outputs stall
     filled.next <<= (filled + control.pushes - control.pops)[:bits]
     walks.next <<= moves | (walks & stands)
     reached.next <<= pyrtl.select(moves, (hole - 1)[:bits], hole)
@@ -250,18 +263,18 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
 
 
 class SortedHeadAdapter(Adapter):
-    """Follows the rows, and counts comparisons in those of more than one list."""
+    """Adapter that follows the rows, and counts the comparisons in rows with more than one list."""
 
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {STEPS: ("swaps",)}
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self._lists = 0  # of the row
-        self._all_lists = 0
+        self._lists = 0  # number of lists of the current row
+        self._all_lists = 0  # number of lists of all rows so far
         self._swaps = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow tasks, and count comparisons in rows of more than one list."""
+        """Note the number of lists of a new row, and count comparisons in rows with more than one list."""
         for task in tokens_of(moved.get("tasks", ())):
             self._lists = task.coordinate
             self._all_lists += task.coordinate
@@ -269,26 +282,26 @@ class SortedHeadAdapter(Adapter):
             self._swaps += self.status[STEPS]
 
     def complete(self) -> bool:
-        """Return whether all heads of a row are in place, or the last comes now."""
+        """Return whether all heads of a row are in place, or the last awaited one is visible."""
         if self.status[PENDING] or not self._is_within():
             return False
         missing = self._missing()
         return missing == 0 or (missing == 1 and self.end("elements").is_open)
 
     def awaited(self) -> Channel | None:
-        """Elements, within a row."""
+        """Return the channel ``elements`` if a token of the current row is awaited and missing, else None."""
         waits = self._is_within() and not self.status[PENDING] and self._missing() > 0
         return self.end("elements").waits_at() if waits else None
 
     def counters(self) -> dict[str, int]:
-        """The comparisons."""
+        """Return the number of swaps."""
         return {"swaps": self._swaps}
 
     def _is_within(self) -> bool:
         return self.end("tasks").tokens > self.end("merged").stops
 
     def _missing(self) -> int:
-        """Heads and stops that are awaited."""
+        """Return the number of heads and stops that are awaited: one for each list and each successor."""
         return self._all_lists + self.end("successors").tokens - self.end("elements").tokens
 
 

@@ -1,7 +1,9 @@
-"""A task as units of RTL hand it on: beside its number what the event model's table has of it.
+"""Formats of tasks on streams, and of elements in lines of memory, for RTL.
 
-And elements as lines of memory hold them: side by side from the lowest bits up, in each the coordinate below
-the value.
+In the event model, a token of a task is only a number, and the components look up the task in a shared table
+(``TaskInputs``). In RTL, the token also carries the task's entries of this table.
+
+A line of memory holds its first element in its lowest bits. Each element has its coordinate below its value.
 """
 
 from __future__ import annotations
@@ -19,20 +21,23 @@ from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.trees import follows
 from fiberscope.hw.rtl.kit.twin import Signal, resized
 
-INDEX_BITS = 32  # of the number of a task, of a scale, of a row and of an element
-ELEMENTS = (8, 16)  # bytes that an element may take in a line
-NUMBER_BITS = 32  # of a coordinate, and of a value that is a whole number
-OUTPUT = "output"  # the field for what the fiber's writer has to know
+INDEX_BITS = 32  # width of the number of a task, of a scale, of a row and of an element
+ELEMENTS = (8, 16)  # possible sizes of an element in a line, in bytes
+NUMBER_BITS = 32  # width of a coordinate, and of a value that is an integer
+OUTPUT = "output"  # the field with data for the writer of the task's fiber
 OF_WRITER: Content = {OUTPUT: Payload(INDEX_BITS + 1)}
 SCALES = "scales"
-INPUT = ("sources", "firsts", "ends", SCALES)  # the fields with a word for each input, input 0 lowest
+INPUT = ("sources", "firsts", "ends", SCALES)  # the fields with a word for each input; input 0 is lowest
 
 
 class TaskInput(NamedTuple):
-    """Input of a task: its data on a fiber that it combines.
+    """An input of a task: a fiber that the task combines.
 
-    ``source`` is as in ``TaskInputs``. A fiber that has been found is elements ``first`` to ``end``; of a row
-    that has not, ``first`` is its number. ``scale`` is a value, of a partial fiber any.
+    Args:
+        source: number of the input, as in ``TaskInputs.inputs``; negative for a partial fiber.
+        first: first element of the fiber; for a row that has not been located, the number of the row.
+        end: the element after the last one of the fiber, once it has been located.
+        scale: factor of the elements of a row; of no effect for a partial fiber.
     """
 
     source: int
@@ -43,11 +48,11 @@ class TaskInput(NamedTuple):
 
 @dataclass(frozen=True)
 class Tasks:
-    """Streams of tasks.
+    """Format of the tokens of a stream of tasks.
 
     Args:
-        radix: fibers that a task may combine.
-        scale: the field of a scale.
+        radix: largest number of fibers that a task combines.
+        scale: field of a scale.
     """
 
     radix: int
@@ -55,24 +60,36 @@ class Tasks:
 
     @property
     def widths(self) -> Mapping[str, int]:
-        """Return the widths of an input's words."""
+        """Return the width in bits of each word of an input, by field."""
         return dict.fromkeys(INPUT, INDEX_BITS) | {SCALES: self.scale.width}
 
     @property
     def content(self) -> Content:
-        """A task with its fibers; the reference is its number, below 0 behind the last one."""
+        """Return the fields of a task token.
+
+        ``reference`` is the number of the task, negative after the last task; ``count`` is the number of its
+        inputs.
+        """
         words = {name: Payload(width * self.radix) for name, width in self.widths.items()}
         return {"reference": INDEX_BITS, "count": Payload(self.radix.bit_length()), **words, **OF_WRITER}
 
     def words(self, fields: Mapping[str, Signal]) -> list[dict[str, Signal]]:
-        """Return the words of each input."""
+        """Return the words of each input of a task token with these fields, by field."""
         return [
             {name: fields[name][width * i : width * (i + 1)] for name, width in self.widths.items()}
             for i in range(self.radix)
         ]
 
     def bits(self, inputs: Sequence[TaskInput], output: int) -> dict[str, int]:
-        """The fields beside a task's number."""
+        """Return the values of all fields of a task token except its number.
+
+        Args:
+            inputs: the inputs, at most ``radix``.
+            output: value of the field ``OUTPUT``.
+
+        Raises:
+            ValueError: if a scale does not fit its field.
+        """
         rows = [(*entry[:-1], word_of(self.scale, entry.scale)) for entry in inputs]
         words = {
             name: joined([row[i] for row in rows], width)
@@ -82,25 +99,29 @@ class Tasks:
 
 
 def joined(numbers: Sequence[int], width: int) -> int:
-    """Numbers side by side, the first lowest, each in two's complement."""
+    """Return numbers packed into one word, the first lowest, each in two's complement with ``width`` bits."""
     return sum((number & (1 << width) - 1) << width * i for i, number in enumerate(numbers))
 
 
 def word_of(number: Field, value: float) -> int:
-    """The bits of a value in its field, in which a whole number's zero has no sign.
+    """Return the bits of a value in its field.
+
+    Args:
+        number: the field.
+        value: the value.
 
     Raises:
-        ValueError: it is no whole number of so many bits.
+        ValueError: if the field cannot represent the value.
     """
     whole = number.kind == "whole"
-    bits = float_bits(value + 0.0 if whole else value)
+    bits = float_bits(value + 0.0 if whole else value)  # + 0.0 makes -0.0 to 0.0: an integer has no -0
     if not number.codec.fits(bits):
         raise ValueError(f"{value} is no {'whole number' if whole else number.kind} of {number.width} bits")
     return int(number.codec.encode(bits))
 
 
 class Element(NamedTuple):
-    """A coordinate and a value."""
+    """An element of a fiber: its coordinate and its value."""
 
     coordinate: int
     value: float
@@ -108,11 +129,12 @@ class Element(NamedTuple):
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements in lines, none of which straddles two.
+    """Layout of elements in lines; no element straddles two lines.
 
     Args:
-        line_bytes, element_bytes: powers of two; of an element 8 at the least, of a line twice that.
-        value: the field of a value, behind which an element's bits are zero.
+        line_bytes: bytes of a line, a power of two, at least ``2 * element_bytes``.
+        element_bytes: bytes of an element, a power of two, at least 8.
+        value: field of a value; the bits of an element above it are zero.
     """
 
     line_bytes: int
@@ -121,34 +143,37 @@ class Elements:
 
     @property
     def count(self) -> int:
-        """Return the number of pointers in a line."""
+        """Return the number of elements in a line."""
         return self.line_bytes // self.element_bytes
 
     @property
     def bits(self) -> int:
-        """Return the bits that distinguish the elements of a line."""
+        """Return the width of the number of an element within its line."""
         return (self.count - 1).bit_length()
 
     def lanes(self, line: Signal) -> list[tuple[Signal, Signal]]:
-        """Coordinate and value of each element of a line."""
+        """Return the coordinate and the value of each element of a line."""
         lows = range(0, 8 * self.line_bytes, 8 * self.element_bytes)
         middle, end = NUMBER_BITS, NUMBER_BITS + self.value.width
         return [(line[low : low + middle], line[low + middle : low + end]) for low in lows]
 
     def lane(self, coordinate: Signal, value: Signal) -> Signal:
-        """An element as it lies in a line."""
+        """Return the bits of an element in a line."""
         return pyrtl.concat(value.zero_extended(8 * self.element_bytes - NUMBER_BITS), coordinate)
 
     def ends_in(self, line: Signal, end: Signal) -> Signal:
-        """Return whether the last element before an end is in a line; there is no subtraction."""
+        """Return whether element ``end`` - 1 is in the line with this number.
+
+        The comparison with ``follows`` avoids the carry chain of the subtraction.
+        """
         upper = end[self.bits :]
         return pyrtl.select(end[: self.bits] == 0, follows(upper, line), upper == line)
 
     def packed(self, elements: Sequence[Element]) -> int:
-        """The line of these elements.
+        """Return the line with these elements, as an integer.
 
         Raises:
-            ValueError: a value is none of such a field.
+            ValueError: if a value does not fit its field.
         """
         words = [
             word_of(self.value, element.value) << NUMBER_BITS | element.coordinate for element in elements
@@ -156,7 +181,7 @@ class Elements:
         return joined(words, 8 * self.element_bytes)
 
     def unpacked(self, line: int) -> list[Element]:
-        """The elements of a line."""
+        """Return the elements of a line, which is given as an integer; the inverse of ``packed``."""
         codec, coordinate = self.value.codec, (1 << NUMBER_BITS) - 1
         words = [line >> 8 * self.element_bytes * i for i in range(self.count)]
         values = [float_of(codec.decode(word >> NUMBER_BITS & codec.mask)) for word in words]
@@ -164,7 +189,7 @@ class Elements:
 
 
 class OfLines(ValueParameters):
-    """Base of the parameters of what moves elements in lines between a cache and itself."""
+    """Base of the parameters of modules that exchange lines of elements with a cache."""
 
     line_bytes: int
     element_bytes: int
@@ -177,11 +202,16 @@ class OfLines(ValueParameters):
 
     @property
     def memory_port(self) -> MemoryPort:
-        """The port to the cache."""
+        """Return the format of the port to the cache."""
         return MemoryPort(line_bits=8 * self.line_bytes)
 
 
 def line_offset(number: Signal, line_bytes: int) -> Signal:
-    """Return the offset of a line within its tensor: the lower part of an address."""
+    """Return the byte offset of a line within its tensor, which is the lower part of an address.
+
+    Args:
+        number: number of the line, from the start of the tensor.
+        line_bytes: bytes of a line, a power of two.
+    """
     offset = pyrtl.concat(number, pyrtl.Const(0, line_bytes.bit_length() - 1))
     return resized(offset, TENSOR_SHIFT)

@@ -1,4 +1,4 @@
-"""Windows of tokens as RTL: all places are compared at once, and any number of tokens leaves at once."""
+"""RTL of windows of tokens: all tokens are compared in parallel, and any number of them leaves in a cycle."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias,
 
 
 def order_of(fields: Mapping[str, Signal]) -> Signal:
-    """Return the sort key of a token: its coordinate; the stop is behind all coordinates."""
+    """Return the sort key of a token: its coordinate; the key of a stop is larger than all coordinates."""
     stop = fields["control"]
     return pyrtl.concat(stop, unless(stop, fields["coordinate"]))
 
 
 class Window:
-    """A shift register with its head at place 0, which any number of tokens leave at once.
+    """A shift register with its head at place 0, from which any number of tokens leaves in a cycle.
 
-    ``held`` counts its tokens, ``present`` says of each place whether it has one. Once it is known which
-    tokens leave, ``advance`` shifts, and ``moved`` does the same with whatever else goes with the tokens.
+    ``held`` is the number of tokens, and ``present[i]`` whether place i holds a token. Call ``advance`` once,
+    with the tokens that leave. After this call, ``moved`` and ``shifted`` shift other data in the same way.
+
+    Args:
+        side: ``"a"`` or ``"b"``, part of the names of the wires.
+        size: capacity in tokens.
+        source: stream whose tokens enter the window.
     """
 
     def __init__(self, side: str, size: int, source: InputStream) -> None:
@@ -40,12 +45,20 @@ class Window:
 
     @property
     def head(self) -> dict[str, Signal]:
-        """The first token."""
+        """The fields of the first token."""
         return self.places[0]
 
     def advance(self, leaves: Sequence[Signal]) -> Signal:
-        """Shift out the tokens that leave, take one in if there was room; gives whether all leave."""
+        """Shift out the tokens that leave, and accept a token if the window had a free place before.
+
+        Args:
+            leaves: for each place, whether its token leaves; the tokens that leave are the first ones.
+
+        Returns:
+            Whether all tokens leave; a token that enters in this cycle does not count.
+        """
         size, bits = len(self.places), len(self.held)
+        # ``_leave`` is the number of tokens that leave, one-hot: the first k leave, and token k stays.
         stay = [*(~leave for leave in leaves), pyrtl.Const(1, 1)]
         before = [pyrtl.Const(1, 1), *leaves]
         self._leave = [
@@ -68,25 +81,42 @@ class Window:
         return self._left(0)
 
     def _left(self, count: int) -> Signal:
-        """Return whether so many are left, for each number that may leave, before it is known which does."""
+        """Return whether ``count`` tokens are left.
+
+        The comparisons are made for every number of tokens that may leave. Only the selection among their
+        results waits for the number that does.
+        """
         return chosen(self._leave, [self.held == count + k for k in range(len(self._leave))])
 
     def moved(self, wires: Sequence[Signal], entering: Signal) -> list[Signal]:
-        """Return the wires of the tokens behind the shift: one a place, and one for the new token."""
+        """Shift data that accompany the tokens.
+
+        Args:
+            wires: data of each place.
+            entering: data of the token that enters.
+
+        Returns:
+            The data of each place after the shift.
+        """
         after = [chosen(self._leave[: len(wires) - i], wires[i:]) for i in range(len(wires))]
         return [pyrtl.select(comes, entering, wire) for comes, wire in zip(self._comes, after, strict=True)]
 
     def shifted(self, word: Signal, entering: Signal) -> Signal:
-        """A word with a bit a place, behind the shift, and the bit for the token that comes in."""
+        """Shift a word with one bit for each place, and insert the bit ``entering`` of the entering token."""
         after = chosen(self._leave, [pyrtl.shift_right_logical(word, k) for k in range(len(self._leave))])
         return (after & ~self._place) | pyrtl.select(entering, self._place, 0)
 
 
 class Comparisons:
-    """Order of tokens of two windows, for all pairs of places.
+    """The order of all pairs of tokens of two windows, in registers.
 
-    A pair is compared when the second of it comes in, and the answer shifts with both, so that no comparison
-    stands before the shift. A word for each place of the one window has a bit for each of the other.
+    A pair is compared in the cycle in which the later of its tokens enters, and the result shifts with both
+    tokens. The critical path of a shift therefore contains no comparison. ``less[i]`` has a bit for each
+    place of the other window: 1 if token i of the own window comes before the token at that place.
+
+    Args:
+        own: window whose tokens are compared.
+        other: window with which they are compared.
     """
 
     def __init__(self, own: Window, other: Window) -> None:
@@ -97,12 +127,12 @@ class Comparisons:
         ]
 
     def below(self) -> list[Signal]:
-        """For each place whether it and all before it hold what comes before the other side's head."""
+        """Return, for each place, whether it and all earlier places hold tokens before the other head."""
         (own, _other) = self._sides
         return all_up_to([present & less[0] for present, less in zip(own.present, self.less, strict=True)])
 
     def advance(self) -> None:
-        """Shift with both windows."""
+        """Shift the results with both windows; call it after ``advance`` of each window."""
         own, other = self._sides
         compared = pyrtl.concat_list([own.entering < order for order in other.order])
         first = other.shifted(compared, own.entering < other.entering)
