@@ -57,21 +57,26 @@ class Intersector(Component):
         return self.idle()
 
     def _has_space(self) -> bool:  # C: noexcept
+        """Return whether both outputs have a free slot."""
         return self.matches_a.can_push() and self.matches_b.can_push()
 
     def _wait_for_space(self) -> int:
+        """Wait for the first output without a free slot."""
         return self.wait_output(self.matches_b if self.matches_a.can_push() else self.matches_a)
 
     def _drop(self, elements: int) -> None:  # C: noexcept
+        """Count dropped elements."""
         self.dropped += elements
         self.begun = True
 
     def _count_match(self) -> None:  # C: noexcept
+        """Count a match, which is also a step."""
         self.steps += 1
         self.matches += 1
         self.begun = True
 
     def _push_stops(self) -> None:
+        """Send a stop on both outputs: both fibers have ended."""
         self.matches_a.push(STOP)
         self.matches_b.push(STOP)
         self.fibers += 1
@@ -140,6 +145,7 @@ class TwoFingerIntersector(Intersector):
         self.b.pop()
 
     def _drop_head(self, side: Channel) -> None:
+        """Drop the head of an input; this is a step unless the other fiber has ended."""
         if self.a.control() == DATA and self.b.control() == DATA:
             self.steps += 1
         side.pop()
@@ -163,6 +169,7 @@ class Window:  # C: final
         self._values = array("d", bytes(8 * size))
 
     def _place(self, index: int) -> int:  # C: noexcept
+        """Return the index in the arrays of token number ``index``, counted from the head."""
         place = self._head + index
         return place if place < self.size else place - self.size
 
@@ -244,7 +251,7 @@ class SkipAheadIntersector(Intersector):
         window: capacity of each window in tokens.
 
     Raises:
-        ValueError: ``window`` is less than 1.
+        ValueError: if ``window`` is less than 1.
     """
 
     PORTS = (
@@ -356,4 +363,5 @@ class SkipAheadIntersector(Intersector):
 
 
 def _shown(window: Window) -> int:  # C: cdef, noexcept
+    """Return the coordinate of a window's head for waveforms; -1 if it is a stop, or there is none."""
     return NO_COORDINATE if window.held == 0 or window.stopped() else window.coordinate()

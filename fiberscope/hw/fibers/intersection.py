@@ -17,6 +17,7 @@ SKIP = "skip"  # to the first coordinate that is not below the other head
 TWO_FINGER = "two_finger"  # by one element
 RULES = (SKIP, TWO_FINGER)
 
+# Defaults of arguments that only ``FiberIntersection.meet`` needs.
 NO_VALUES = memoryview(bytearray()).cast("d")
 NO_FIBERS = memoryview(bytearray()).cast("q")
 
@@ -70,7 +71,12 @@ class FiberIntersection:  # C: final
         self.total = 0.0
 
     def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:  # C: noexcept
-        """Start with the elements ``a`` to ``end_a`` - 1 of A and ``b`` to ``end_b`` - 1 of B."""
+        """Start to intersect two fibers; ``steps`` continues to count.
+
+        Args:
+            a, end_a: position of the first element of the fiber of A, and the position after its last one.
+            b, end_b: as ``a`` and ``end_a``, for the fiber of B.
+        """
         self.a, self.end_a = a, end_a
         self.b, self.end_b = b, end_b
         self.met = False
@@ -136,7 +142,13 @@ class FiberIntersection:  # C: final
         return fiber
 
     def added(self, total: float, a: int, b: int) -> float:
-        """Return ``total`` plus the product of element ``a`` of A and element ``b`` of B."""
+        """Return ``total`` plus the product of two elements, both rounded to the type of the values.
+
+        Args:
+            total: sum so far.
+            a: position of the element of A.
+            b: position of the element of B.
+        """
         kind = self.value_type
         return kind.add(total, kind.multiply(self.values_a[a], self.values_b[b]))
 
@@ -235,6 +247,7 @@ class MaskIntersector(Component):
         return self.busy(now + 1)
 
     def _wait(self) -> int:
+        """Wait for the first missing word if another word is visible; else the unit is idle."""
         if not (lanes.any_shown(self.masks_a) or lanes.any_shown(self.masks_b)):
             return self.idle()
         missing = lanes.first_missing(self.masks_a)

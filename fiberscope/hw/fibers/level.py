@@ -42,6 +42,7 @@ class Level:  # C: final
             raise ValueError(f"{len(self.values)} values for {len(self.coordinates)} coordinates")
 
     def _check_segments(self) -> None:
+        """Raise ``ValueError`` unless the segments do not decrease and cover all coordinates."""
         end = len(self.coordinates)
         if self.fibers < 0 or self.segments[0] != 0 or self.segments[self.fibers] != end:
             raise ValueError(f"segments must begin with 0 and end with {end}, the number of coordinates")
@@ -50,6 +51,7 @@ class Level:  # C: final
                 raise ValueError(f"fiber {fiber} ends before it begins")
 
     def _check_coordinates(self) -> None:
+        """Raise ``ValueError`` unless the coordinates of each fiber increase."""
         for fiber in range(self.fibers):
             for position in range(self.segments[fiber] + 1, self.segments[fiber + 1]):
                 if self.coordinates[position - 1] >= self.coordinates[position]:
@@ -79,11 +81,27 @@ class Level:  # C: final
         return self.segments[fiber + 1]
 
     def find(self, fiber: int, coordinate: int) -> int:  # C: noexcept
-        """Return the position of a fiber's first element at or above a coordinate, ``end`` if none."""
+        """Return the position of a fiber's first element at or above a coordinate, by binary search.
+
+        Args:
+            fiber: number of the fiber, which must exist.
+            coordinate: the coordinate to search for.
+
+        Returns:
+            The position; ``end(fiber)`` if all coordinates of the fiber are lower.
+        """
         return self.next_from(self.begin(fiber), self.end(fiber), coordinate)
 
     def next_from(self, low: int, high: int, coordinate: int) -> int:  # C: noexcept
-        """Return the first position in ``low`` to ``high`` - 1 at or above a coordinate, ``high`` if none."""
+        """Return the first position in ``low`` to ``high`` - 1 at or above a coordinate, by binary search.
+
+        Args:
+            low, high: first position, and the position after the last one, within one fiber.
+            coordinate: the coordinate to search for.
+
+        Returns:
+            The position; ``high`` if all coordinates are lower.
+        """
         while low < high:
             middle = (low + high) // 2  # C: long
             if self.coordinates[middle] < coordinate:

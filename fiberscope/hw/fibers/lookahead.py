@@ -1,4 +1,6 @@
-"""Memory layout of the records of a merger's ways and nodes, for models that run ahead of the clock.
+"""Memory layout of the records of a merger's ways and nodes, for lookahead models.
+
+A lookahead model replaces components, and computes the cycles of their future events in advance.
 
 Each way and each node has a record of ``RECORD`` words, which fills a line of the host's cache. The records
 of the ways come first, then the records of the nodes. A word that holds a cycle is ``MAX_TIME`` if the cycle

@@ -33,9 +33,16 @@ class FiberMasks:  # C: final
         self.steps = 0
 
     def next_met(self, fiber_a: int, fiber: int, last: int) -> int:  # C: noexcept
-        """Return the first fiber of B from ``fiber`` on with a coordinate of A's fiber, ``last`` if none.
+        """Find the first fiber of B that has a common coordinate with a fiber of A.
 
         The steps for the fibers of B before it are added to ``steps``.
+
+        Args:
+            fiber_a: number of the fiber of A.
+            fiber, last: number of the first fiber of B, and the number after the last one.
+
+        Returns:
+            The number of the fiber of B, ``last`` if there is none.
         """
         low_a, high_a = self.masks_a[2 * fiber_a], self.masks_a[2 * fiber_a + 1]
         steps = 0

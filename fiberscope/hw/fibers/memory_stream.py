@@ -11,7 +11,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.protocol import Protocol
 
-# A job requests to move a number of bytes; a DONE token reports that the bytes of a job are moved.
+# A job is a request to move a number of bytes. A token of DONE reports that the bytes of a job are moved.
 JOB = Protocol("bytes to move", coordinate="bytes")
 DONE = Protocol("bytes moved")
 
@@ -25,6 +25,8 @@ class MemoryStream(Component):
 
     Timing: in each cycle, the stream takes one job, receives one reply, sends one request and reports one
     completed job. Up to ``lines`` reads are in flight.
+
+    Counters: ``bytes`` of all jobs taken, and ``lines`` requested.
 
     Args:
         name: instance name.
@@ -85,6 +87,10 @@ class MemoryStream(Component):
         return self.busy(now + 1) if progress else self._wait()
 
     def _take(self) -> bool:
+        """Take a job; return whether there was one, with space for it.
+
+        A job is complete when all lines up to its last byte have arrived.
+        """
         if self.job_count == self.most_jobs or not self.jobs.can_pop():
             return False
         self.bytes += self.jobs.coordinate()
@@ -99,6 +105,7 @@ class MemoryStream(Component):
         return (self.bytes + self.line_bytes - 1) // self.line_bytes
 
     def _receive(self) -> bool:
+        """Receive a line; return whether one has arrived. Replies may arrive in any order."""
         if self.operation != READ or not self.replies.can_pop():
             return False
         self.window.receive(self.replies.coordinate() & TAG_MASK)
@@ -106,6 +113,7 @@ class MemoryStream(Component):
         return True
 
     def _ask(self) -> bool:
+        """Request the next line; return whether it was requested."""
         line = self.window.sent
         if line == self._target() or not self.window.has_room():
             return False
@@ -114,10 +122,11 @@ class MemoryStream(Component):
         slot = self.window.send()
         self.requests.push(self.operation, self.tag_base | slot, self.base + line * self.line_bytes)
         if self.operation != READ:
-            self.window.receive(slot)
+            self.window.receive(slot)  # a write counts as complete when its request is sent
         return True
 
     def _finish(self) -> bool:
+        """Report that the oldest job is complete; return whether it was reported."""
         if (
             self.job_count == 0
             or self.window.arrived < self.targets[self.first_job]
@@ -130,6 +139,7 @@ class MemoryStream(Component):
         return True
 
     def _wait(self) -> int:
+        """Return the wait state of a cycle without progress."""
         if self.job_count == 0:
             return self.idle()
         if self.window.sent < self._target() and not self.requests.can_push():

@@ -46,6 +46,11 @@ NOBODY = -1  # in place of a record: none
 class MergeLookahead(LookaheadModel):
     """Replaces a ``HighRadixMerger``; a subclass replaces its ways and the consumer of its output as well.
 
+    Subclasses define ``_look``, called first in each tick; ``_take`` and ``_leave``, called for each token
+    that leaves a way or the merger; ``_room``, the cycle of the next free slot; and ``_settle_others``.
+    Within a tick, the calls are in the order of their cycles for each way and for the output, but not for
+    different ways.
+
     Args:
         merger: the merger that this object replaces.
         components: all components that this object replaces, the merger included.
@@ -96,10 +101,12 @@ class MergeLookahead(LookaheadModel):
         self.ended_at = -1
 
     def _keep(self, numbers: array[int]) -> array[int]:  # C: def
+        """Return an array after storing a reference to it, so that raw pointers into it stay valid."""
         self._kept.append(numbers)
         return numbers
 
     def _lay_out_nodes(self) -> None:  # C: def
+        """Create the records of ways and nodes, and the lists of nodes to evaluate."""
         tree = self.merger.tree
         inputs = self.radix + len(tree)
         self.records = raw_words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
@@ -121,6 +128,7 @@ class MergeLookahead(LookaheadModel):
             self._lay_out_node(self.first_node + RECORD * node, first, count)
 
     def _lay_out_node(self, node: int, first: int, count: int) -> None:  # C: def
+        """Initialize the record of a node with ``count`` inputs, from way or node number ``first`` on."""
         leaf = first < self.radix
         self.records[node + SECOND_SEEN] = MAX_TIME
         self.records[node + NEXT] = MAX_TIME if leaf else 0
@@ -134,6 +142,7 @@ class MergeLookahead(LookaheadModel):
                 self.records[RECORD * number + LINKS] |= node << 2 * LINK
 
     def _lay_out_accounts(self) -> None:  # C: def
+        """Create the ranks of the cycles that are not accounted, and the accounting state of each rank."""
         self.unmarked = FIRST_WAY + self.radix + 1
         ranks = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # by cycle, from ``settled_cycle``
         self.ranks = raw_words.shorts(self._keep(ranks))
@@ -314,6 +323,7 @@ class MergeLookahead(LookaheadModel):
             self._expect(record >> NUMBER, cycle + 1)
 
     def _take_way(self, record: int, cycle: int) -> None:  # C: inline
+        """Pop the head of a way, and mark the cycle as busy."""
         self.ranks[cycle - self.settled_cycle] = MOVED
         self._take(record, cycle)
 

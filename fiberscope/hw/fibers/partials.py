@@ -51,7 +51,12 @@ class PartialStore:  # C: final
             self._grow(max(elements, 2 * len(self.values)))
 
     def release(self, start: int, elements: int) -> None:
-        """Free the space from ``start`` on that was allocated for ``elements`` elements."""
+        """Free the space of a partial fiber.
+
+        Args:
+            start: index of its first element, as ``allocate`` returned it.
+            elements: number of elements, as given to ``allocate``.
+        """
         self.free.setdefault(self._size(elements), []).append(start)
 
     def _size(self, elements: int) -> int:

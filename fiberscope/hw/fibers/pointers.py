@@ -40,7 +40,11 @@ class RowPointerReader:  # C: final
         """Return whether both pointers of a row are requested; if not, request the next of their lines.
 
         The rows of a sequence must increase, so that only the line requested last can hold further pointers.
-        The window and the channel must have a free slot.
+        Call this again, in a later cycle, until it returns True.
+
+        Args:
+            row: number of the row; its pointers are the entries ``row`` and ``row`` + 1.
+            requests: channel to memory. The channel and ``window`` must have a free slot.
         """
         if self.pointer_bytes == 0:
             return True

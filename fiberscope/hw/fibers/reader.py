@@ -228,6 +228,7 @@ class FiberReader(Component):
         return self.fibers[at + RESERVED] + self.fibers[at + LINE_END] - self.fibers[at + NEXT_ELEMENT] + 1
 
     def _request_line(self, way: int) -> None:
+        """Request the next line of a way, and reserve slots of its buffer for the elements and a stop."""
         at = WAY_WORDS * way
         end = self.fibers[at + LINE_END]
         place = (self.fibers[at + OLDEST_ENTRY] + self.fibers[at + LINES_IN_FLIGHT]) % self.buffer_lines
@@ -249,6 +250,13 @@ class FiberReader(Component):
             self.unasked -= 1
 
     def _request(self, number: int, source: int, offset: int) -> None:  # C: inline
+        """Send the request for a line.
+
+        Args:
+            number: entry of the line, which is the slot in the tag.
+            source: input number, as in ``TaskInputs.inputs``; it selects the operand or the partial fibers.
+            offset: byte offset of the line in the tensor.
+        """
         if source < 0:
             self.requests.push(CONSUME, self.tag_base | number, self.partial_base + offset)
             self.lines_consumed += 1
@@ -290,6 +298,7 @@ class FiberReader(Component):
         self.in_flight -= 1
 
     def _push_elements(self, way: int, source: int, first: int, count: int, ends: int) -> None:
+        """Send elements ``first`` to ``first + count`` - 1 of an input to a way, and a stop if ``ends``."""
         channel = self.ways[way]
         for element in range(first, first + count):
             if source < 0:

@@ -71,7 +71,7 @@ class RowReader(Component):
         lines: int,
     ) -> None:
         super().__init__(name)
-        touched = (element_bytes - 2) // line_bytes + 2
+        touched = (element_bytes - 2) // line_bytes + 2  # most lines, if the element starts at a line's end
         if lines < touched:
             raise ValueError(
                 f"{name}: an element of {element_bytes} bytes may touch {touched} lines, not {lines}"
@@ -118,6 +118,7 @@ class RowReader(Component):
         return self.busy(now + 1) if progress else self._wait()
 
     def _wait(self) -> int:
+        """Return the wait state of a cycle without progress."""
         if self._is_ready():
             return self.wait_output(self.elements)
         if self.window.in_flight() > 0:
@@ -127,6 +128,7 @@ class RowReader(Component):
         return self.wait_input(self.a_done) if self.rows_arrived < self.rows else self.idle()
 
     def _request_row(self) -> bool:
+        """Request the next row of A; return whether it was requested."""
         if self.rows_requested == self.rows or not self.a_jobs.can_push():
             return False
         self.a_jobs.push(0, self.lengths[self.rows_requested] * self.element_bytes)
@@ -134,6 +136,7 @@ class RowReader(Component):
         return True
 
     def _take_a(self) -> bool:
+        """Take the report that a row of A has arrived; return whether there was one."""
         if not self.a_done.can_pop():
             return False
         self.a_done.pop()
@@ -141,6 +144,7 @@ class RowReader(Component):
         return True
 
     def _receive(self) -> bool:
+        """Receive a line of B; return whether one has arrived."""
         if not self.replies.can_pop():
             return False
         self.window.receive(self.replies.coordinate() & TAG_MASK)
@@ -187,6 +191,7 @@ class RowReader(Component):
         return self.window.arrived >= self.before[self.sending] + needed
 
     def _send(self) -> bool:
+        """Send the next element or stop; return whether it was sent."""
         if not self._is_ready() or not self.elements.can_push():
             return False
         place = self.places[self.sending]
@@ -207,6 +212,7 @@ class RowReader(Component):
         return True
 
     def _turn(self) -> None:
+        """Go to the next piece to send."""
         self.sending += 1
         self.element = 0
 

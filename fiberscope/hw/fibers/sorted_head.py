@@ -41,11 +41,19 @@ class SortedHeads:  # C: final
         self._keys = array("q", bytes(8 * entries))
 
     def position(self, column: int, source: int) -> int:  # C: noexcept
-        """Return the number of heads that leave before a head of this column and list."""
+        """Return the number of heads that leave before a head of this column and list (``source``)."""
         return self._before((column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1)))
 
     def push(self, column: int, source: int) -> int:  # C: noexcept
-        """Insert a head, and return the number of heads that leave before it; an entry must be free."""
+        """Insert a head; an entry must be free.
+
+        Args:
+            column: column of the head, at most ``COLUMN_BITS`` bits.
+            source: number of its list, at most ``LIST_BITS`` bits.
+
+        Returns:
+            The number of heads that leave before it.
+        """
         key = (column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1))
         position = self._before(key)
         place = self.filled
@@ -176,6 +184,7 @@ class SortedHeadUnit(Component):
         return self._let_leave(now)
 
     def _begin(self, now: int) -> int:
+        """Take the task of the next row, if there is one."""
         if not self.tasks.can_pop():
             return self.idle()
         self.lists = self.tasks.coordinate()
@@ -198,12 +207,14 @@ class SortedHeadUnit(Component):
         return self.heads.position(self.elements.coordinate(), self.elements.reference())
 
     def _walk(self, now: int) -> int:
+        """Take a head whose place is not the first, and let the comparator walk to its place."""
         self.placed = now + self._position()
         self._take()
         self.phase = WALKING
         return self.busy(self.placed)
 
     def _end_of_walk(self, now: int) -> int:
+        """Let the smallest head leave in the last cycle of a walk, or wait for space."""
         if self.awaited == 0 and self._is_blocked():
             return self.wait_output(self._blocking())
         self.phase = TAKING
@@ -214,6 +225,7 @@ class SortedHeadUnit(Component):
         return not self.merged.can_push() or (self._stays() and not self.successors.can_push())
 
     def _blocking(self) -> Channel:
+        """Return the first output without a free slot."""
         return self.successors if self.merged.can_push() else self.merged
 
     def _stays(self) -> bool:  # C: noexcept
@@ -223,6 +235,7 @@ class SortedHeadUnit(Component):
         return self.awaited > 0 and self.elements.control() == DATA
 
     def _take(self) -> None:
+        """Take the head or stop at the head of ``elements``; insert a head into the entries."""
         elements = self.elements
         if elements.control() == DATA:
             source, column = elements.reference(), elements.coordinate()
@@ -235,6 +248,7 @@ class SortedHeadUnit(Component):
         self.awaited -= 1
 
     def _check(self, column: int, source: int) -> None:
+        """Raise ``SimulationError`` if a column or the number of a list is out of range."""
         if column < 0 or column >> COLUMN_BITS:
             raise SimulationError(f"{self.name}: column {column} has more than {COLUMN_BITS} bits")
         if source < 0 or source >= self.entries:
@@ -253,6 +267,7 @@ class SortedHeadUnit(Component):
         return self.busy(now + 1)
 
     def _emit(self) -> None:
+        """Pass on the smallest head, and request its successor."""
         source = self.heads.source()
         self.merged.push(DATA, self.heads.column(), source, self.values[source])
         self.successors.push(DATA, 0, source, 0.0)

@@ -181,6 +181,7 @@ class SumLookahead(WayLookahead):
         return False
 
     def _multiply(self) -> bool:  # C: inline
+        """Multiply the next token; return False if there is none, or its cycle is not before the horizon."""
         if self.multiplied == self.merged:
             return False
         place = PRODUCT * (self.multiplied & self.product_mask)
@@ -197,6 +198,7 @@ class SumLookahead(WayLookahead):
         return True
 
     def _add(self) -> bool:  # C: inline
+        """Add the next token; return False if there is none, or its cycle is not before the horizon."""
         if self.added == self.multiplied:
             return False
         place = PRODUCT * (self.added & self.product_mask)
@@ -268,6 +270,7 @@ class SumLookahead(WayLookahead):
             self._send(cycle, STOP, 0, 0.0)
 
     def _send(self, cycle: int, control: int, coordinate: int, value: float) -> None:  # C: inline
+        """Send a sum or a stop in this cycle; the pop cycle of a stop is never computed in advance."""
         self.sums.push_at(cycle, control, coordinate, 0, value)
         self.came_at[self.sent & (self.sums_ring - 1)] = (
             MAX_TIME if control == STOP else cycle + self.sums.latency
@@ -285,6 +288,7 @@ class SumLookahead(WayLookahead):
         self._settle_accumulator(cycle)
 
     def _settle_multiplier(self, cycle: int) -> None:  # C: noexcept
+        """Account for the multiplier up to this cycle."""
         part, stall = self.multiplier, self.products.writer_state
         ready = cycle
         if self.multiplied < self.merged:
@@ -298,6 +302,7 @@ class SumLookahead(WayLookahead):
         self.starved = self.held = 0
 
     def _settle_accumulator(self, cycle: int) -> None:  # C: noexcept
+        """Account for the accumulator up to this cycle."""
         part, wait, stall = self.accumulator, self.products.reader_state, self.sums.writer_state
         ready = cycle
         if self.added < self.multiplied:

@@ -101,7 +101,12 @@ class WayLookahead(MergeLookahead):
         self.room = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
 
     def need(self, way: int, tokens: int) -> None:
-        """Wake the reader when ``tokens`` slots of a way are free for its next line."""
+        """Wake the reader when a way has the free slots that the reader needs for its next line.
+
+        Args:
+            way: number of the way.
+            tokens: number of free slots, which includes the slots reserved for lines in flight.
+        """
         record = RECORD * way
         needed = self.records[record + PUSHED] + tokens - self.capacity
         self.records[record + WANTED] = needed
@@ -156,6 +161,7 @@ class WayLookahead(MergeLookahead):
         self._load_head(record, element)
 
     def _load_head(self, record: int, element: int) -> None:  # C: noexcept, inline
+        """Set the element and the key of the head of a way."""
         self.records[record + ELEMENT] = element
         if self.records[record + SOURCE] < 0:
             coordinate = self.partials.coordinates[element]
@@ -193,6 +199,7 @@ class WayLookahead(MergeLookahead):
             self._leave_way(cycle, key)
 
     def _leave_way(self, cycle: int, key: int) -> None:
+        """Pass on the next element of the way that the key names; its fiber may be the next one."""
         way = key & (1 << WAY_BITS) - 1
         fiber = self._fiber(way, self.departing[way])
         element = self.fibers[fiber + LEFT]

@@ -111,6 +111,7 @@ class Accumulator(StreamBlock):
         return self.wait_input(missing)
 
     def _missing(self) -> Channel | None:
+        """Return the first input without a visible token, or None."""
         if not self.in_crd_outer.can_pop():
             return self.in_crd_outer
         if not self.in_crd_inner.can_pop():
@@ -136,6 +137,7 @@ class Accumulator(StreamBlock):
         val.pop()
 
     def _add(self, outer: int, inner: int, value: float) -> None:
+        """Add a value to the sum of its coordinates, and update the counters."""
         if outer != self.sums_outer:
             if outer not in self.table:
                 self.table[outer] = Sums()
@@ -177,6 +179,7 @@ class Accumulator(StreamBlock):
             del self.table[outer]
 
     def _put(self, kind: int, outer: int, inner: int, value: float) -> None:
+        """Append a sum, or done, to the waiting queue; with Q25 its value leaves at once."""
         self.waiting.put(kind)
         self.waiting.put(outer)
         self.waiting.put(inner)
@@ -219,6 +222,12 @@ class VectorReduce(Accumulator):
     Quirks: Q17: an outer coordinate may return; its sums leave again, with the totals so far. Q18, Q25.
 
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1.
+
+    Args:
+        name, value_stops, quirks: see ``Accumulator``.
+
+    Raises:
+        SimulationError: during the run, if the tokens do not form a point, or an outer coordinate decreases.
     """
 
     def __init__(self, name: str, value_stops: bool = False, quirks: int = CLEAN) -> None:

@@ -45,11 +45,10 @@ NEITHER = -1  # value of ``kept``: no operand's stop is kept
 class Arithmetic(StreamBlock):
     """Base of the ALUs. A real operation without a real result gives an infinity or NaN, as in IEEE 754.
 
-    An operand is present if its token is a value that is not marked ``ABSENT``. An operation with
-    ``needs_all``, such as a product or a take, has a result in the algebra if all operands are present.
-    Other operations have one if any operand is present. ``absent`` counts the ``operations`` without a
-    result in the algebra. With ``fills``, such a result is replaced by ``empty``, and an N token counts as
-    ``empty``.
+    An operand is *present* if its token is a value that is not marked ``ABSENT``. The result of an operation
+    is present if its operands suffice: all of them with ``needs_all`` (a product or a take), else any of
+    them. A result that is not present is sent all the same, but marked ``ABSENT``; ``absent`` counts these
+    results. With ``fills``, the value of such a result is ``empty``, and an N token counts as ``empty``.
 
     Args:
         name: instance name.
@@ -78,7 +77,7 @@ class Arithmetic(StreamBlock):
         self.absent = 0  # C: public
 
     def send(self, payload: int, result: float, there: bool, other_there: bool) -> None:
-        """Send a result; mark it as absent if the operation has no result in the algebra.
+        """Send a result; mark it as absent if the operands that are present do not suffice.
 
         Args:
             payload: coordinate word of the token, which marks integers (Q13).
@@ -101,6 +100,7 @@ class Arithmetic(StreamBlock):
         return operate(code, value, other, self.value_type)
 
     def _quotient(self, dividend: float, divisor: float) -> float:
+        """Return a quotient; a quotient by 0 is 0, or with ``fills`` that of IEEE 754 for a divisor +0."""
         if divisor != 0.0:
             return self.value_type.rounded(dividend / divisor)
         if not self.fills:
@@ -109,7 +109,14 @@ class Arithmetic(StreamBlock):
 
 
 def operate(code: int, value: float, other: float, value_type: ValueType) -> float:  # C: cpdef
-    """Return the result of an operation other than a division; a minimum or maximum with NaN is NaN."""
+    """Return the result of an operation other than a division; a minimum or maximum with NaN is NaN.
+
+    Args:
+        code: number of the operation (``fiberscope.hw.streams.operations``).
+        value: first operand.
+        other: second operand; ignored by an operation of one operand.
+        value_type: type of the result.
+    """
     if code == MULTIPLY:
         return value_type.multiply(value, other)
     if code == ADD:
@@ -133,6 +140,7 @@ def _no_number(value: float, other: float) -> float:  # C: cdef
 
 
 def _holds(code: int, value: float, other: float) -> bool:  # C: cdef
+    """Return the truth value of a comparison or logical operation; a number other than 0 is true."""
     if code == DIFFERS:
         return value != other
     if code == LESS:
@@ -141,6 +149,7 @@ def _holds(code: int, value: float, other: float) -> bool:  # C: cdef
 
 
 def _function(code: int, operand: float) -> float:  # C: cdef
+    """Return the result of an operation of one operand: an infinity or NaN where Python raises an error."""
     if code == ABSOLUTE:
         return abs(operand)
     if code == NEGATE:
@@ -239,6 +248,7 @@ class Alu(Arithmetic):
         return self.busy(now + 1)
 
     def _operate(self, kind_a: int, kind_b: int) -> None:
+        """Send the result of the heads, which are values or N; their signs are applied first."""
         a = self.a.value() * self.sign_a if kind_a == DATA else self.empty
         b = self.b.value() * self.sign_b if kind_b == DATA else self.empty
         integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
@@ -247,6 +257,7 @@ class Alu(Arithmetic):
         self.send(integers, self.compute(a, b), there, other_there)
 
     def _pass_stop(self, now: int) -> None:
+        """Send the stop of both operands, whose levels must be equal."""
         level_a = self.kept_level if self.kept == 0 else self.a.coordinate()
         level_b = self.kept_level if self.kept == 1 else self.b.coordinate()
         if level_a != level_b:
@@ -278,6 +289,7 @@ class Alu(Arithmetic):
         return inline.channel(self.in_val[operand]).coordinate()
 
     def _written(self, channel: Channel, kept: bool) -> str:  # C: return=str
+        """Return the token of an operand as text: its kept stop, or else its head."""
         if kept:
             return f"S{self.kept_level}"
         return str(text(channel.control(), channel.coordinate(), channel.value(), VAL))
@@ -349,5 +361,6 @@ class UnaryAlu(Arithmetic):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _computed(self, value: float) -> float:
+        """Return the result for a value; with one operand, ``compute`` ignores the constant."""
         constant = self.value_type.rounded(self.constant)
         return self.compute(constant, value) if self.constant_first else self.compute(value, constant)

@@ -31,7 +31,8 @@ class ArrayLoad(StreamBlock):
 
     Counts: ``loads``, and ``addresses``, the number of different addresses that were loaded.
 
-    Source: SAM (ASPLOS 2023), Definition 3.6; the public simulator's array (weiya711/sam at 6e477d1).
+    Source: SAM (ASPLOS 2023), Definition 3.5, in the mode *load*; the public simulator's array (weiya711/sam
+    at 6e477d1).
 
     Args:
         name: instance name.
@@ -74,7 +75,11 @@ class ArrayLoad(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def load(self, address: int) -> float:
-        """Return the value at an address, and count the load."""
+        """Return the value at an address, and count the load.
+
+        Raises:
+            SimulationError: if the address lies outside the array.
+        """
         check_address(self.name, address, self.size)
         self.loads += 1
         if not self._seen[address]:

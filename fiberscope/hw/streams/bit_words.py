@@ -146,6 +146,7 @@ class Chunker(StreamBlock):
                 self.count = 0
 
     def _send_chunk(self) -> None:
+        """Send the next chunk of the word, with the number of ones below it."""
         chunk = bits.chunk(self.word, self.width, self.place)
         self.out_bv.push(DATA, bits.payload(chunk))
         self.out_ref.push(DATA, self.ones)

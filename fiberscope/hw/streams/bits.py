@@ -13,7 +13,7 @@ def words_of(bits: int) -> int:
 
 
 def with_bit(word: int, place: int) -> int:
-    """Return the word with the bit at this place set."""
+    """Return the word with bit number ``place``, counted from the lowest bit, set."""
     return word | 1 << place
 
 
@@ -23,17 +23,17 @@ def lowest(word: int) -> int:
 
 
 def ones(word: int) -> int:
-    """Return the number of bits that are set."""
+    """Return the number of set bits of a word."""
     return word.bit_count()
 
 
 def rank(word: int, place: int) -> int:
-    """Return the number of set bits below this place."""
+    """Return the number of set bits below bit number ``place``."""
     return (word & ((1 << place) - 1)).bit_count()
 
 
 def has(word: int, place: int) -> bool:
-    """Return whether the bit at this place is set."""
+    """Return whether bit number ``place`` is set."""
     return bool(word >> place & 1)
 
 

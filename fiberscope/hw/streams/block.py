@@ -33,7 +33,10 @@ class StreamBlock(Component):
     Counts: tokens by kind for every output. ``first_input`` is the cycle in which the block first saw a
     token, ``done_cycle`` the cycle of the done; both are -1 before.
 
-    Subclasses override ``update``. A subclass with quirks of the public simulator tests ``self.quirks``.
+    Subclasses override ``update``, which ``tick`` calls once per cycle, unless the block is done or an output
+    channel is full. A subclass declares its ports in ``PORTS``, or in ``declared_ports`` if their number
+    depends on its arguments. ``elaborate`` runs once, before the first cycle; it sets an attribute with the
+    name of each port. A subclass with quirks of the public simulator tests ``self.quirks``.
 
     Args:
         name: instance name.
@@ -86,7 +89,17 @@ class StreamBlock(Component):
         return self.update(now)
 
     def update(self, now: int) -> int:
-        """Make one update; return ``busy(now + 1)`` if it fired, otherwise the result of ``wait_input``."""
+        """Make one update.
+
+        All outputs have a free slot. The subclass pops tokens, and sends tokens on its output streams.
+
+        Args:
+            now: current cycle.
+
+        Returns:
+            ``busy(now + 1)`` if the update fired, ``finish(now)`` if it sent or popped done, otherwise the
+            result of ``wait_input`` for a missing token.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define update")
 
     def quiet(self) -> int:  # C: noexcept
@@ -97,7 +110,12 @@ class StreamBlock(Component):
         return 0
 
     def send_control(self, kind: int, level: int) -> None:
-        """Send a stop of this level, an N or a done on every output."""
+        """Send the same control token on every output.
+
+        Args:
+            kind: ``STOP``, ``EMPTY`` or ``DONE``.
+            level: level of a stop; 0 for the other kinds.
+        """
         for stream in self.streams:
             stream.push(kind, level)
 
@@ -108,6 +126,7 @@ class StreamBlock(Component):
         return self.busy(now + 1)
 
     def _full(self) -> Channel | None:
+        """Return the first bounded output channel without a free slot, or None."""
         for place in range(len(self.bounds)):
             if not inline.takes(self.bounds, place):
                 full: Channel = self.bounds[place]
@@ -115,6 +134,7 @@ class StreamBlock(Component):
         return None
 
     def _look_for_input(self, now: int) -> None:
+        """Set ``first_input`` to this cycle if any input shows a token."""
         if any(channel.can_pop() for channel in self.inputs):
             self.first_input = now
 

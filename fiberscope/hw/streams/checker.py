@@ -14,7 +14,14 @@ Seen = tuple[int, int, float]  # kind, payload, value
 
 
 class StreamRules:
-    """The rules of one stream, token by token (Section 1.3 of the specification, rules 1 to 4 and 9).
+    """Checks one stream, token by token, against the rules of a well-formed stream.
+
+    - Done is the last token, and occurs once.
+    - The stop of the outermost list, whose level is the depth of the stream, stands directly before done. A
+      stream of depth -1 has no stop, only one token before done.
+    - No stop has a level above the depth.
+    - The coordinates of a fiber increase.
+    - N occurs only where it is allowed.
 
     Args:
         carries: protocol of the stream.
@@ -42,6 +49,7 @@ class StreamRules:
         return fault
 
     def _data(self, payload: int) -> str | None:
+        """Check an element; of references, values and words any order is allowed."""
         late = self._after_the_last_stop()
         if late is None and self.carries == CRD and payload <= self.coordinate:
             return "the coordinates of a fiber must increase"
@@ -50,10 +58,12 @@ class StreamRules:
         return late
 
     def _empty(self, _payload: int) -> str | None:
+        """Check an N; it counts as an element of its fiber."""
         self.before += 1
         return self._after_the_last_stop() if self.empties else f"a {self.carries} stream has no N"
 
     def _stop(self, payload: int) -> str | None:
+        """Check a stop of level ``payload``, and begin a new fiber; repeat signals have no levels."""
         late = self._after_the_last_stop()
         level = 0 if self.carries == REPSIG else payload
         if late is None and self.depth is not None and level > self.depth:
@@ -73,6 +83,7 @@ class StreamRules:
         return self.carries != REPSIG
 
     def _done(self, _payload: int) -> str | None:
+        """Check that done follows the outermost stop, or the single token of a stream of depth -1."""
         if self.last is None:
             return "done must not be the first token"
         if self.last[0] != STOP:
@@ -134,6 +145,7 @@ class StreamChecker(Component):
         return self.busy(now + 1) if moved else self.idle()
 
     def _check(self, rules: StreamRules, token: Seen, now: int) -> None:
+        """Raise ``SimulationError`` if the next token of a stream breaks its rules."""
         last = rules.last
         fault = rules.fault(token)
         if fault is not None:
@@ -152,4 +164,5 @@ class StreamChecker(Component):
             self.waiting[0].clear()
 
     def _refuse(self, now: int, fault: str) -> NoReturn:
+        # A token is visible one cycle after it was sent; the message names the cycle of the producer.
         raise SimulationError(f"cycle {now - 1}, {self.name}: {fault}")

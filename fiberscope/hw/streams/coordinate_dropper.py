@@ -111,6 +111,7 @@ class CoordinateDropper(StreamBlock):
         return True
 
     def _take_inner(self, now: int) -> int:
+        """Pop an inner token; at the end of its fiber, send or drop the outer coordinate."""
         kind, payload = self.in_inner.control(), self.in_inner.coordinate()
         self._check(kind, payload, now)
         self._forward(kind, payload, self.in_inner.value())
@@ -167,6 +168,10 @@ class ValueDropper(StreamBlock):
 
     Source: the dropper of zeros in branches of the public simulator (weiya711/sam); SAM (ASPLOS 2023),
     Definition 3.9.
+
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``; no quirk has an effect.
 
     Raises:
         SimulationError: during the run, if the streams differ in shape; the message names the cycle and

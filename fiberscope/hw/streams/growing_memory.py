@@ -37,6 +37,7 @@ class Growing:  # C: final
         self.count += 1
 
     def _double(self) -> None:
+        """Move all words into memory of twice the size."""
         words = self._integers  # C: long[::1]
         self.room *= 2
         self._allocate()

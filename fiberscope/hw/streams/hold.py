@@ -29,6 +29,10 @@ class CoordinateHold(StreamBlock):
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``.
+
     Raises:
         SimulationError: during the run, if the streams do not fit each other; the message names the cycle
             and both tokens.
@@ -93,6 +97,7 @@ class CoordinateHold(StreamBlock):
         return True
 
     def _obey(self, signal: int, fresh: bool, now: int) -> None:
+        """Apply a signal to the held outer token; ``fresh`` is whether the token was popped in this cycle."""
         repeats = self.kind in (DATA, EMPTY)
         if (signal == DONE) != (self.kind == DONE) or (signal == DATA and not repeats):
             self._refuse(signal, now)
@@ -103,7 +108,12 @@ class CoordinateHold(StreamBlock):
             self.done = signal == DONE
 
     def _stop(self, repeats: bool, fresh: bool) -> None:
-        """Handle the end of an inner fiber: the next outer token determines the level of its stop."""
+        """Handle the end of an inner fiber: the next outer token determines the level of its stop.
+
+        Args:
+            repeats: whether a coordinate or N is held; a held stop is the stop of an empty outer fiber.
+            fresh: whether the held token was popped in this cycle.
+        """
         self.holds = False
         if not repeats:
             self.out_outer.push(STOP, self.held + 1)
@@ -135,6 +145,7 @@ class CoordinateHold(StreamBlock):
         self.loses_signals = signal == DATA
 
     def _refuse(self, signal: int, now: int) -> None:
+        """Raise ``SimulationError``: the signal does not fit the held outer token, or none is held."""
         inner = "a coordinate" if signal == DATA else "D" if signal == DONE else "a stop"
         outer = text(self.kind, self.held, 0.0, CRD) if self.holds else "nothing"
         raise SimulationError(

@@ -33,8 +33,14 @@ class Intersect(Joiner):
     Counts: ``matches``; ``dropped`` heads; ``longest_run`` of successive comparisons that only dropped
     heads. The intersection rate is the number of matches per comparison.
 
-    Source: SAM (ASPLOS 2023), Definition 3.2 and Section 4.2. The public simulator has no joiner for more
-    than two operands; here the rule is the same for any number.
+    Source: SAM (ASPLOS 2023), Definition 3.2, and Section 4.2 for skips. The public simulator has no joiner
+    for more than two operands; here the rule is the same for any number.
+
+    Args:
+        name, ways, quirks: see ``Joiner``.
+
+    Raises:
+        ValueError, SimulationError: see ``Joiner``.
     """
 
     COUNTERS = ("matches", "dropped", "longest_run")
@@ -93,11 +99,13 @@ class Intersect(Joiner):
         return self.busy(now + 1)
 
     def _take_all(self, now: int) -> None:
+        """Pop the heads of all operands; none of the next heads has been sent as a skip."""
         self.advance_all(now)
         for way in range(self.ways):
             self.news[way] = 1
 
     def _match(self, key: int, now: int) -> int:
+        """Send the head that all operands have, and pop it; with Q2, the first call only loads the heads."""
         if key == DONE_KEY:
             return self.send_done(now)
         if key != NOTHING:
@@ -154,6 +162,7 @@ class Intersect(Joiner):
             self.owes_any = True
 
     def _send_owed_stops(self) -> None:
+        """Send one waiting stop on each skip output that has a free slot again."""
         self.owes_any = False
         for way in range(self.ways):
             stream: OutputStream = self.out_skips[way]
@@ -187,6 +196,12 @@ class Union(Joiner):
 
     Source: SAM (ASPLOS 2023), Definition 3.3. The public simulator has no joiner for more than two
     operands; here the rule is the same for any number.
+
+    Args:
+        name, ways, quirks: see ``Joiner``.
+
+    Raises:
+        ValueError, SimulationError: see ``Joiner``.
     """
 
     COUNTERS = ("common", "partial")
@@ -216,6 +231,7 @@ class Union(Joiner):
         return self.busy(now + 1)
 
     def _send_all(self, key: int, now: int) -> int:
+        """Send the head that all operands have, and pop it; with Q2, the first call only loads the heads."""
         if key == DONE_KEY:
             return self.send_done(now)
         if key != NOTHING:

@@ -26,7 +26,11 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
     references on ``out_ref0``, ``out_ref1`` and so on. Coordinates must be below 2**60.
 
     Timing: a comparison takes place in a cycle in which all heads are visible. The heads that are no longer
-    needed are popped in the same cycle. Subclasses define the comparison in ``join``.
+    needed are popped in the same cycle.
+
+    Subclasses define ``join``, the comparison, and ``ends_alone``. They override ``accepts_empty`` if an N
+    among coordinates is no error. ``update`` calls ``join`` with the keys of all heads in ``keys``
+    (``fiberscope.hw.streams.heads``).
 
     Quirks: Q2: the heads to compare are in registers, which are loaded when the heads are popped. A
     comparison waits until all next heads are visible too, except that done leaves without them. The first
@@ -95,15 +99,25 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return self.join(now)
 
     def join(self, now: int) -> int:
-        """Make one comparison, and return the state of the block after it."""
+        """Make one comparison.
+
+        The subclass sends the tokens that result, and calls ``advance`` for each operand whose head is no
+        longer needed.
+
+        Args:
+            now: current cycle.
+
+        Returns:
+            The state of the block, as for ``StreamBlock.update``.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define join")
 
     def ends_alone(self) -> bool:
-        """Return whether the heads in the registers are the end, so that no next heads are needed."""
+        """Return whether done is due by the heads in the registers alone, without the next heads (Q2)."""
         raise NotImplementedError(f"{type(self).__name__} does not define ends_alone")
 
     def accepts_empty(self) -> bool:
-        """Return whether N may stand among coordinates."""
+        """Return whether an N may occur among coordinates; if not, it is an error."""
         return False
 
     def _missing(self) -> Channel | None:
@@ -160,7 +174,12 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return lowest
 
     def push_head(self, stream: OutputStream, key: int) -> None:  # C: cdef
-        """Send the token of a key: a coordinate, an N, a stop or done."""
+        """Send the token of a key.
+
+        Args:
+            stream: output to send on.
+            key: key of a coordinate, an N, a stop or done, not ``NOTHING``.
+        """
         if key < EMPTY_KEY:
             stream.push(DATA, key)
         elif key < STOP_KEY:

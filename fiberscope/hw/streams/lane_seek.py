@@ -130,6 +130,7 @@ class LaneSeek(ReferencePairs):
         self.matches += len(self.pairs)
 
     def _send(self, now: int) -> int:
+        """Send the next match of the current pair of fibers."""
         position, place = self.pairs.pop()
         self.out_crd.push(DATA, self.level.coordinate(position))
         self.out_ref0.push(DATA, position)
@@ -145,6 +146,7 @@ class LaneSeek(ReferencePairs):
         return self.busy(now + 1)
 
     def _stop(self, kind: int, level: int) -> None:
+        """Send a stop or done on all outputs of matches, and with a stop the number of held elements."""
         self.out_crd.push(kind, level)
         self.out_ref0.push(kind, level)
         self.out_ref1.push(kind, level)

@@ -35,8 +35,8 @@ class LineFetch(Fetch):
     These events empty the buffer:
 
     - a stop of level ``lets_go`` or above; with ``EACH`` as the level, every element;
-    - with ``groups``, an entry of another group than the entry before: no stop marks that the loop has
-    moved on.
+    - with ``groups``, an entry of another group than the entry before, for a loop whose iterations no stop
+      separates.
 
     With ``lingers``, a line stays until the buffer is emptied a second time. If the line is used again in
     between, it counts as new. With ``segments``, a reference names a fiber and waits for the lines of all
@@ -108,6 +108,7 @@ class LineFetch(Fetch):
         self.overflows = 0
 
     def _look(self) -> None:
+        """Empty the buffer if the next reference requires it, and find the lines that the reference needs."""
         first = last = self.in_ref.coordinate()
         if self.of_fibers:
             first, last = self.segments[first], self.segments[first + 1] - 1
@@ -136,6 +137,7 @@ class LineFetch(Fetch):
         return line == self.line or line in self.buffer
 
     def _ask(self) -> bool:
+        """Request the next line, and keep it if there is a buffer; return whether it was requested."""
         line = self._next
         if not Fetch._ask(self):
             return False
@@ -159,6 +161,7 @@ class LineFetch(Fetch):
         Fetch._hold(self, needs)
 
     def _let_go(self) -> None:
+        """Empty the buffer; with ``lingers``, its lines stay until the next call, and older lines leave."""
         if self.room is not None:
             self.room.free += len(self.left - self.buffer if self.lingers else self.buffer)
         if self.lingers:

@@ -96,6 +96,7 @@ class DenseLocator(StreamBlock):
         return 0 if self.in_base is None else self.in_base.coordinate()
 
     def _send(self, kind: int) -> None:
+        """Send a stop or done, or a coordinate that the level has; drop any other coordinate and N."""
         if kind in (STOP, DONE):
             self.send_control(kind, self.in_crd.coordinate())
         elif kind == DATA and self.in_crd.coordinate() < self.size:
@@ -104,6 +105,7 @@ class DenseLocator(StreamBlock):
             self.missed += 1
 
     def _send_found(self) -> None:
+        """Send a coordinate that the level has, with its own and the found reference."""
         coordinate = self.in_crd.coordinate()
         self.found += 1
         self.out_crd.push(DATA, coordinate)

@@ -90,6 +90,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         return self.busy(now + 1)
 
     def _send(self, ends: bool) -> None:
+        """Send the element at the head of ``merged`` as a point, or the stop of a task if ``ends``."""
         if ends:
             self.send_control(STOP, 1)
             return
@@ -104,6 +105,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
             stream.push(DATA, references.integer(source))
 
     def _store(self, area: int, ends: bool) -> None:
+        """Store an element of a partial fiber; if ``ends``, end the fiber and announce it."""
         if ends:
             self.table.end(area)
             self.partials.push(DATA)

@@ -64,6 +64,7 @@ class PointsAndSums(MergedPoints):  # C: open; as its base
         return self.busy(now + 1)
 
     def _pass_on(self, ends: bool) -> None:
+        """Send the head of ``merged``: a stop if ``ends``, else a point to multiply or a finished sum."""
         if ends:
             self.groups.pop()
             self.begun = False
@@ -171,6 +172,7 @@ class FiberSums(StreamBlock):
         return self.busy(now + 1) if kind != DONE else self.finish(now)
 
     def _store(self, area: int, ends: bool) -> None:
+        """Store a sum of a partial fiber; if ``ends``, end the fiber and announce it."""
         if ends:
             self.table.end(area)
             self.partials.push(DATA)

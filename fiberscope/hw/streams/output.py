@@ -39,19 +39,35 @@ class OutputStream:  # C: final
         return None
 
     def push(self, kind: int, payload: int = 0, value: float = 0.0) -> None:
-        """Send a token to all consumers; ``payload`` is a coordinate, reference, word or stop level."""
+        """Send a token to all consumers.
+
+        Args:
+            kind: ``DATA``, ``STOP``, ``EMPTY`` or ``DONE``.
+            payload: coordinate, reference or word of bits of an element; level of a stop.
+            value: value of an element in a stream of values.
+        """
         self.tokens[kind] += 1
         for place in range(self.consumers):
             inline.push(self.channels, place, kind, payload, value)
 
     def push_absent(self, payload: int, value: float) -> None:
-        """Send the value of a missing element, marked ``ABSENT``, to all consumers."""
+        """Send the value of a missing element, marked ``ABSENT``, to all consumers.
+
+        Args:
+            payload: ``INTEGER`` if the public simulator holds the value as an integer, else 0.
+            value: the value.
+        """
         self.tokens[DATA] += 1
         for place in range(self.consumers):
             inline.channel(self.channels[place]).push(DATA, payload, ABSENT, value)
 
     def push_part(self, payload: int, left: int) -> None:
-        """Send a part of a word, with the number of parts ``left`` after it; count only the last part."""
+        """Send a part of a word of bits to all consumers; only the last part counts as a token.
+
+        Args:
+            payload: 64 bits of the word.
+            left: number of parts of the word that follow.
+        """
         self.tokens[DATA] += left == 0
         for place in range(self.consumers):
             inline.push(self.channels, place, DATA, payload, left)

@@ -28,13 +28,19 @@ class PointTable:  # C: final
         self._allocate(FIRST_SLOTS)
 
     def _allocate(self, slots: int) -> None:
+        """Create empty arrays: a hash table of point numbers, and the coordinates and values by number."""
         self.mask = slots - 1
         self.numbers = array("q", [EMPTY]) * slots
         self.coordinates = array("q", bytes(4 * slots * self.ways))  # for half as many points as slots
         self.values = array("d", bytes(4 * slots))
 
     def set(self, way: int, coordinate: int) -> None:  # C: noexcept
-        """Set a coordinate of the point to look up."""
+        """Set a coordinate of the point to look up; call it for every coordinate before ``find``.
+
+        Args:
+            way: number of the coordinate, less than ``ways``.
+            coordinate: its value.
+        """
         self.point[way] = coordinate
 
     def find(self) -> int:

@@ -55,6 +55,7 @@ class FiberMaker:  # C: final
         return DATA
 
     def _end(self) -> int:
+        """Send the last stops, which end the fiber and the list of fibers, or done after them."""
         if self.ends_all:
             self.outer_stream.push(DONE)
             self.inner_stream.push(DONE)

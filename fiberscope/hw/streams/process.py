@@ -3,8 +3,9 @@
 
 The behaviour of a block in a cycle depends only on the heads that it sees and on the free slots that it finds
 in that cycle. Each token carries its arrival cycle, and a bounded channel records when its slots became free.
-Once the neighbours of a block have run far enough, the block can therefore run many cycles alone. Its state
-then stays in the host's cache, and no wakes are needed.
+Once the neighbors of a block have run far enough, the block can therefore run many cycles alone. Its state
+then stays in the host's cache, and no wakes are needed. Components *in lockstep* are those that the kernel
+runs as usual: all of them in one cycle before any of them in the next.
 
 Source: conservative simulation (Chandy and Misra, IEEE TSE 1979), here of graphs without a cycle.
 """
@@ -41,6 +42,10 @@ class Progress:  # C: final
 class LogicalProcess:  # C: final
     """A block that runs on its own clock.
 
+    Call ``reads`` and ``writes`` for each channel of the block, attach the channels to ``clock``, and then
+    call ``run`` repeatedly. ``run`` stops early where the block depends on a neighbor that has not run yet;
+    the caller must run the neighbor before it calls ``run`` again.
+
     Args:
         block: block of an elaborated machine that has not run yet.
     """
@@ -67,7 +72,12 @@ class LogicalProcess:  # C: final
         self.takes_only = block.TAKES_ONLY and len(block.inputs) == 1 and not block.bounded  # C: bint
 
     def reads(self, channel: Channel, writer: Progress) -> None:  # C: def
-        """Add an input channel, with the progress of its writer."""
+        """Add an input channel.
+
+        Args:
+            channel: the input channel.
+            writer: progress of the component that writes the channel.
+        """
         self.inputs.append(channel)
         self.writers.append(writer)
 
@@ -117,6 +127,7 @@ class LogicalProcess:  # C: final
         return self.ticks > ticks or self.progress.next > begin
 
     def _stand_at(self, cycle: int) -> None:  # C: noexcept, inline
+        """Set the clock of the block to this cycle."""
         self.clock.cycle = cycle
         self.clock.time = cycle * self.clock.period
 
@@ -228,6 +239,7 @@ def apart(
 
 
 def _attach(link: Link, writer: LogicalProcess | None, reader: LogicalProcess | None) -> None:  # C: def
+    """Attach a channel to the clocks of its two sides: those of the processes, or else of the components."""
     channel = link.channel
     of_writer, of_reader = clock_of(link.producer.component), clock_of(link.consumer.component)
     channel.attach(

@@ -17,6 +17,7 @@ class Queue:  # C: final
         self._allocate(room)
 
     def _allocate(self, room: int) -> None:
+        """Replace the buffer by an empty one of ``room`` words."""
         memory = memoryview(bytearray(8 * room))
         self._integers, self._values = memory.cast("q"), memory.cast("d")  # the same memory
         self._room = room
@@ -39,6 +40,7 @@ class Queue:  # C: final
         return self._at(self.count - 1)
 
     def _double(self) -> None:
+        """Move all words into a buffer of twice the size, the oldest word first."""
         words, head, room = self._integers, self._head, self._room  # C: words=long[::1]
         self._allocate(2 * room)
         self._head = 0
@@ -46,6 +48,7 @@ class Queue:  # C: final
             self._integers[place] = words[(head + place) & (room - 1)]
 
     def _at(self, place: int) -> int:  # C: noexcept
+        """Return the index in the buffer of the word number ``place``, counted from the oldest."""
         return (self._head + place) & (self._room - 1)
 
     def integer(self, place: int) -> int:  # C: noexcept

@@ -1,7 +1,8 @@
 """Quirks of the public simulator that a block can reproduce, as bits numbered as in docs/graph_reference.md.
 
-A block takes a mask of these bits. ``CLEAN`` is the behaviour of hardware as one would build it. ``PUBLIC``
-reproduces the cycles and tokens of the public simulator (weiya711/sam at 6e477d1).
+A quirk is a behavior of the simulator weiya711/sam (at 6e477d1) that hardware would not have. The argument
+``quirks`` of a block is a mask of these bits; a block ignores bits that do not concern it. With ``CLEAN`` the
+block behaves as hardware would. With ``PUBLIC`` it reproduces the cycles and tokens of that simulator.
 """
 
 Q0 = (

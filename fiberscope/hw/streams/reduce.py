@@ -77,6 +77,7 @@ class ScalarReduce(StreamBlock):
         self.value_tokens = 0  # DATA tokens of the current fiber, N tokens not included
         self.filled = 0  # fibers with at least one DATA token
         self.marks = False  # C: public; whether an empty fiber gives N
+        # Whether N is skipped, so that a fiber without values gives ``empty``; and that value.
         self.fills = False  # C: public
         self.empty = 0.0  # C: public
 
@@ -110,6 +111,7 @@ class ScalarReduce(StreamBlock):
                 self._combine(0.0, integer=False)
 
     def _combine(self, value: float, integer: bool) -> None:
+        """Combine a value with the result; the first value of a fiber is the result."""
         self.result = value if self.count == 0 else operate(self.code, self.result, value, self.value_type)
         self.count += 1
         self.integers = self.integers and integer
@@ -141,6 +143,7 @@ class ScalarReduce(StreamBlock):
         return self.busy(now + 1)
 
     def _end(self, now: int) -> int:
+        """Send done; with Q14, start again after an inactive cycle, and keep the cycle of the first done."""
         self.out_val.push(DONE)
         if not self.quirks & Q14:
             return self.finish(now)

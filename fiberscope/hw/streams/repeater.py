@@ -30,6 +30,7 @@ class RepeatSignalGenerator(StreamBlock):
 
     Args:
         name: instance name.
+        quirks: see ``StreamBlock``; no quirk has an effect.
     """
 
     PORTS = (Input("in_crd", CRD), output_stream("out_repsig", REPSIG))
@@ -76,7 +77,7 @@ class Repeater(StreamBlock):
     Quirks: Q0, the stop does not take that additional cycle. Q12, a signal before the first reference is
     lost.
 
-    Source: SAM (ASPLOS 2023), Definition 3.5; the public simulator's repeat (weiya711/sam at 6e477d1).
+    Source: SAM (ASPLOS 2023), Definition 3.4; the public simulator's repeat (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
@@ -168,7 +169,10 @@ class Repeater(StreamBlock):
         return self.busy(now + 1)
 
     def _lose(self, now: int) -> int:
-        """Drop a signal that comes before the first reference."""
+        """Drop a signal that comes before the first reference (Q12).
+
+        After a stop is dropped, later signals wait for the first reference.
+        """
         signal = self.in_repsig.control()
         if signal == DONE:
             self._refuse(signal)
@@ -177,6 +181,7 @@ class Repeater(StreamBlock):
         return self.busy(now + 1)
 
     def _refuse(self, signal: int) -> NoReturn:  # C: return=int
+        """Raise ``SimulationError``: the signal does not match the held token, or none is held."""
         held = text(self.kind, self.held, 0.0, REF) if self.holds else "nothing"
         raise SimulationError(
             f"{self.name}: the signal {text(signal, 0, 0.0, REPSIG)} does not fit the reference stream, "

@@ -84,11 +84,13 @@ class RunSum(StreamBlock):
         return self.busy(now + 1) if kind != DONE else self.finish(now)
 
     def _add(self, coordinate: int, value: float) -> None:
+        """Add a value to the sum of the current run, or begin a run with the value."""
         self.additions += self.open
         self.sum = operate(self.code, self.sum, value, self.value_type) if self.open else value
         self.open, self.coordinate = True, coordinate
 
     def _send(self) -> None:
+        """Send the coordinate and the sum of the current run, and end the run."""
         self.out_crd.push(DATA, self.coordinate)
         self.out_val.push(DATA, 0, self.sum)
         self.open = False

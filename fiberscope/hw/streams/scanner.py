@@ -31,9 +31,16 @@ class Scanner(StreamBlock):
     Quirks: Q0, the stop of an empty fiber leaves in the cycle of the reference. Q5, an N leaves as N before
     the stop.
 
-    Subclasses define ``begin``, which starts a fiber, and ``advance``, which sends its next token.
+    Subclasses define ``begin``, which is called once for each reference, and ``advance``, which is called in
+    each later cycle while ``mode`` is ``IN_FIBER``. Both send a token with ``send``, and set ``mode`` to
+    ``IN_FIBER`` if elements remain. At the end of a fiber they call ``end_fiber`` or ``end_empty_fiber``, or
+    set ``mode`` to ``OWES_STOP``.
 
     Source: SAM (ASPLOS 2023), Definition 3.1; the public simulator's scanners (weiya711/sam at 6e477d1).
+
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -71,11 +78,17 @@ class Scanner(StreamBlock):
         raise NotImplementedError(f"{type(self).__name__} does not define begin")
 
     def advance(self, now: int) -> int:
-        """Send the next token of the fiber."""
+        """Send the next element of the fiber, or its stop; return the state of the block."""
         raise NotImplementedError(f"{type(self).__name__} does not define advance")
 
     def send(self, kind: int, coordinate: int, reference: int) -> None:
-        """Send a token on both outputs."""
+        """Send a token on both outputs.
+
+        Args:
+            kind: kind of the token.
+            coordinate: coordinate of an element, or level of a stop.
+            reference: reference of an element, or level of a stop.
+        """
         self.out_crd.push(kind, coordinate)
         self.out_ref.push(kind, reference)
 

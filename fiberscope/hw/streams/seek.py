@@ -160,6 +160,7 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
         return EMPTY if EMPTY in (kind, base) else kind
 
     def _seek(self, kind: int) -> None:
+        """Look up the coordinate at the heads; on a hit, send its position and the further streams."""
         if kind == EMPTY:
             self.misses += 1
             return

@@ -116,6 +116,7 @@ class Skips:  # C: final
         return True
 
     def _applies(self, stop: bool) -> bool:  # C: noexcept
+        """Return whether the skip that is taken can have an effect; if not, count it as overtaken or late."""
         if self.stops < self.sent_stops:
             self.overtaken += 1
             return False

@@ -80,6 +80,7 @@ class SkipAhead(ReferencePairs):
         return self.busy(now + 1) if kind == STOP else self.finish(now)
 
     def _begin(self, first: int, second: int, now: int) -> int:
+        """Begin with two fibers, and make the first step unless one of them is empty."""
         self.level.check_fiber(first, self.name)
         self.other.check_fiber(second, self.name)
         self.here, self.end = self.level.begin(first), self.level.end(first)
@@ -105,6 +106,7 @@ class SkipAhead(ReferencePairs):
         return self.busy(now + 1)
 
     def _meet(self, coordinate: int, now: int) -> int:
+        """Send a match: the coordinate, and the positions of both elements."""
         self.out_crd.push(DATA, coordinate)
         self.out_ref0.push(DATA, self.here)
         self.out_ref1.push(DATA, self.there)

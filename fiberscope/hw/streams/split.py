@@ -110,6 +110,7 @@ class Split(StreamBlock):
         self.in_crd.pop()
 
     def _end_fiber(self, level: int) -> None:
+        """Send the stop of a fiber, one level higher on the inner output, where it also ends the chunk."""
         self.out_outer.push(STOP, level)
         self.out_inner.push(STOP, level + 1)
         self.open, self.after_stop = False, True
@@ -184,6 +185,7 @@ class Flatten(StreamBlock):
         return self.busy(now + 1)
 
     def _take_outer(self) -> None:
+        """Pop the next outer token, and hold it."""
         self.kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
         self.in_outer.pop()
         self.holds = True
@@ -217,6 +219,7 @@ class Flatten(StreamBlock):
         return self.busy(now + 1)
 
     def _refuse(self, kind: int, payload: int, now: int) -> None:
+        """Raise ``SimulationError``: this inner token does not fit the held outer token."""
         inner, outer = text(kind, payload, 0.0, CRD), text(self.kind, self.outer, 0.0, CRD)
         raise SimulationError(
             f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer: a fiber of "

@@ -22,6 +22,7 @@ class Sums:  # C: final
         self._allocate(FIRST_ROOM)
 
     def _allocate(self, room: int) -> None:
+        """Replace the arrays by empty ones for ``room`` elements."""
         self._order = array(
             "q", bytes(8 * room)
         )  # numbers of the elements, in the order of their coordinates
@@ -52,6 +53,7 @@ class Sums:  # C: final
         return self._elements[2 * element + 1]
 
     def _insert(self, place: int, coordinate: int, value: float) -> None:
+        """Append an element with one value, and insert its number at this place of the order."""
         if self.count == self._room:
             self._double()
         order, element = self._order, self.count  # C: order=long[::1]
@@ -64,6 +66,7 @@ class Sums:  # C: final
         self.count += 1
 
     def _double(self) -> None:
+        """Move all elements into arrays of twice the size."""
         order, elements, sums = (
             self._order,
             self._elements,

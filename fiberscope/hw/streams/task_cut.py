@@ -1,5 +1,9 @@
 # cython: infer_types=True
-"""A cut of a machine's loop nest: the loops inside the cut run as tasks on parallel instances."""
+"""A cut of a machine's loop nest: the loops inside the cut run as tasks on parallel instances.
+
+An instance is one of several copies of the blocks for the loops inside the cut. A task is the work of these
+loops for one iteration of the innermost loop outside the cut.
+"""
 
 from __future__ import annotations
 
@@ -128,9 +132,9 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         self.instances, self.tasks, self.static, self.near = instances, tasks, static, near
         self.required, self.of_elements = list(required), of_elements
         self.coordinates = coordinates
-        self.turn = 0
-        self.holds = TaskCounts(instances)
-        self.under_way = self.dealt = self.empty = 0
+        self.turn = 0  # with ``static``, instance that gets the next task
+        self.holds = TaskCounts(instances)  # tasks of each instance that have not ended
+        self.under_way = self.dealt = self.empty = 0  # tasks that have not ended, were dispatched, skipped
         self.closing = False  # whether done has been sent to the instances
         self.owner = Growing()  # for each task, its instance
         self.elements = [Growing() for _ in carried]  # for each stream, the elements of all tasks
@@ -202,6 +206,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return kind
 
     def _has_nothing_to_do(self) -> bool:
+        """Return whether the next task is empty: an element of a ``required`` stream has an empty fiber."""
         for stream, segments in enumerate(self.required):
             if segments is not None:
                 head: Channel = self.in_stream[stream]
@@ -230,6 +235,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return NO_INSTANCE
 
     def _deal(self, instance: int) -> None:
+        """Dispatch the task at the heads of the inputs to an instance."""
         self.holds.add(instance, 1)
         self.under_way += 1
         self.dealt += 1
@@ -247,6 +253,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 out.push(STOP, 0)
 
     def _close(self) -> None:
+        """Send done to all instances and on ``turns``; ``out_over`` waits until all tasks have ended."""
         for place in range(1, len(self.streams)):  # all outputs except ``out_over``
             out: OutputStream = self.streams[place]
             out.push(DONE)
@@ -262,6 +269,8 @@ class TaskEnd(StreamBlock):
     one, a token leaves on ``ended``. If the level is ``EACH``, each element ends a task, and stops end none.
 
     Timing: one token a cycle.
+
+    Source: a choice of this model.
 
     Args:
         name: instance name.
@@ -286,7 +295,7 @@ class TaskEnd(StreamBlock):
         return 0 if self.level == EACH else MAX_TIME
 
     def update(self, now: int) -> int:
-        """Take a token."""
+        """Take a token, and report the end of a task."""
         source = self.in_stream
         if not source.can_pop():
             return self.wait_input(source)

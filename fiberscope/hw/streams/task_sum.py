@@ -82,6 +82,7 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _pass(self) -> None:
+        """Send the heads of all inputs."""
         for place in range(self.ways + 1):
             head: Channel = self.inputs[place]
             stream: OutputStream = self.streams[place]
@@ -233,6 +234,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         return self.finish(now)
 
     def _take(self, instance: int, now: int) -> None:
+        """Take a token of the first unfinished task of an instance: add its point, or end the task."""
         val = inline.channel(self.in_val[instance])
         kind = val.control()
         _check_shape(self.inputs, 1 + instance, self.instances, kind, now, self.name)
@@ -281,6 +283,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.again += len(left)
 
     def _add(self, instance: int, value: float) -> None:
+        """Add a value to its point; a new point is sent to its writer, an old one read back if necessary."""
         waiting: Queue = self.waiting[instance]
         outer, sums = len(self.outer), self.sums
         _set_point(sums, self.outer, waiting.integer(0))

@@ -125,6 +125,7 @@ class TensorReduce(StreamBlock):
         return self.busy(now + 1) if sends or missing is None else self.wait_input(missing)
 
     def _missing(self) -> Channel | None:
+        """Return the first input without a visible token, or None."""
         for channel in (*self.in_crd, self.in_val):
             if not inline.channel(channel).can_pop():
                 return channel
@@ -152,6 +153,7 @@ class TensorReduce(StreamBlock):
             head.pop()
 
     def _add(self, coordinates: tuple[int, ...], value: float, now: int) -> None:
+        """Add a value to the sum of its point; if the sorted coordinates change, complete all sums first."""
         group = coordinates[: self.kept]
         if group != self.group:
             if group < self.group:
@@ -166,6 +168,7 @@ class TensorReduce(StreamBlock):
         self.points += 1
 
     def _complete(self) -> None:
+        """Move all sums to ``complete``, sorted, the first sum to send last."""
         self.complete = sorted(self.sums.items(), reverse=True)
         self.sums = {}
 

@@ -119,6 +119,7 @@ def run_streams(
 def _put_checkers(
     kernel: Kernel, block: StreamBlock, outputs: Sequence[str], same_shape: Sequence[Sequence[str]]
 ) -> None:
+    """Connect a ``StreamChecker`` to each group of outputs of the same shape, and to each other output."""
     together = {label for labels in same_shape for label in labels}
     for labels in (*same_shape, *([label] for label in outputs if label not in together)):
         checker = kernel.add(StreamChecker(f"{block.name}.{labels[0]}"))

@@ -2,7 +2,11 @@
 
 A stream of depth d is a flattened list of d + 1 nested levels. The elements of each innermost fiber are
 followed by one stop. The level of the stop is the number of outer lists that also end there. One done ends
-the stream.
+the stream. N (``EMPTY``) stands in place of an element that an operand does not have.
+
+The text form of an element is its number. A stop of level n is ``"S<n>"``, done is ``"D"`` and N is ``"N"``.
+A stream of repeat signals has only ``"R"`` (repeat), ``"S"`` (end of a fiber) and ``"D"``. For example, the
+rows (1, 4), (2) of a matrix have the column coordinates ``1, 4, "S0", 2, "S1", "D"``.
 
 On a channel, the control word holds the kind. The coordinate word holds the payload: a coordinate, a
 reference, a word of bits, or the level of a stop. The value word holds a value. Every stream is therefore
@@ -23,8 +27,8 @@ __all__ = ["BV", "CRD", "DATA", "DONE", "EMPTY", "INTEGER", "REF", "REPSIG", "SK
 DONE = 3  # the last token of a stream, exactly once
 
 CRD = Protocol("crd", control="kind", coordinate="coordinate")
-REF = Protocol("ref", control="kind", coordinate="reference")
-BV = Protocol("bv", control="kind", coordinate="word")
+REF = Protocol("ref", control="kind", coordinate="reference")  # positions in a level, or numbers of fibers
+BV = Protocol("bv", control="kind", coordinate="word")  # words of a bit vector
 VAL = Protocol("val", control="kind", coordinate="level", value="value")
 REPSIG = Protocol("repsig", control="kind")  # data: repeat; stop: end of a fiber, whatever the level
 SKIP_CRD = Protocol("skip crd", control="kind", coordinate="coordinate")  # hints to skip elements
@@ -53,6 +57,7 @@ def token(written: Written, carries: Protocol) -> Token:
 
     Raises:
         SimulationError: if a stream of this kind has no such token.
+        ValueError: if a word of bits does not fit in 64 bits.
     """
     if isinstance(written, str):
         return _control_token(written, carries)
@@ -67,7 +72,7 @@ def word(bits: int) -> int:
     """Convert an unsigned word of bits to the signed word of a channel; the inverse of ``unsigned``.
 
     Raises:
-        ValueError: if it has more than 64 bits.
+        ValueError: if the word is negative or has more than 64 bits.
     """
     if not 0 <= bits < _WORD:
         raise ValueError(f"a word of a bit vector has 64 bits, too few for {bits}")
@@ -80,6 +85,7 @@ def unsigned(bits: int) -> int:
 
 
 def _control_token(written: str, carries: Protocol) -> Token:
+    """Convert a token other than a number from its text form; raise ``SimulationError`` if there is none."""
     kinds = {"D": DONE} | ({"R": DATA, "S": STOP} if carries == REPSIG else {"N": EMPTY})
     if written in kinds:
         return kinds[written], 0, 0, 0.0

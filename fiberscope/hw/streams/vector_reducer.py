@@ -31,6 +31,10 @@ class VectorReducer(StreamBlock):
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1. The graphs of the SAM hardware use this
     name for the block.
 
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``; no quirk has an effect.
+
     Raises:
         SimulationError: during the run, if the streams differ in shape; the message has the cycle and both
             tokens.
@@ -75,6 +79,7 @@ class VectorReducer(StreamBlock):
         return self._take(now)
 
     def _take(self, now: int) -> int:
+        """Take a point, or stops; a stop above level 0 ends the list, so that its sums can leave."""
         crd, val = self.in_crd, self.in_val
         kind, level = crd.control(), crd.coordinate()
         self._check(now)
@@ -91,6 +96,7 @@ class VectorReducer(StreamBlock):
         return self.busy(now + 1)
 
     def _add(self, coordinate: int, value: float) -> None:
+        """Add a value to the sum of its coordinate in the current list."""
         self.points += 1
         if coordinate in self.sums:
             value = self.value_type.add(self.sums[coordinate], value)

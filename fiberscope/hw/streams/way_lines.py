@@ -11,7 +11,9 @@ from fiberscope.sim.channel import Channel
 
 
 class ArrayLines:
-    """Layout of the elements of fibers in an array.
+    """Layout of the elements of fibers in an array in memory.
+
+    A line consists of ``rows`` rows, each of which has space for ``a_row`` elements.
 
     Args:
         base: byte address of the first line, with the number of the tensor in its upper bits.
@@ -89,6 +91,7 @@ class WayLines:  # C: final
         return False
 
     def _request(self, requests: Channel, way: int) -> None:
+        """Request the line of a way's next element; the way then continues in the first row of the next."""
         where = self.where
         line = self.row[way] // where.rows
         row = (line + 1) * where.rows
@@ -104,7 +107,10 @@ class WayLines:  # C: final
         self.waiting += 1
 
     def receive(self, replies: Channel) -> bool:
-        """Receive a line, if one has arrived; the elements of a way become available in their order."""
+        """Receive a line, if one has arrived; return whether there was one.
+
+        The elements of a way become available in their order: a line waits for all older lines of its way.
+        """
         if not replies.can_pop():
             return False
         place = replies.coordinate() & TAG_MASK

@@ -182,6 +182,7 @@ class FiberWays(StreamBlock):
         return heard
 
     def _waits(self, now: int) -> int:
+        """Return the wait state of a cycle without work; at the end, send done."""
         if self.begun > 0:
             return self._waits_for_elements()
         if self.left > 0:
@@ -323,6 +324,7 @@ class FiberWays(StreamBlock):
         self.groups.push(DATA, target)
 
     def _set_up(self, way: int, place: int) -> None:
+        """Assign list or partial fiber number ``place`` of the round to a way."""
         if self.area == POINTS:
             fiber = self.fibers.integer(self.first + place)
             self.next_element[way] = self.segments[fiber]

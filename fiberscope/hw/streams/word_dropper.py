@@ -105,6 +105,7 @@ class WordDropper(StreamBlock):
         return True
 
     def _leave(self, merger: StopMerger, queue: deque[tuple[int, int]]) -> bool:
+        """Offer the oldest token of a queue to its output; return whether there was one."""
         if not queue:
             return False
         kind, payload = queue[0]  # C: kind=long, payload=long
@@ -126,6 +127,10 @@ class WordDropper(StreamBlock):
         return fired
 
     def _begin(self, kind: int, payload: int) -> None:
+        """Begin an outer token: wait for the fibers of a word or for a bare inner stop, else pass it on.
+
+        An outer stop directly after another stop ends an empty outer fiber, which has a bare inner stop.
+        """
         self.bare = kind == STOP and self.after_stop and not self.quirks & Q19
         self.after_stop = kind == STOP
         if kind == DATA:
@@ -137,6 +142,7 @@ class WordDropper(StreamBlock):
             self.outer_out.append((kind, payload))
 
     def _take_inner(self, kind: int, now: int) -> None:
+        """Process an inner token of the current outer token; raise ``SimulationError`` if it does not fit."""
         if kind == DONE or (self.bare and kind == DATA):
             inner = "D" if kind == DONE else "a word"
             raise SimulationError(
