@@ -1,7 +1,7 @@
 """Accumulators as RTL: ``VectorReduce``, ``MatrixReduce`` and ``TensorReduce`` of ``fiberscope.hw.streams``.
 
-They hold a number of points that is a parameter. One more, of coordinates that none of them has, is not taken
-as others are: it leaves at ``overflow``, if there it is taken, else it waits.
+The number of sums that a module holds is a parameter. A point with new coordinates for which no entry is free
+is offered at ``overflow``. It waits until it is accepted there, or until an entry becomes free.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class _Points:
         self.is_point = alias("is_point", ~self.ended & reduce(and_, points))
         always = pyrtl.Const(1, 1)
         self._is_stop = reduce(and_, [head.is_stop for head in (*crds, val)]) if flushes else ~always
-        self._counts = ~val.is_empty if flushes else always  # an N of a task is not a point
+        self._counts = ~val.is_empty if flushes else always  # with tasks, a point with the value N is ignored
         self.is_done = alias("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
 
     def group_of(self, key: Signal) -> Signal:
@@ -297,7 +297,7 @@ def _level(changed: Sequence[Signal]) -> Signal:
 
 
 class _AccumulatorAdapter(StreamAdapter):
-    """Stands in for an accumulator, and counts the values of each point."""
+    """Component that replaces an accumulator by its RTL; it counts the values of each point."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
@@ -335,7 +335,7 @@ class _AccumulatorAdapter(StreamAdapter):
 
 
 class SparseAccumulatorAdapter(_AccumulatorAdapter):
-    """Stands in for a ``VectorReduce`` or a ``MatrixReduce``."""
+    """Component that replaces a ``VectorReduce`` or a ``MatrixReduce`` by its RTL in a simulation."""
 
     PORTS = (*VectorReduce.PORTS, OVERFLOW_PORT)
 
@@ -347,7 +347,7 @@ class SparseAccumulatorAdapter(_AccumulatorAdapter):
 
 
 class TensorAccumulatorAdapter(_AccumulatorAdapter):
-    """Stands in for a ``TensorReduce``; the ports of coordinates are as many as a point has."""
+    """Component that replaces a ``TensorReduce`` by its RTL, with a port for each coordinate of a point."""
 
     PORTS = (
         Input("in_crd", CRD, array=True),

@@ -1,4 +1,4 @@
-"""The dropper of coordinates as RTL: the twin of ``fiberscope.hw.streams``' ``CoordinateDropper``."""
+"""RTL of the coordinate dropper, ``fiberscope.hw.streams.coordinate_dropper.CoordinateDropper``."""
 
 from __future__ import annotations
 
@@ -86,6 +86,10 @@ class _Last:
 
     The stop of a fiber without elements is dropped. If the stop ends further lists, it replaces a held stop
     of level 0.
+
+    Args:
+        between: the streams of the module.
+        room: 1 if all outputs have a free slot.
     """
 
     def __init__(self, between: Streams, room: Signal) -> None:
@@ -119,7 +123,7 @@ def _outer(between: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
 
 
 class CoordinateDropperAdapter(StreamAdapter):
-    """Stands in for a ``CoordinateDropper``."""
+    """Component that replaces a ``CoordinateDropper`` by its RTL in a simulation."""
 
     PORTS = CoordinateDropper("", ANY).ports
 

@@ -1,4 +1,4 @@
-"""The counter of a loop as RTL: the twin of ``fiberscope.hw.streams``' ``Counter``."""
+"""RTL of the counter of a loop, ``fiberscope.hw.streams.counter.Counter``."""
 
 from __future__ import annotations
 

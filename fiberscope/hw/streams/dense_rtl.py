@@ -1,4 +1,4 @@
-"""The scanner of a dense level as RTL: the twin of ``fiberscope.hw.streams``' ``DenseScanner``."""
+"""RTL of the scanner of a dense level, ``fiberscope.hw.streams.dense.DenseScanner``."""
 
 from __future__ import annotations
 

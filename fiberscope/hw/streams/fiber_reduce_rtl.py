@@ -1,4 +1,4 @@
-"""The reducer that reads its fibers' coordinates, as RTL: ``FiberReduce`` of ``fiberscope.hw.streams``."""
+"""RTL of the reducer that reads its fibers' coordinates, ``fiberscope.hw.streams.reduce.FiberReduce``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
 
 
 class FiberReducerAdapter(ScalarReducerAdapter):
-    """Stands in for a ``FiberReduce``."""
+    """Component that replaces a ``FiberReduce`` by its RTL in a simulation."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)

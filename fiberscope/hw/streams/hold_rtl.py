@@ -1,4 +1,4 @@
-"""The coordinate hold as RTL: the twin of ``fiberscope.hw.streams``' ``CoordinateHold``."""
+"""RTL of the coordinate hold, ``fiberscope.hw.streams.hold.CoordinateHold``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
 
 
 class CoordinateHoldAdapter(StreamAdapter):
-    """Stands in for a ``CoordinateHold``, which is busy too where a stop becomes due and no token moves."""
+    """Component that replaces a ``CoordinateHold`` by its RTL in a simulation.
+
+    A cycle also counts as busy if a stop becomes due in it and no token moves.
+    """
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)

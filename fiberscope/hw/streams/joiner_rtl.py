@@ -77,7 +77,12 @@ def union(parameters: JoinerParameters, between: Streams) -> None:
 
 
 class _Heads:
-    """The heads of all operands; they act when all are visible and all outputs accept a token."""
+    """The heads of all operands; they act when all are visible and all outputs accept a token.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+    """
 
     def __init__(self, parameters: JoinerParameters, between: Streams) -> None:
         ways = range(parameters.ways)
@@ -100,7 +105,12 @@ class _Heads:
                 self._between.inputs[f"{port}[{way}]"].accept(moves)
 
     def send(self, leaves: Signal, which: Sequence[Signal]) -> None:
-        """Send the coordinate of the first of these operands, and the reference of each; N for the others."""
+        """Send the coordinate of the first of these operands, and the reference of each; N for the others.
+
+        Args:
+            leaves: 1 if tokens leave when the heads act.
+            which: for each operand, whether it has the head that leaves.
+        """
         moves = alias("leaves", self._acts & leaves)
         for way, (has, ref) in enumerate(zip(which, self._refs, strict=True)):
             kind = pyrtl.select(has, ref.fields["control"], pyrtl.Const(EMPTY, tokens.KIND_BITS))
@@ -123,7 +133,7 @@ def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Sign
 
 
 class _JoinerAdapter(StreamAdapter):
-    """Stands in for a ``Joiner``, with one port of references for each operand."""
+    """Component that replaces a ``Joiner`` by its RTL in a simulation, with references for each operand."""
 
     PORTS = (
         Input("in_crd", CRD, array=True),
@@ -141,7 +151,10 @@ class _JoinerAdapter(StreamAdapter):
 
 
 class IntersectAdapter(_JoinerAdapter):
-    """Stands in for an ``Intersect``; the module has no skip outputs, so this class counts the skips."""
+    """Component that replaces an ``Intersect`` by its RTL in a simulation.
+
+    The module has no skip outputs. This class counts the skips that the component would send.
+    """
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
@@ -186,7 +199,7 @@ class IntersectAdapter(_JoinerAdapter):
 
 
 class UnionAdapter(_JoinerAdapter):
-    """Stands in for a ``Union``."""
+    """Component that replaces a ``Union`` by its RTL in a simulation."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)

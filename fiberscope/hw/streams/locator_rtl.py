@@ -1,4 +1,4 @@
-"""The locator as RTL: the twin of ``fiberscope.hw.streams``' ``DenseLocator``."""
+"""RTL of the locator, ``fiberscope.hw.streams.locator.DenseLocator``."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def design(parameters: LocatorParameters, between: Streams) -> None:
 
 
 class LocatorAdapter(StreamAdapter):
-    """Stands in for a ``DenseLocator``."""
+    """Component that replaces a ``DenseLocator`` by its RTL in a simulation."""
 
     PORTS = DenseLocator.PORTS
 

@@ -46,7 +46,13 @@ class Memory:
 
 
 def level_words(fibers: int, elements: int, coordinate_bits: int) -> Content:
-    """Return the fields of a port to a level's memories: a segment, or a coordinate if ``control`` is 1."""
+    """Return the fields of a port to a level's memories: a segment, or a coordinate if ``control`` is 1.
+
+    Args:
+        fibers: number of fibers; there is one more segment.
+        elements: number of elements of all fibers.
+        coordinate_bits: width of a coordinate.
+    """
     address = max(index_bits(fibers + 1), index_bits(elements))
     word = max(elements.bit_length(), coordinate_bits)
     return {
@@ -57,7 +63,12 @@ def level_words(fibers: int, elements: int, coordinate_bits: int) -> Content:
 
 
 def value_words(entries: int, value: Field) -> Content:
-    """Return the fields of a port to a memory of values."""
+    """Return the fields of a port to a memory of values.
+
+    Args:
+        entries: number of values.
+        value: field of a value.
+    """
     return {"address": Field("coordinate", index_bits(entries), "unsigned"), "word": value}
 
 

@@ -1,4 +1,4 @@
-"""Output unit of a merger as RTL: the twin of ``fiberscope.hw.streams``' ``MergedPoints``.
+"""RTL of the output unit of a merger, ``fiberscope.hw.streams.merged_points.MergedPoints``.
 
 A table has the coordinate of each list in flight, and the references that travel along with it; the stream
 ``lists`` writes this table. The stream ``stored`` writes the store of partial fibers, which is next to the

@@ -1,4 +1,4 @@
-"""Units after a merger that adds up before it stores, as RTL: twins of ``hw.streams.merged_sums``.
+"""RTL of the output units of ``fiberscope.hw.streams.merged_sums``, which add up sums before they are stored.
 
 The unit of points has the table of lists, as ``MergedPoints`` does. The store of partial fibers is next to
 the ways, and ``FiberSums`` writes it. A sum has a list number of all ones, which no list has.

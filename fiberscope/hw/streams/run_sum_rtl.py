@@ -1,4 +1,4 @@
-"""RTL of sums of runs: the twin of ``fiberscope.hw.streams``' ``RunSum``."""
+"""RTL of sums of runs of equal coordinates, ``fiberscope.hw.streams.run_sum.RunSum``."""
 
 from __future__ import annotations
 

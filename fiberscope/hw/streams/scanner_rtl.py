@@ -1,4 +1,4 @@
-"""RTL of the scanner of a compressed level: the twin of ``fiberscope.hw.streams``' ``CompressedScanner``."""
+"""RTL of the scanners of a compressed level, ``CompressedScanner`` and ``RegisteredScanner``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RTL of lookups, the twins of ``Projection`` and ``Seek`` of ``fiberscope.hw.streams``."""
+"""RTL of lookups: ``Projection`` and ``Seek`` of ``fiberscope.hw.streams.seek``."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class SeekAdapter(StreamAdapter):
 
 
 def words_of(seek: Seek) -> list[Token]:
-    """Return the tokens on ``load`` that fill the memory of the twin of a lookup."""
+    """Return the tokens on ``load`` that fill the memory of the RTL of a lookup."""
     level, size = seek.level, _size_of(seek)
     words = [(0, 0)] * (level.fibers * size)
     for fiber in range(level.fibers):

@@ -28,6 +28,14 @@ class StreamAdapter(Adapter):
 
     Accounting: a cycle counts as idle after done. Else it counts as waiting for output if a consumer has no
     free slot, as busy if a token moves, and otherwise as waiting for input.
+
+    Subclasses override ``counters``, ``observe`` to follow the tokens, ``awaited`` if the block does not wait
+    for its first missing input, and ``finished`` if done leaves on the outputs in different cycles.
+
+    Args:
+        name: instance name.
+        interface: streams of the module.
+        backend: the module in a simulator, after reset.
     """
 
     HAS_DONE = True
@@ -86,10 +94,13 @@ def named_counters(port: str) -> dict[str, int]:
 
 
 def check_usual(usual: bool) -> None:
-    """Check that a block has the usual operator, and that its absent values are 0.
+    """Raise an error for a block whose operators are redefined, or whose absent values are not 0.
+
+    Args:
+        usual: whether the block has its usual operator and the absent value 0.
 
     Raises:
-        ValueError: if ``usual`` is false; no RTL exists for such a block.
+        ValueError: if ``usual`` is false; this RTL does not exist for such a block.
     """
     if not usual:
         raise ValueError(

@@ -87,7 +87,7 @@ class Head:
 
     @property
     def raised(self) -> Signal:
-        """The level of a stop that ends one more list."""
+        """Return the level of the stop, raised by one: the level of a stop that ends one more list."""
         return (self.level + 1)[:LEVEL_BITS]
 
 
@@ -103,7 +103,15 @@ def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
 
 
 def send(stream: OutputStream, valid: Signal, kind: Signal, level: Signal, payload: Signal) -> None:
-    """Offer a token: the payload of data, the level of a stop, and zeros in all other fields."""
+    """Offer a token: the payload of data, the level of a stop, and zeros in all other fields.
+
+    Args:
+        stream: output to send on.
+        valid: 1 in the cycles in which the token is offered.
+        kind: kind of the token.
+        level: level of the stop, if the token is a stop.
+        payload: coordinate, reference or value, if the token is data.
+    """
     stream.send(valid, token(stream, kind, level, payload))
 
 

@@ -143,7 +143,11 @@ def alu_design(parameters: AluParameters, between: Streams) -> None:
 
 
 class _Operands:
-    """The heads of both inputs, which are popped in the same cycle."""
+    """The heads of both inputs, which are popped in the same cycle.
+
+    Args:
+        between: the streams of the module.
+    """
 
     def __init__(self, between: Streams) -> None:
         self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]

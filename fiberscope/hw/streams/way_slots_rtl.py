@@ -1,4 +1,8 @@
-"""RTL parts of the ways of a merger: memories, the lists of tasks, and merges in progress."""
+"""RTL parts of the block that feeds the ways of a merger (``ways_rtl``).
+
+The parts are the memories of fibers, the lists of tasks, and the merges in progress. A *way* is an input of
+the merger, and a *list* is a fiber that a task names; ``FiberWays`` defines tasks and merges.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,12 @@ SEGMENT, COORDINATE, VALUE = range(3)  # kinds of words of the level
 
 
 class LevelMemory:
-    """The memories of the level with the fibers of tasks; each way has its own read port."""
+    """The memories of the level with the fibers of tasks; each way has its own read port.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module; ``load`` writes the memories.
+    """
 
     def __init__(self, parameters: WaysParameters, between: Streams) -> None:
         load, ports = between.inputs[LOAD], parameters.radix
@@ -34,7 +43,12 @@ class LevelMemory:
 
 
 class PartialStore:
-    """The memory of partial fibers, in two areas: one is read while the other is written."""
+    """The memory of partial fibers, in two areas: one is read while the other is written.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module; ``stored`` appends an element, or ends a fiber.
+    """
 
     def __init__(self, parameters: WaysParameters, between: Streams) -> None:
         stored, ports = between.inputs[STORED], parameters.radix
@@ -62,7 +76,7 @@ class PartialStore:
                 count.next <<= unless(clears & (cleared == area), (count + more)[: len(count)])
 
     def element(self, area: Signal, place: Signal) -> list[Signal]:
-        """Return the coordinate, the reference and the value of the element at a place of an area."""
+        """Return the coordinate, the reference and the value of element number ``place`` of an area."""
         bits = index_bits(self.elements.entries) - 1
         word = self.elements[pyrtl.concat(area, resized(place, bits))]
         low, parts = len(word), []
@@ -73,11 +87,20 @@ class PartialStore:
 
 
 def _counter(most: int, name: str) -> Signal:
+    """Return a register that counts from 0 to ``most``."""
     return pyrtl.Register(index_bits(most) + 1, name)
 
 
 class TaskLists:
-    """The lists of tasks that have arrived, and the number of lists of each task."""
+    """The lists of tasks that have arrived, and the number of lists of each task.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+        level: memories of the level. A list is stored as the position of its first element and the one after
+            its last element.
+        done: 1 if the block is done, so that it accepts nothing.
+    """
 
     def __init__(
         self, parameters: WaysParameters, between: Streams, level: LevelMemory, done: Signal
@@ -85,9 +108,10 @@ class TaskLists:
         bits = index_bits(parameters.lists)
         inputs = [between.inputs[label] for label in between.inputs if label.startswith("in_")]
         crd, ref, *along = (Head.from_stream(stream) for stream in inputs)
-        self.all: Signal = pyrtl.Register(1, "all_came")
-        self._tail: Signal = pyrtl.Register(bits, "next_list")
-        self._came: Signal = pyrtl.Register(bits + 1, "came")
+        self.all: Signal = pyrtl.Register(1, "all_came")  # whether done has arrived
+        self._tail: Signal = pyrtl.Register(bits, "next_list")  # number of the next list, modulo the table
+        self._came: Signal = pyrtl.Register(bits + 1, "came")  # lists received of the task that arrives
+        # The tasks that wait are a ring in ``_counts``: ``_closed`` tasks from place ``_front`` on.
         self._closed: Signal = pyrtl.Register(parameters.waiting.bit_length(), "closed")
         self._front: Signal = pyrtl.Register(index_bits(parameters.waiting), "front")
         self._counts = Memory("lists_of_task", parameters.waiting, bits + 1)
@@ -102,6 +126,7 @@ class TaskLists:
         fields = {f"carried{place}": head.payload for place, head in enumerate(along)}
         between.outputs[LISTS].send(adds, {"number": self._tail, "coordinate": crd.payload, **fields})
         self._closes = alias("closes_task", takes & crd.is_stop)
+        # A task that ends in this cycle counts at once, so that its first merge can start in the same cycle.
         self.waits = alias("task_waits", self._closes | (self._closed != 0))
         self.next = pyrtl.select(self._closed == 0, self._came, self._counts[self._front])
         self._tail.next <<= (self._tail + adds)[:bits]
@@ -125,14 +150,21 @@ def _modulo(place: Signal, more: Signal, wraps: int) -> Signal:
 
 
 class MergeSlots:
-    """The merges in progress, with the elements that each of their ways still has to send."""
+    """The merges in progress, with the elements that each of their ways still has to send.
+
+    Args:
+        parameters: parameters of the module.
+        between: the streams of the module.
+        level: memories of the level, which merges of the first round read.
+        store: memory of partial fibers, which merges of later rounds read.
+    """
 
     def __init__(
         self, parameters: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
     ) -> None:
         self._parameters, self._level, self._store = parameters, level, store
-        self._turn: Signal = pyrtl.Register(1, "slot")
-        self._begun: Signal = pyrtl.Register(2, "begun")
+        self._turn: Signal = pyrtl.Register(1, "slot")  # slot of the current merge
+        self._begun: Signal = pyrtl.Register(2, "begun")  # number of slots with a merge
         self._areas = [pyrtl.Register(AREA_BITS, f"area_{slot}") for slot in range(SLOTS)]
         self._ways = [
             [_Way(parameters, f"{slot}_{way:02}") for way in range(parameters.radix)] for slot in range(SLOTS)
@@ -178,7 +210,16 @@ class MergeSlots:
     def begin(
         self, begins: Signal, fan_in: Signal, area: Signal, place: Signal, first: Signal, lists: Memory
     ) -> None:
-        """Assign a new merge to a free slot if ``begins`` is 1, and advance the ways of all merges."""
+        """Assign a new merge to a free slot if ``begins`` is 1, and advance the ways of all merges.
+
+        Args:
+            begins: 1 in the cycles in which a merge starts.
+            fan_in: number of ways of the merge.
+            area: area of partial fibers that the merge reads, or ``POINTS`` for the level.
+            place: number of the first list or partial fiber of the merge in its round.
+            first: number of the first list of the task.
+            lists: memory with the positions of each list.
+        """
         free = alias("free_slot", self._slot ^ self._left[0])
         is_level = area == POINTS
         self._turn.next <<= self._slot
@@ -205,16 +246,26 @@ class MergeSlots:
 
 
 def _halves(word: Signal) -> tuple[Signal, Signal]:
+    """Return the upper and the lower half of a word."""
     half = len(word) // 2
     return word[half:], word[:half]
 
 
 def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
+    """Return the wires, each resized to this width."""
     return [resized(wire, bits) for wire in wires]
 
 
 class _Way:
-    """State of a way of a merge: the list that it sends, from the next place to the end."""
+    """State of a way of a merge: the list that it sends, from the next position to the end.
+
+    ``lacks`` is 1 until the stop of the list is sent. ``place`` is the position of the next element, ``last``
+    the position after the last one, and ``source`` the number of the list.
+
+    Args:
+        parameters: parameters of the module.
+        name: suffix of the names of the registers.
+    """
 
     def __init__(self, parameters: WaysParameters, name: str) -> None:
         self.lacks: Signal = pyrtl.Register(1, f"lacks_{name}")
@@ -232,7 +283,15 @@ class _Way:
     def move(
         self, takes: Signal, hands: Signal, ends: Signal, begin: Signal, end: Signal, number: Signal
     ) -> None:
-        """Take a new fiber if ``takes`` is 1, or go to the next element if ``hands`` is 1."""
+        """Take a new fiber if ``takes`` is 1, or go to the next element if ``hands`` is 1.
+
+        Args:
+            takes: 1 if a merge starts whose fiber this way gets.
+            hands: 1 if the way sends an element or a stop in this cycle.
+            ends: 1 if the way sends the stop.
+            begin, end: position of the first element of the new fiber, and the position after its last one.
+            number: number of the list of the new fiber.
+        """
         place, last, source = self._fields.values()
         self.lacks.next <<= takes | (self.lacks & ~(hands & ends))
         following = pyrtl.select(hands, (place + 1)[: len(place)], place)

@@ -1,4 +1,4 @@
-"""RTL of the block that sends fibers to the ways of a merger, the twin of ``FiberWays``."""
+"""RTL of the block that sends fibers to the ways of a merger, ``fiberscope.hw.streams.ways.FiberWays``."""
 
 from __future__ import annotations
 
@@ -53,6 +53,13 @@ def design(parameters: WaysParameters, between: Streams) -> None:
 
 
 class _Ways:
+    """The control logic of the block: it selects rounds and tasks, and starts merges.
+
+    The registers have the meaning of the attributes of ``FiberWays`` with these names. In addition,
+    ``pending`` is 1 while merges of the round have not started, ``merges`` counts the merges of the round
+    that have started, and ``behind`` is the number of the first list after the current task.
+    """
+
     def __init__(self, parameters: WaysParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
         self.index_bits = index_bits(parameters.lists)
@@ -127,7 +134,12 @@ class _Ways:
         self.behind.next <<= pyrtl.select(turns, (self.behind + count)[:index], self.behind)
 
     def _target(self, area: Signal, long: Signal) -> Signal:
-        """Return the destination of the fibers of a round."""
+        """Return the destination of the fibers of a round.
+
+        Args:
+            area: area that the round reads, or ``POINTS``.
+            long: 1 if the round has several merges, so that another round follows.
+        """
         other = pyrtl.concat(pyrtl.Const(0, 1), ~area[0] & ~area[1])
         return pyrtl.select(long, other, pyrtl.Const(POINTS, AREA_BITS))
 

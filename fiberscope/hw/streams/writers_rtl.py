@@ -1,4 +1,4 @@
-"""RTL of writers: the twins of ``fiberscope.hw.streams``' ``ValuesWriter`` and ``CompressedWriter``.
+"""RTL of ``ValuesWriter`` and ``CompressedWriter``, the writers of ``fiberscope.hw.streams.writers``.
 
 Each word to write leaves with its address on ``store``, the write port of a memory.
 """
