@@ -16,6 +16,7 @@ OVERFLOW = 1  # the size did not fit
 
 SPACE_REQUEST = Protocol("space request", coordinate="size", reference="who")
 SPACE_GRANT = Protocol("space grant", control="kind", coordinate="address", reference="who")
+# A node is a block of elements of one row in memory; its header has the address of the row's next node.
 NODE = Protocol("node", control="count", coordinate="row", reference="address")
 NODE_HEADER = Protocol("node header", control="count", coordinate="address", reference="next")
 

@@ -148,7 +148,11 @@ class Accumulator(Component):
         self.emitted = 0
 
     def elaborate(self) -> None:
-        """Look up the channels, and check the capacity of ``sums``."""
+        """Look up the channels, and check the capacity of ``sums``.
+
+        Raises:
+            SimulationError: if the capacity is less than 2: a sum and a stop could not leave together.
+        """
         super().elaborate()
         if self.sums.capacity < 2:
             raise SimulationError(
@@ -185,6 +189,7 @@ class Accumulator(Component):
             self.holding = False
 
     def _hold(self) -> None:
+        """Begin a sum with the element at the head of ``products``."""
         self.holding = True
         self.coordinate = self.products.coordinate()
         self.sum = self.products.value()

@@ -29,7 +29,12 @@ class Scanner:  # C: final
         self.times = array("q", bytes(8 * FIRST_MESSAGES))
 
     def begin(self, first: int, end: int, held: int) -> None:
-        """Start the fiber of elements ``first`` to ``end`` - 1, of which ``held`` coordinates are held."""
+        """Start a fiber.
+
+        Args:
+            first, end: first element of the fiber, and the element after its last one.
+            held: largest number of coordinates that the scanner holds, at least 1.
+        """
         self.first = self.place = first
         self.end = end
         self.stride = (end - first + held - 1) // held

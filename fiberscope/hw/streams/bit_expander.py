@@ -91,6 +91,7 @@ class BitExpander(StreamBlock):
         return kind
 
     def _take_reference(self, kind: int, payload: int, now: int) -> None:
+        """Pop the token of ``in_ref`` that belongs to this token of ``in_bv``; check that the two fit."""
         source = self.in_ref
         assert source is not None
         if source.control() != kind or (kind != DATA and source.coordinate() != payload):

@@ -134,6 +134,7 @@ class CoordinateDropper(StreamBlock):
             self._refuse(kind, payload, now)
 
     def _refuse(self, kind: int, payload: int, now: int) -> None:
+        """Raise ``SimulationError``: this inner token does not fit the outer token."""
         outer = text(self.outer_kind, self.outer, 0.0, CRD)
         inner = text(kind, payload, self.in_inner.value(), self.carries)
         raise SimulationError(
@@ -227,6 +228,7 @@ class ValueDropper(StreamBlock):
         return self.after_stop
 
     def _refuse(self, now: int) -> None:
+        """Raise ``SimulationError``: the heads of the two inputs do not fit each other."""
         crd, val = self.in_outer, self.in_inner
         raise SimulationError(
             f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_outer and "

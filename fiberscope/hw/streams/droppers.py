@@ -85,6 +85,8 @@ class StopDropper(Dropper):
 class StopMerger:  # C: final
     """Sends a stream without the stops of empty fibers: of successive stops only the highest is sent.
 
+    ``dropped`` is the number of stops that are not sent, or not sent yet.
+
     Args:
         stream: the stream to send on.
         quirks: see ``EmptyFiberDropper``.
@@ -98,7 +100,16 @@ class StopMerger:  # C: final
         self.dropped = 0
 
     def offer(self, kind: int, payload: int, value: float) -> bool:  # C: cdef
-        """Accept a token, or send the stop before it and return False: the caller offers the token again."""
+        """Accept the next token of the stream, or send the stop that must precede it.
+
+        Args:
+            kind: kind of the token.
+            payload: coordinate, reference, word or stop level of the token.
+            value: value of the token.
+
+        Returns:
+            Whether the token was accepted. If not, a stop was sent; the caller must offer the token again.
+        """
         if kind == STOP:
             self.dropped += 1
             self.level = max(self.level, payload)

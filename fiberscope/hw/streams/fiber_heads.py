@@ -106,6 +106,7 @@ class FiberHeads(FiberWays):
         return True
 
     def _waits_for_elements(self) -> int:
+        """Return the wait state of a cycle in which no element of the current task could be sent."""
         if not self.elements.can_push():
             return self.wait_output(self.elements)
         if self.sent == self.taking[self.slot] and not self.successors.can_pop():

@@ -151,7 +151,14 @@ class LineKeeper(LineWriter):
 
     Counts: those of ``LineWriter``, and ``lines_read``.
 
-    Source, arguments: see ``LineWriter``.
+    Source: see ``LineWriter``.
+
+    Args:
+        name, base, entry_bytes, rows: see ``LineWriter``.
+        options: the other keyword arguments of ``LineWriter``.
+
+    Raises:
+        ValueError: see ``LineWriter``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (*LineWriter.PORTS, Input("in_again", CRD))

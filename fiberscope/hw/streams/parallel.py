@@ -123,6 +123,7 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
             stream.push(self.in_ref.control(), self.in_ref.coordinate())
 
     def _check(self, crd: Channel, ref: Channel, now: int) -> None:
+        """Raise ``SimulationError`` if only one head is a stop or done, or the two are not equal."""
         ends = crd.control() in (STOP, DONE) or ref.control() in (STOP, DONE)
         if ends and (crd.control() != ref.control() or crd.coordinate() != ref.coordinate()):
             tokens = [text(end.control(), end.coordinate(), end.value(), CRD) for end in (crd, ref)]

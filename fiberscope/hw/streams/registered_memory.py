@@ -56,6 +56,7 @@ class RegisteredArray(ArrayLoad):
         return self.busy(now + 1)
 
     def _send(self) -> None:
+        """Send the token that the last cycle popped; the word read for its reference is in ``word``."""
         if self.kind == DATA:
             self.out_val.push(DATA, self.mark, self.word)
         elif self.kind == EMPTY:
@@ -64,6 +65,7 @@ class RegisteredArray(ArrayLoad):
             self.out_val.push(self.kind, self.level)
 
     def _take(self) -> None:
+        """Pop the next token, and read the word of its reference."""
         self.holds = True
         self.kind, self.level = self.in_ref.control(), self.in_ref.coordinate()
         self.in_ref.pop()

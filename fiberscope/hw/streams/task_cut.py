@@ -45,7 +45,7 @@ class TaskCounts:  # C: final
             self.best[node] = self.best[2 * node]
 
     def add(self, instance: int, change: int) -> None:  # C: noexcept
-        """Add ``change`` to the number of tasks of an instance."""
+        """Add ``change`` (1 or -1) to the number of tasks of an instance, and update the tree."""
         self.tasks[instance] += change
         node = (self.leaves + instance) >> 1
         while node > 0:

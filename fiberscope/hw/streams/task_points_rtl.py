@@ -1,4 +1,4 @@
-"""RTL of the filter for the points of an instance: the twin of ``fiberscope.hw.streams``' ``TaskPoints``.
+"""RTL of the filter for the points of an instance, ``fiberscope.hw.streams.task_sum.TaskPoints``.
 
 The Verilog is generated only as a part of an instance, not as a unit of its own.
 """

@@ -64,7 +64,13 @@ class TimedSource(Component):
 
 
 def protocol_of(block: Component, label: str) -> Protocol:
-    """Return the protocol of a port, ``port`` or ``port[i]``; for ``ANY``, derive it from the name."""
+    """Return the protocol of a port.
+
+    Args:
+        block: the component.
+        label: ``port``, or ``port[i]`` for a port of an array. If the declared protocol is ``ANY``, the last
+            part of the name decides, such as ``crd`` in ``in_crd``; else it is a stream of references.
+    """
     name = label.partition("[")[0]
     port = next(port for port in block.declared_ports() if port.name == name)
     if port.carries != ANY:
@@ -128,7 +134,12 @@ def _put_checkers(
 
 
 def written(sink: StreamSink, carries: Protocol) -> Stream:
-    """Return the stream that a sink received, with the cycles in which the block sent the tokens."""
+    """Return the stream that a sink received, with the cycles in which the block sent the tokens.
+
+    Args:
+        sink: the sink, after the run.
+        carries: protocol of the stream.
+    """
     return [
         (cycle - 1 - SEEN, text(kind, payload, value, carries))
         for cycle, (kind, payload, _reference, value) in sink.received
@@ -136,7 +147,12 @@ def written(sink: StreamSink, carries: Protocol) -> Stream:
 
 
 def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
-    """Return a stream with a token in every cycle, or, with a seed, with random gaps between tokens."""
+    """Return a stream with a token in every cycle, or with random gaps between tokens.
+
+    Args:
+        tokens: the tokens as text.
+        seed: seed of the gaps; None for no gaps.
+    """
     stalls = seeded_stalls(seed, 0) or (0,)
     stream: Stream = []
     cycle = random.Random(seed).randrange(4) if seed is not None else 0
