@@ -25,11 +25,17 @@ class _Row(BaseModel):
 class Figures(_Row):
     """Figures of one source for one run.
 
-    ``traffic`` is in bytes, or in the unit in which ``minimum`` is the algorithmic minimum of all traffic. It
-    is empty, and ``cycles`` are null, if the source has no figure. ``settings`` are options of this run,
-    ``models`` the compared models (all if empty). ``settled`` describes parameters that were tuned on these
-    figures, by model or in general. ``held`` marks figures that were unknown to the authors until the machine
-    was final.
+    Args:
+        matrix: name of the matrix.
+        by: the source: the authors of the machine (``reported``), or TeAAL's results for the machine.
+        cycles: the cycles; None if the source has no figure.
+        settings: options of this run.
+        models: the compared models; all if empty.
+        traffic: traffic by tensor, in bytes or in the unit of ``minimum``; empty without a figure.
+        minimum: the algorithmic minimum of all traffic.
+        settled: description of parameters that were tuned on these figures, by model or in general.
+        held: whether the figures were unknown to the authors of the machine's model until it was final.
+        source: the table, figure or text with the figures.
     """
 
     matrix: str
@@ -49,10 +55,14 @@ class Figures(_Row):
 
 
 class FetchedRun(_Row):
-    """A run by the authors on a matrix that does not ship with Fiberscope.
+    """A run by the authors of Fiberscope on a matrix that does not ship with Fiberscope.
 
-    ``commit`` is the version of the run. ``cycles`` are null if only the ``error`` against the reported
-    cycles was recorded. ``traffic`` is the useful bytes of all tensors, if recorded.
+    Args:
+        matrix, model: the run.
+        cycles: the cycles; None if only the error was recorded.
+        traffic: the useful bytes of all tensors; None if they were not recorded.
+        error: the relative error against the reported cycles.
+        commit: the version of Fiberscope that ran.
     """
 
     matrix: str
@@ -78,10 +88,16 @@ class RandomDraws(_Row):
 class Published(_Row):
     """All published figures of a machine.
 
-    ``settings`` are those of the published runs. ``models`` are the compared models by their settings.
-    ``draws`` are random matrices by name; draws without figures are predictions. ``elsewhere`` are runs on
-    matrices that are not generally available. ``as_published`` names the models whose errors judge the
-    machine (all if empty); the other models show effects that the published runs excluded.
+    A *model* is here the machine with some settings, such as one of two models of memory.
+
+    Args:
+        settings: the settings of the published runs.
+        models: the settings of each compared model, by name.
+        draws: random matrices by name; a draw without figures is a prediction.
+        figures: the published figures.
+        elsewhere: runs on matrices that are not generally available.
+        as_published: the models whose errors judge the machine, all if empty. The other models show effects
+            that the published runs excluded.
     """
 
     settings: dict[str, str | int]
@@ -117,16 +133,21 @@ class Published(_Row):
         return not self.as_published or model in self.as_published
 
     def find(self, matrix: str, by: str) -> Figures | None:
-        """Return the figures of a matrix by a source."""
+        """Return the figures of a matrix by a source; None if the source has none."""
         return next((row for row in self.figures if (row.matrix, row.by) == (matrix, by)), None)
 
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """Bytes of one tensor; ``difference`` is ours minus the reported bytes, over all reported bytes.
+    """Bytes of one tensor, as published and as simulated.
 
-    Ours are useful bytes if the machine distinguishes useful bytes, because published accounts count only
-    these.
+    Args:
+        tensor: name of the tensor.
+        reported: the bytes that the authors of the machine report; None without a figure.
+        teaal: the bytes that TeAAL reports; None without a figure.
+        ours: the simulated bytes: only useful bytes if the machine distinguishes them, because published
+            accounts count only these.
+        difference: ``ours`` minus ``reported``, over the reported bytes of all tensors.
     """
 
     tensor: str
@@ -140,8 +161,14 @@ class TensorTraffic:
 class Run:
     """One run with its published figures; errors are relative to the published values.
 
-    For a random matrix, ``cycles`` are the mean of all draws, from ``least`` to ``most``. The distance of a
-    run that is not ``as_published`` is no error of the machine.
+    Args:
+        matrix, source, model: the matrix, the origin of its operand, and the model of ``Published.models``.
+        cycles: the simulated cycles; for a random matrix, the mean of all draws.
+        least, most: the smallest and the largest number of cycles of a draw.
+        reported, teaal: the published cycles; None without a figure.
+        error, teaal_error: the relative errors against these cycles.
+        traffic: the traffic by tensor.
+        as_published: whether the errors judge the machine; see ``Published``.
     """
 
     matrix: str

@@ -1,4 +1,7 @@
-"""Consecutive stages of a run: the longest stage, its cycles, and its components."""
+"""Consecutive stages of a run: the longest stage, its cycles, and its components.
+
+A stage is a part of the run with a name in ``stages`` of the report, such as an Einsum of a cascade.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,20 @@ def longest_stage(report: Record) -> str:
 
 
 def cycles_of_stage(report: Record, stage: str) -> int:
-    """Return the cycles of a stage, or of the run if the name is empty."""
+    """Return the cycles of a stage, or of the run if the name is empty.
+
+    Raises:
+        KeyError: the run has no such stage.
+    """
     return report.stages[stage] if stage else report.cycles
 
 
 def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
-    """Return the first cycle of a stage, and the cycle after its last."""
+    """Return the first cycle of a stage, and the cycle after its last.
+
+    Raises:
+        ValueError: the run has no such stage.
+    """
     names = list(report.stages)
     begin = sum(report.stages[name] for name in names[: names.index(stage)])
     return begin, begin + report.stages[stage]

@@ -1,9 +1,9 @@
 """Attribution of the cycles in which a machine's busiest worker stalls: to components, fill and drain.
 
-The input is a run with recorded states. In order, each group of families takes the unattributed cycles in
-which one of its components is busy. For stalls at a port, only shared components and the worker's own
-components count, not components of a sibling of the worker such as another PE. For idle cycles, all
-components count.
+A *worker* is a component that does the work of the machine, such as a multiplier or a PE. The input is a run
+with recorded states. In order, each group of families takes the unattributed cycles in which one of its
+components is busy. For stalls at a port, only shared components and the worker's own components count, not
+components of a sibling of the worker such as another PE. For idle cycles, all components count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ Cycles = npt.NDArray[np.int64]  # by interval
 
 
 class Group(BaseModel):
-    """Families of components, and the name of the time in which they are busy."""
+    """Families of components to which stalls are attributed together.
+
+    Args:
+        part: name of the group in the result.
+        kinds: names of the families.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,12 +39,16 @@ def attribute_stalls(
 ) -> dict[str, int]:
     """Attribute the cycles in which no worker is busy to busy groups; further stalls are unexplained.
 
-    States within an interval of several cycles are assumed to be sequential wherever possible.
+    An interval has the cycles of each state but not their order. States of several components are assumed to
+    be at different times within an interval wherever possible.
 
     Args:
         timeline: the recorded states of the workers and of all components in the groups.
         workers: the busiest component of each phase.
         groups: the groups in order.
+
+    Returns:
+        The cycles of the first clock by cause, such as ``while the busiest pe waits: PART``.
     """
     remaining = _interval_lengths(timeline)
     for worker in workers:
@@ -74,7 +83,12 @@ def describe_idle(workers: Sequence[str]) -> str:
 
 
 def cut_window(timeline: StateTimeline, begin: int, end: int) -> StateTimeline:
-    """Return the part of a timeline whose intervals lie completely between two cycles of the first clock."""
+    """Return the part of a timeline whose intervals lie completely between two cycles of the first clock.
+
+    Args:
+        timeline: the recorded states.
+        begin, end: the first cycle, and the cycle after the last.
+    """
     first = -(-(begin - timeline.start) // timeline.interval)
     last = max(
         first, (end - timeline.start) // timeline.interval if end < timeline.end else timeline.intervals

@@ -58,6 +58,12 @@ def load_available(
 ) -> Workload | None:
     """Load a workload of a study; None for an unavailable workload, which is reported.
 
+    Args:
+        name: name of the workload.
+        surrogates: whether a surrogate may replace the workload.
+        demanded: whether an unavailable workload is an error, as if the user named it.
+        tell: called with a line for the user.
+
     Raises:
         WorkloadError: the workload is unavailable and ``demanded``.
     """

@@ -35,7 +35,7 @@ from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
 
-_UNCHECKED = ("a", "b", "sample", "parameters")  # by check_types, but when used
+_UNCHECKED = ("a", "b", "sample", "parameters")  # not by check_types; each is checked where it is used
 
 
 def simulate(
@@ -66,13 +66,13 @@ def simulate(
 
     Args:
         accelerator: a name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
-        a, b, tensors: scipy matrices, workloads, names or paths; b defaults to a. Or operands by name.
+        a, b, tensors: scipy matrices, workloads, names or paths, in order (b defaults to a) or by name.
         settings, parameters, config: ``{"pe.count": 64}``; ``pe__count=64``; a YAML file or report as base.
-        exact, cycle_limit, histograms: refuse surrogates; end there, incomplete; record channel occupancy.
+        exact, cycle_limit, histograms: refuse surrogates; cycle to end at; record channel occupancy.
         waveform, memory_trace, timeline: files for a VCD waveform, memory requests and component states.
         parts, checked: user blocks by names of ``Accelerator.parts``; check requests against their tensors.
-        values_only, chain: a missing entry equals a zero; consecutive products, ``Y = A X; Z = Y W``.
-        fidelity, drive, progress: the model; runs the machine; called with stage, work done and total.
+        values_only, chain: count a missing entry as a zero; run products in order, ``Y = A X; Z = Y W``.
+        fidelity, drive, progress: model; replaces ``timeline.run``; called with stage, work done, total.
         sample: estimate the cycles from windows: True, a half-width as 0.01 or "1%", or a ``Sample``.
 
     Raises:
@@ -138,7 +138,9 @@ def _machine(
     keywords: dict[str, object],
     chain: str | None,
 ) -> tuple[Accelerator[Any], dict[str, object]]:
-    """Return the machine, and the named operands removed from ``keywords``; empty for operands in order.
+    """Return the machine, and its operands by name; the latter is empty for operands in order.
+
+    Operands that are keywords are removed from ``keywords``, which then contains only settings.
 
     Raises:
         InputError: operands are given both in order and by name, or not at all.

@@ -17,10 +17,10 @@ from fiberscope.workloads.errors import nearest
 
 
 def check_types(arguments: Mapping[str, object], of: str = "") -> None:
-    """Check the types of arguments; None stands for an omitted argument.
+    """Check the types of arguments; None stands for an omitted argument, except for ``accelerator``.
 
     Args:
-        arguments: values by the name of the argument.
+        arguments: values by the name of the argument, which is a key of ``_KINDS``.
         of: prefix of the argument's name in messages.
 
     Raises:
@@ -67,7 +67,8 @@ def _are_settings(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-_REQUIRED = "accelerator"
+_REQUIRED = "accelerator"  # the only argument that may not be None
+# By argument: a predicate of valid values, and the text of the expected type for a message.
 _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "accelerator": (lambda value: isinstance(value, str | Accelerator), "a name or an Accelerator"),
     "settings": (_are_settings, 'a dict of parameters by dotted key, as in {"pe.count": 64}'),

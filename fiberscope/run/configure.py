@@ -29,17 +29,19 @@ from fiberscope.run.sampled import execute_sampled
 from fiberscope.sim import Component
 from fiberscope.workloads import Operand, Problem
 
-PREFIX = "memory.format."
-BETWEEN = "between"  # format of all intermediate products of a chain
-DENSE = "dense"
+PREFIX = "memory.format."  # of the setting with the format of an operand, as memory.format.B
+BETWEEN = "between"  # setting with the format of all intermediate products of a chain
+DENSE = "dense"  # format with every element, zeros included
 TILING = with_tiles.__module__  # module that chooses tiles
-CONVERTING = "fiberscope.converters.mint"
+CONVERTING = "fiberscope.converters.mint"  # module of the machine that converts formats
 
 
 def _formats_of(
     accelerator: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
 ) -> tuple[dict[str, str], dict[str, object]]:
     """Split settings into the formats of operands that must be converted, and other settings.
+
+    An operand whose format is already the machine's needs no conversion, and is in neither result.
 
     Raises:
         InputError: the machine supports no converter, or has no such operand.
@@ -83,7 +85,8 @@ class ResolvedRun(NamedTuple):
         accelerator: the accelerator.
         configured: parameters of the machine.
         maker: loads the problem of the machine.
-        formats: formats of operands to convert, by operand or by name in the chain.
+        formats: the format in memory of each operand that must be converted, by operand or by name in the
+            chain.
         chain: the chain of products; None for a single problem.
     """
 
@@ -110,7 +113,11 @@ class ResolvedRun(NamedTuple):
         return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
 
     def build(self, a: str, b: str | None, parts: Mapping[str, Callable[..., Component]]) -> None:
-        """Build the machine for operands without a run.
+        """Build the machine for operands without a run, to find errors of its construction.
+
+        Args:
+            a, b: names or paths of the operands; None for an omitted operand.
+            parts: factories of the user's components, by name of the machine's part.
 
         Raises:
             InputError, ConfigurationError, WorkloadError: the errors of ``execute``.
@@ -147,7 +154,12 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
     """Run a problem on a machine, and the conversions of its operands on a converter with the same memory.
 
     Conversions are simulated after a complete run. In the report they precede the run, and their time is
-    added.
+    added. An interrupted conversion makes the report incomplete.
+
+    Args:
+        ready: the resolved run.
+        problem: the problem with its loaded operands.
+        options: the options of the run; with ``sample``, cycles are estimated from windows.
 
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: the errors of ``execute``.
@@ -186,7 +198,8 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
 def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
     """Return the formats to convert from, and the machine's parameters for the converted operands.
 
-    A full operand may be stored dense without conversion.
+    An operand with a value at every position can be stored dense without conversion, if the machine has a
+    layout for it.
     """
     if not ready.formats:
         return {}, ready.configured

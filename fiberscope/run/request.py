@@ -1,4 +1,9 @@
-"""Requests of runs, from a command line, a point of a sweep or a report."""
+"""Requests of runs, from a command line, a point of a sweep or a report.
+
+A request has the same interface for every kind of run, so that callers need not know the model. ``RUNS`` has
+the class or function that creates the request of each command. Methods import their model when they are
+called, because the import takes time.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +27,15 @@ if TYPE_CHECKING:
     from fiberscope.models.trace.api import Prepared
     from fiberscope.run.configure import ResolvedRun
 
-WORDS = ("source", "target")  # of a conversion
+WORDS = ("source", "target")  # settings of a conversion, in the order of its formats
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """Request for a run.
+    """Base class of requests for a run.
+
+    A subclass overrides ``roots``, ``digests`` and ``run``. A sweep calls ``resolved_parameters`` and
+    ``roots`` of all its points before the first ``run``, so that invalid settings are found early.
 
     Args:
         machine: the machine as its command names it, or an object of this process.
@@ -47,12 +55,12 @@ class RunRequest:
 
     @property
     def drives(self) -> tuple[str, ...]:
-        """Return the options of ``run`` for functions that replace ``timeline.run``."""
+        """Return the names of the options of ``run`` that take a function in place of ``timeline.run``."""
         return ("drive",)
 
     @property
     def worker_families(self) -> tuple[str, ...]:
-        """Return the working family of each stage; empty for a model without timing."""
+        """Return the family of components that does the work of each stage; empty without timing."""
         return ()
 
     @property
@@ -61,15 +69,30 @@ class RunRequest:
         return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
 
     def resolved_parameters(self) -> dict[str, object]:
-        """Return every used parameter by dotted key, after a check of the values."""
+        """Return every used parameter by dotted key, after a check of the values.
+
+        Raises:
+            ConfigurationError, InputError, WorkloadError: a parameter is invalid.
+        """
         return {key: _value(value) for key, value in self.all_settings.items()}
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """Return the roots of the sources of a run; ``parts`` are replacement blocks."""
+        """Return the modules and files from which the sources of a run are found.
+
+        Args:
+            parts: the user's components; a simulation includes their modules.
+        """
         raise NotImplementedError
 
     def digests(self, progress: Progress) -> list[str]:
-        """Return the digests of the operands."""
+        """Load the operands, and return their digests in the order of the report.
+
+        Args:
+            progress: a callback with stage, work done and total work.
+
+        Raises:
+            InputError, WorkloadError: an operand cannot be loaded.
+        """
         raise NotImplementedError
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401  (those of the function that runs it)
@@ -82,7 +105,7 @@ class SimulationRequest(RunRequest):
     """Simulation of a machine: ``machine`` is its name, the path of a file, or its descriptor.
 
     Args:
-        chain: consecutive products of named operands.
+        chain: consecutive products of named operands, as in ``Y = A X; Z = Y W``; None for one problem.
     """
 
     chain: str | None = None
@@ -193,7 +216,7 @@ class TraceRequest(RunRequest):
         return model(self.machine, *self.factors, **self._common_arguments, **options)
 
     def prepared(self, **options: Any) -> Prepared:  # noqa: ANN401
-        """Return the resolved run, without running it."""
+        """Return the resolved run, without running it; the options are those of ``prepare``."""
         from fiberscope.models.trace.api import prepare  # noqa: PLC0415
 
         return prepare(self.machine, *self.factors, **self._common_arguments, **options)
@@ -229,7 +252,7 @@ class AnalyticRequest(RunRequest):
 
     @cached_property
     def analysis(self) -> tuple[Report, Evaluation]:
-        """Return the report and its evaluation; cached to avoid reading the operands twice."""
+        """The report and its evaluation; cached to avoid reading the operands twice."""
         from fiberscope.models.analytic.api import analyze_paths  # noqa: PLC0415
 
         return analyze_paths(self._paths, super().resolved_parameters(), exact=self.exact)
@@ -266,7 +289,7 @@ class GraphRequest(RunRequest):
 
     @property
     def drives(self) -> tuple[str, ...]:
-        """Return the options for the last phase and for earlier phases."""
+        """Return the names of the options for the last phase of a graph, and for all earlier phases."""
         return "drive", "drive_phase"
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
@@ -284,7 +307,14 @@ def request_conversion(
     *positional: Any,  # noqa: ANN401  (further fields of ``RunRequest``)
     **options: Any,  # noqa: ANN401
 ) -> ConversionRequest:
-    """Return the request of a conversion: ``machine`` is both formats, as in ``csr csc``.
+    """Return the request of a conversion of one operand.
+
+    Args:
+        machine: the source and the target format, as in ``csr csc``.
+        factors: the operand, by name or as for ``simulate``.
+        tensors: the operand by name, in place of ``factors``.
+        settings: parameters of the converter by dotted key.
+        positional, options: further fields of ``SimulationRequest``.
 
     Raises:
         InputError, WorkloadError: there are not two formats, or there is no recipe for them.
@@ -305,7 +335,7 @@ def request_conversion(
         **formats,
         **problem_settings,
         **formats,
-    }  # the formats come first and cannot be overridden
+    }  # ``formats`` is there twice: before other settings of the problem, and not overridden by them
     return ConversionRequest(MINT, factors, tensors or {}, merged, *positional, **options)
 
 

@@ -17,7 +17,7 @@ from fiberscope.results.report.parts import RecordedRequest
 from fiberscope.run.debug.session import Session
 from fiberscope.run.request import RUNS, GraphRequest, RunRequest, SimulationRequest
 
-MOST_NAMED = 5  # modules in a message
+MOST_NAMED = 5  # changed modules that a message names
 
 
 def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False) -> tuple[Report, Report]:
@@ -27,6 +27,9 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
         path: the path of the report.
         progress: a callback with stage, work done and total work.
         anyway: accept changed sources and operands.
+
+    Returns:
+        The report in the file, and the report of the new run.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: the run cannot be repeated, or its inputs have changed.
@@ -65,7 +68,17 @@ def debug_again(path: Path, cycle: int, *, anyway: bool = False) -> Session:
 def recorded_run(
     path: Path, progress: Progress, *, anyway: bool
 ) -> tuple[Report, RunRequest, dict[str, Any]]:
-    """Return the report in a file, the request of its run and the options of the run."""
+    """Return the report in a file, the request of its run and the options of the run.
+
+    Args:
+        path: the path of the report.
+        progress: a callback with stage, work done and total work, for the digests of the operands.
+        anyway: do not compare sources and operands with those of the report.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: the report has no request, an operand was in memory, or
+            sources or operands differ.
+    """
     before = Report.read(path)
     if before.source is None:
         raise InputError(

@@ -30,13 +30,17 @@ from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Operand, Problem, from_scipy
 from fiberscope.workloads.errors import nearest
 
-UNAVAILABLE = ("product", "components", "timeline", "energy")
-LEAST, MOST = 0.001, 0.5  # half-width
+UNAVAILABLE = ("product", "components", "timeline", "energy")  # fields that windows cannot estimate
+LEAST, MOST = 0.001, 0.5  # requested half-width of the interval, as a fraction of the cycles
 FEWEST = 5  # windows
 
 
 def requested_sample(value: object) -> Sample | None:
-    """Return the sampling request for the argument ``sample``; a study passes a mapping of ``Sample`` fields.
+    """Return the sampling request for the argument ``sample``; None if the run is not sampled.
+
+    Args:
+        value: None or False, True, a ``Sample``, a half-width (see ``parse_width``), or the fields of a
+            ``Sample`` by name, as in a study.
 
     Raises:
         InputError: the width is invalid, or a number of a ``Sample`` is out of range.

@@ -32,6 +32,11 @@ def check_shape(
 ) -> None:
     """Refuse an unrealistic shape before memory is allocated for it.
 
+    Args:
+        rows, cols, nonzeros: the declared sizes.
+        where, line: file or text, and 1-based line, for the message.
+        fix: advice for a shape that is too large.
+
     Raises:
         WorkloadError: no rows or columns, or too many for ``nonzeros`` entries.
     """
@@ -59,8 +64,8 @@ def from_coordinates(
         values: the values.
         shape: shape of the matrix.
         where: name in errors.
-        duplicates: values at the same position are added, or the least is taken, or all are kept; the matrix
-            is then not canonical.
+        duplicates: whether values at the same position are added (``sum``), reduced to the smallest
+            (``least``), or all kept (``keep``). With ``keep`` the matrix is not canonical.
 
     Raises:
         WorkloadError: see ``canonical``.
@@ -86,7 +91,13 @@ def _take_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narro
 
 
 def compressed(shape: tuple[int, int], pointers: Integers, columns: Integers, values: Values) -> CsrArray:
-    """Return the matrix of these arrays without a copy. scipy would copy indices to a narrower type."""
+    """Return the CSR matrix of these arrays without a copy. scipy would copy indices to a narrower type.
+
+    Args:
+        shape: rows and columns.
+        pointers: position in ``columns`` of the first entry of each row, and the end.
+        columns, values: the column and the value of each entry, in canonical order; not checked.
+    """
     matrix: Any = sparse.csr_array(shape)
     matrix.indptr, matrix.indices, matrix.data = pointers, columns, values
     return cast(CsrArray, matrix)
@@ -105,7 +116,16 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - no common 
 
 
 def canonicalize_in_place(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
-    """Bring a matrix of doubles into canonical form in place; duplicates are summed on request."""
+    """Bring a matrix of doubles into canonical form in place, and return it.
+
+    Args:
+        matrix: the matrix.
+        where: name in errors.
+        duplicates: with ``sum``, values at the same position are added; otherwise they stay.
+
+    Raises:
+        WorkloadError: a value is NaN or infinite.
+    """
     if duplicates == "sum":
         matrix.sum_duplicates()
     matrix.sort_indices()

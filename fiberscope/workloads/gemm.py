@@ -57,7 +57,7 @@ class Sliced(Protocol):
         """The largest magnitude of a value if all values are integers, else None."""
 
     def slice(self, first: int, last: int) -> CsrArray:
-        """Return the coordinates ``first`` to ``last`` - 1 of the shared rank."""
+        """Return the part of the matrix with the coordinates ``first`` to ``last`` - 1 of the shared rank."""
 
 
 class HeldMatrix:
@@ -192,7 +192,10 @@ def is_gemm(text: object) -> bool:
 
 
 def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
-    """Return A and B of a GEMM text.
+    """Return A and B of a GEMM. Their entries are drawn later, when a slice is read.
+
+    Args:
+        text: the problem, as in ``gemm:m=128,n=2048,k=4096,a=0.2,b=0.9``.
 
     Raises:
         WorkloadError: an unknown key, a value out of range, or an operand with too many positions.
@@ -213,9 +216,16 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
 
 
 def sliced(operand: Operand | CsrArray, axis: int) -> Sliced:
-    """Return an operand that is read slice by slice along its rows (axis 0) or columns (axis 1).
+    """Return an operand that can be read slice by slice.
 
-    An operand that is drawn along the other axis is kept in memory as a whole.
+    A drawn operand whose slices are along the other axis is drawn as a whole and kept in memory.
+
+    Args:
+        operand: the operand, or its matrix.
+        axis: the rank that is cut into slices: 0 for rows, 1 for columns.
+
+    Raises:
+        WorkloadError: a drawn operand has too many nonzeros for memory.
     """
     if isinstance(operand, DrawnOperand) and operand.axis == axis:
         return operand

@@ -23,7 +23,7 @@ from fiberscope.workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgr
 MAX_DEGREE = "max-degree"
 MOST_VERTICES = 1 << 31  # tokens carry vertex numbers as C's int
 PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
-RANKS_AGREE = 1e-6  # relative error of sums in another order
+RANKS_AGREE = 1e-6  # relative error that passes if all vertices are active: sums in another order differ
 
 
 def _root(root: object) -> int | str:
@@ -36,10 +36,13 @@ def _root(root: object) -> int | str:
 
 
 class GraphParameters(ProblemParameters):
-    """The algorithm (``bfs``, ``sssp``, ``pagerank``, or a Python file with a ``PROGRAM``) and its options.
+    """Parameters of a graph problem.
 
-    ``root`` is a 0-based vertex, or ``max-degree``: the first vertex with the largest out-degree.
-    ``weights``: see ``GraphTask``. ``iterations`` is the number of iterations of PageRank.
+    Args:
+        algorithm: ``bfs``, ``sssp``, ``pagerank``, or a Python file with a ``PROGRAM``.
+        root: a 0-based vertex, or ``max-degree``: the first vertex with the largest out-degree.
+        weights: see ``GraphTask``.
+        iterations: the number of iterations of a program whose vertices are all active, such as PageRank.
     """
 
     algorithm: str = "bfs"
@@ -160,7 +163,7 @@ class GraphAlgorithm(Problem):
         return _compare(answer, self._expected(), self._allowed())
 
     def cut_to(self, iterations: int) -> Self:
-        """Return the problem of the first ``iterations`` iterations, whose answer can be checked."""
+        """Return the problem that ends after ``iterations`` iterations, to check an answer at that time."""
         first = copy(self)
         first.task = replace(self.task, iterations=iterations)
         return first
@@ -182,7 +185,7 @@ class GraphAlgorithm(Problem):
         task, graph = self.task, self.graph
         if self.reference == "scipy.sparse.csgraph":
             return _hops(graph, task.root) if task.program is BFS else _distances(graph, task)
-        properties = synchronous.run(graph, task).properties
+        properties = synchronous.run(graph, task).properties  # PageRank: the rank over the out-degree
         return properties * np.maximum(np.diff(graph.indptr), 1) if task.program is PAGERANK else properties
 
     def outline(self, answer: Any) -> None:  # noqa: ANN401 - as of the base

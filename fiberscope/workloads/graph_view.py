@@ -25,11 +25,15 @@ GRAPH = "graph"
 
 
 class GraphView(Spec):
-    """View of a graph. Its operations are applied in the order of the keys.
+    """View of a matrix as a graph.
 
-    ``loops``: edges from a vertex to itself. ``edges``: as they are, or each in both directions.
-    ``duplicates``: values of parallel edges are added, or the least is taken, or all are kept. ``order`` of
-    vertices: as ``given``, by falling ``degree`` (in and out), or ``random`` by ``seed``.
+    Args:
+        loops: whether to keep edges from a vertex to itself.
+        edges: ``directed`` keeps the edges; ``undirected`` adds the reverse of each edge.
+        duplicates: whether values of parallel edges are added, reduced to the smallest, or all kept.
+        order: numbering of the vertices: as in the matrix (``given``), by falling sum of in- and out-degree
+            (``degree``), or ``random`` by the seed. Degrees are counted after ``loops`` and ``edges``, and
+            before ``duplicates``.
     """
 
     loops: Literal["keep", "drop"] = "keep"
@@ -54,7 +58,12 @@ def full_view(view: GraphView, of: str) -> str:
 
 
 def apply_view(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
-    """Return the graph of a matrix under a view; not canonical if parallel edges are kept.
+    """Return the adjacency matrix of a view; it is not canonical if parallel edges are kept.
+
+    Args:
+        matrix: a square matrix; a nonzero at (u, v) is an edge from u to v.
+        view: the operations on the graph.
+        where: name in errors.
 
     Raises:
         WorkloadError: the matrix is not square.

@@ -65,10 +65,17 @@ class NamedTensor:
         return self.tensor.matrix()
 
     def of_order(self, order: int, called: str) -> NamedTensor:
-        """Return the tensor with ``order`` ranks: drop ranks of size 1, or join ``rows`` ranks for a matrix.
+        """Return the tensor with another number of ranks.
+
+        For a matrix, a vector becomes a column, and of a tensor with ``rows`` the first ``rows`` ranks become
+        rows and the others columns. In all other cases, as many ranks of size 1 as necessary are dropped.
+
+        Args:
+            order: the number of ranks.
+            called: name in errors.
 
         Raises:
-            WorkloadError: the tensor has another order; ``called`` names the requester.
+            WorkloadError: the tensor cannot have this number of ranks.
         """
         if self.tensor.order == order:
             return self
@@ -99,7 +106,12 @@ class NamedTensor:
 
 
 def generate_tensor(full: str, tensor: SparseTensor) -> NamedTensor:
-    """Return a drawn tensor, named by the full text of its generator."""
+    """Return a drawn tensor with its origin.
+
+    Args:
+        full: the text of the generator with all defaults, which becomes the name and the origin.
+        tensor: the drawn tensor.
+    """
     return _named_tensor(full, "generated", tensor, full)
 
 

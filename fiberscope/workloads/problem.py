@@ -1,7 +1,8 @@
 """Problems: operands, parameters, and the check of an answer.
 
 A machine solves the kinds of problems that its descriptor names. Each kind is a subclass of ``Problem``, here
-or in the file of a user's machine.
+or in the file of a user's machine. The *reference* of a problem is an answer that is computed independently
+of the machine, for instance by scipy.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ class ProblemParameters(BaseModel):
 class Problem(ABC):
     """One problem with its loaded operands.
 
+    A run calls the hooks of a subclass in this order: ``check_operands`` at construction, ``machine_inputs``
+    before the machine is built, and for an answer ``solution``, ``outline`` and ``check``.
+
     Attributes of the class:
         kind: name of the kind of problem.
         answer: name of the answer in messages.
-        reference, tolerance: name of the reference, and the largest relative error. An instance may override
-        both.
+        reference, tolerance: name of the reference, and the largest relative error that passes. An instance
+        may override both.
         counts_entries: whether an entry of the reference must be in the answer even if its value is 0.
         tensors: names of the operands, in their order.
         least: minimum number of operands.
@@ -105,14 +109,17 @@ class Problem(ABC):
     def matrices(self) -> Mapping[str, Any]:
         """Return the tensors of ``inputs`` by name, as CSR; a tensor of one rank has one column.
 
+        A kind with ``inputs`` overrides this method.
+
         Raises:
+            NotImplementedError: the kind has no ``inputs``.
             WorkloadError: no cascade is known for the problem.
         """
         raise NotImplementedError(f"{self.kind} has no inputs of its own")
 
     @abstractmethod
     def check(self, answer: Any) -> Comparison:  # noqa: ANN401 - each kind has its own
-        """Compare the answer of a machine with the reference."""
+        """Compare the answer of a machine, as its model returns the answer, with the reference."""
 
     def solution(self, answer: Any) -> Any:  # noqa: ANN401
         """Return an answer in the form that a user gets; by default the answer itself."""
@@ -159,8 +166,11 @@ class MatrixProduct(Problem):
     def refuse_overflow(self, a: CsrArray, b: CsrArray) -> None:
         """Refuse operands whose products, or sums of products, exceed the largest double.
 
+        Args:
+            a, b: A and B in CSR of doubles.
+
         Raises:
-            WorkloadError: naming the first entry.
+            WorkloadError: an entry may overflow; the message names the entry.
         """
         place = overflow(a, b)
         if place is not None:

@@ -19,8 +19,9 @@ def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers
         columns: coordinates of every point by rank, the most significant rank first.
         sizes: exclusive upper bound of the coordinates of each rank.
     """
+    # Adjacent ranks share a key while the number of their points is at most MOST.
     keys: list[Integers] = []
-    size = MOST + 1
+    size = MOST + 1  # the first rank begins a key
     for wide, column in zip(sizes, columns, strict=True):
         if size * max(1, wide) > MOST:
             keys.append(column)
@@ -56,7 +57,12 @@ def _is_sorted(keys: Integers) -> bool:
 
 
 def rows_in(points: Integers, among: Integers) -> Integers:
-    """Return the position of each row of ``points`` in the sorted, distinct rows ``among``, or -1."""
+    """Return the position of each point in a list of points; -1 for a point that is not in the list.
+
+    Args:
+        points: one point in each row; its coordinates are at least 0.
+        among: the list, one point in each row, distinct and in lexical order.
+    """
     keys = _row_keys(np.concatenate([among, points]))
     sorted_keys, point_keys = keys[: len(among)], keys[len(among) :]
     if len(sorted_keys) == 0:

@@ -1,4 +1,8 @@
-"""Generators as text: ``uniform:rows=1000,cols=1000,nonzeros=5000,seed=1``."""
+"""Generators as text: ``uniform:rows=1000,cols=1000,nonzeros=5000,seed=1``.
+
+The word before the colon names a generator, and the keys are its parameters. A *view* such as
+``graph:order=degree,of=wiki-Vote`` has the same syntax, but names another workload after ``of=``.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,9 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST = 2**28
+MOST = 2**28  # largest size of a rank
 UNIFORM: Final = "uniform"  # default values of a generator
-OF_VALUES = 1  # second word of the seed for other values
+OF_VALUES = 1  # second word of the seed for other values, so that positions and values are independent
 VIEWS = {"graph": "graph", "windows": "image"}  # first word of a view, and the noun for its workload
 
 
@@ -37,7 +41,7 @@ _Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Spec(BaseModel):
-    """Parameters of a generator. Every generator has a seed."""
+    """Base class of the parameters of generators and views. Each has a seed."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
     seed: Annotated[int, Field(ge=0)] = 0
@@ -156,7 +160,7 @@ def view_in(text: str) -> str | None:
 
 
 def split_view(text: str) -> tuple[str, str]:
-    """Split a view from the text of its workload.
+    """Split a text into a view and its workload, which is the remainder after ``of=``.
 
     Raises:
         WorkloadError: the text names no workload.
@@ -181,10 +185,16 @@ def file_of(text: str) -> Path | None:
 
 
 def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
-    """Return the matrix or tensor of a specification, and the full specification with all defaults.
+    """Draw the matrix or tensor of a generator.
+
+    Args:
+        text: the name and the parameters of the generator.
+
+    Returns:
+        The matrix or tensor, and the text of the generator with all defaults.
 
     Raises:
-        WorkloadError: see ``describe_spec``.
+        WorkloadError: see ``describe_spec``; or the parameters do not fit each other.
     """
     name, spec = _read(text)
     if isinstance(spec, _Uniform):
@@ -208,7 +218,7 @@ def _with_values(operand: CsrArray | SparseTensor, spec: _Generated) -> CsrArray
 
 
 def describe_spec(text: str) -> str:
-    """Return the full specification with all defaults, without drawing the matrix.
+    """Return the text of a generator with all defaults, without drawing the matrix.
 
     Raises:
         WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of range.
@@ -227,7 +237,11 @@ def _read(text: str) -> tuple[str, _Generated]:
 
 
 def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
-    """Parse the text after the name of a generator.
+    """Parse the parameters of a generator or view.
+
+    Args:
+        text: the whole text; the part up to the first colon is skipped.
+        model: the type of the parameters.
 
     Raises:
         WorkloadError: an unknown key (naming the nearest), a wrong type, a value out of range.

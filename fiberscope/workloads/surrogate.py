@@ -15,8 +15,8 @@ from fiberscope.workloads.profile import Profile, profiles, read_profile
 from fiberscope.workloads.registry import Entry, RmatGraph
 from fiberscope.workloads.wiring import Nodes, draw_directed_edges, draw_undirected_edges
 
-_EXPONENT = 2.1
-_DENSE = 0.05  # densities from here on leave no room for a power law
+_EXPONENT = 2.1  # of the power law of degrees
+_DENSE = 0.05  # above this density, a matrix is too full for a power law
 _MESHES = ("2D/3D", "structural", "fluid", "acoustics", "model reduction")
 _BAND_FILL = 4  # places in the band for each nonzero
 
@@ -46,7 +46,11 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
 
 
 def draw_like(profile: str, seed: int = 0) -> CsrArray:
-    """Draw a matrix from a profile: the name of a shipped profile, or a file.
+    """Draw a matrix from a profile; see ``draw_matrix``.
+
+    Args:
+        profile: the name of a matrix with a shipped profile, or the path of a profile.
+        seed: seed of the draw.
 
     Raises:
         WorkloadError: no such profile.
@@ -55,10 +59,18 @@ def draw_like(profile: str, seed: int = 0) -> CsrArray:
 
 
 def draw_matrix(profile: Profile, seed: int) -> CsrArray:
-    """Draw a matrix with this profile: positions by ``seed``, random node order, values in (0.5, 1.5)."""
+    """Draw a matrix with the degrees, the nonzeros between classes and the locality of a profile.
+
+    Rows and columns are in random order. Values are uniform in (0.5, 1.5).
+
+    Args:
+        profile: the statistics of a real matrix.
+        seed: seed of positions, order and values.
+    """
     rng = np.random.default_rng(seed)
     kinds, rows, columns = profile.degrees()
     between = np.array(profile.nonzeros_between, dtype=np.int64)
+    # Nonzeros on the diagonal are drawn first, because edges of the other draws have no loops.
     on = _on_diagonal(profile, kinds, np.minimum(rows, columns), rng)
     rows[on] -= 1
     columns[on] -= 1
@@ -93,6 +105,7 @@ def _shuffle(
     order = rng.permutation(rows).astype(np.int64)
     if profile.square:
         return order[row], order[column]
+    # The nodes of a matrix that is not square are its rows, then its columns.
     return order[row], rng.permutation(columns).astype(np.int64)[column - rows]
 
 

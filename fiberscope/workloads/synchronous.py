@@ -1,6 +1,7 @@
 """Synchronous execution of a vertex program: the reference for the results and counts of every machine.
 
-All properties that an iteration reads are those of the iteration before.
+An iteration reads only properties that the iteration before wrote. Therefore the order of vertices and edges
+within an iteration does not matter.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from fiberscope.workloads.vertex_program import APPLY, PROCESS, REDUCE, VertexPr
 
 AnyIntegers: TypeAlias = npt.NDArray[np.integer[Any]]
 
-BLOCK = 256  # vertices in one bit of GraphDynS's bitmap
+BLOCK = 256  # consecutive vertices that share one bit of GraphDynS's bitmap
 EDGES_AT_ONCE = 1 << 21  # limits the memory of an iteration
-RULE_SOURCE, RULE_DESTINATION, RULE_LARGEST = 7919, 104729, 255
+RULE_SOURCE, RULE_DESTINATION, RULE_LARGEST = 7919, 104729, 255  # of weights by ``rule``, see ``GraphTask``
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class GraphTask:
     Args:
         program: the algorithm.
         root: 0-based vertex at which a search begins.
-        iterations: the number for a program whose vertices are all active, the maximum for any other.
-        weights: ``rule`` (1 + (7919 u + 104729 v) mod 255), ``file`` (the graph's values) or ``unit``.
+        iterations: the number of iterations if all vertices are always active, else the maximum number.
+        weights: the weight of the edge from u to v: 1 + (7919 u + 104729 v) mod 255 (``rule``), its value in
+            the graph (``file``), or 1 (``unit``).
     """
 
     program: VertexProgram
@@ -43,8 +45,12 @@ class GraphTask:
 class Iteration:
     """Counts of one iteration.
 
-    ``frontier``: active vertices. ``edges``: their edges. ``updates``: distinct destinations of the edges.
-    ``blocks``: blocks of ``BLOCK`` vertices with a destination. ``changed``: vertices whose property changed.
+    Args:
+        frontier: number of active vertices.
+        edges: number of edges from active vertices.
+        updates: number of distinct destinations of these edges.
+        blocks: number of blocks of ``BLOCK`` vertices with at least one destination.
+        changed: number of vertices whose property changed.
     """
 
     frontier: int
@@ -56,7 +62,13 @@ class Iteration:
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """Final properties, and the counts of every iteration; ``ended`` is false at the iteration limit."""
+    """Outcome of a vertex program.
+
+    Args:
+        properties: the final property of each vertex.
+        iterations: the counts of every iteration.
+        ended: false if the limit of iterations stopped a program whose vertices were still active.
+    """
 
     properties: Values
     iterations: tuple[Iteration, ...]
@@ -68,7 +80,14 @@ class ProgramResult:
 
 
 def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, places: Integers) -> Values:
-    """Return the weights of the edges at these positions of the graph's arrays, given their sources."""
+    """Return the weights of edges; 1 for a program without weights, except with ``weights`` of ``file``.
+
+    Args:
+        graph: the graph in CSR; rows are sources.
+        task: the problem.
+        sources: the source of each edge.
+        places: the position of each edge in the arrays ``indices`` and ``data`` of the graph.
+    """
     if task.weights == "file":
         values: Values = graph.data[places]
         return values
@@ -79,7 +98,12 @@ def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, places: Inte
 
 
 def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
-    """Return the outcome of a program on a graph whose rows are sources."""
+    """Run a program on a graph.
+
+    Args:
+        graph: the graph in CSR, which may have parallel edges; rows are sources, columns destinations.
+        task: the problem.
+    """
     program, degrees = task.program, np.diff(graph.indptr)
     properties = program.start(degrees, task.root)
     active = np.arange(len(degrees)) if program.all_active else np.array([task.root])
@@ -122,10 +146,12 @@ def _edges(graph: CsrArray, active: Integers) -> Iterator[tuple[Integers, Intege
     ends = np.cumsum(graph.indptr[active + 1] - graph.indptr[active])
     first = 0
     while first < len(active):
-        behind = int(ends[first - 1]) if first else 0
+        behind = int(ends[first - 1]) if first else 0  # edges of earlier parts
+        # A part has at least one vertex, even if the vertex has more than EDGES_AT_ONCE edges.
         last = max(first + 1, int(np.searchsorted(ends, behind + EDGES_AT_ONCE, "right")))
         some, some_ends = active[first:last], ends[first:last] - behind
         lengths = np.diff(some_ends, prepend=0)
+        # Start of the row of an edge, minus the number of edges of earlier vertices of the part.
         offsets = np.repeat(graph.indptr[some] - (some_ends - lengths), lengths)
         yield np.repeat(some, lengths), offsets + np.arange(len(offsets))
         first = last

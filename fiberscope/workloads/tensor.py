@@ -23,7 +23,7 @@ from fiberscope.workloads.canonical import (
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sorting import lexical_order
 
-MOST_PLACES = 2**63 - 1  # positions that a 64-bit integer can number
+MOST_PLACES = 2**63 - 1  # positions that a 64-bit integer can number; "places" in names are positions
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,13 @@ class SparseTensor:
     def from_array(cls, dense: npt.NDArray[Any], where: str) -> SparseTensor:
         """Return the nonzeros of a dense array of any rank.
 
+        Args:
+            dense: the array.
+            where: name of the array in errors.
+
         Raises:
-            WorkloadError: naming ``where``: values that are no finite real numbers or that a double cannot
-                represent, or an empty shape.
+            WorkloadError: values are no finite real numbers, or a double cannot represent them, or the shape
+                is empty.
         """
         as_doubles(dense.reshape(-1)[:0], where)
         if not dense.size:
@@ -70,6 +74,11 @@ class SparseTensor:
         cls, shape: Sequence[int], coordinates: Sequence[Coordinates], values: Values
     ) -> SparseTensor:
         """Return the tensor of these entries, in any order. Values at the same position are added.
+
+        Args:
+            shape: sizes of the ranks.
+            coordinates: for each rank, the 0-based coordinate of each entry.
+            values: the value of each entry; zeros stay as entries.
 
         Raises:
             WorkloadError: a rank without coordinates, or coordinates outside of the shape.
@@ -95,7 +104,7 @@ class SparseTensor:
         return SparseTensor(self.shape, columns, np.add.reduceat(self.values, starts))
 
     def _steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return a mask of the entries after the first whose position differs from the entry before."""
+        """Return a mask: whether an entry is at another position than its predecessor, from the second on."""
         different = [column[1:] != column[:-1] for column in self.coordinates]
         return np.asarray(np.logical_or.reduce(different))
 
@@ -116,14 +125,14 @@ class SparseTensor:
 
     @property
     def digest(self) -> str:
-        """The sha256 of shape, coordinates and values; for a matrix or column, of its CSR."""
+        """The sha256 of shape, coordinates and values; for a matrix, or a vector as a column, of its CSR."""
         if self.order == 1:
             return self.unfolded(1).digest
         places = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
         return sha256_of(self.shape, places, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
-        """Return the tensor with ranks of at least these sizes."""
+        """Return the tensor with each rank enlarged to at least the size in ``sizes``, if it is smaller."""
         return replace(self, shape=tuple(map(max, self.shape, sizes)))
 
     def positions(self) -> Integers:
@@ -148,7 +157,11 @@ class SparseTensor:
         )
 
     def transposed(self, ranks: Sequence[int]) -> SparseTensor:
-        """Return the tensor with its ranks in this order."""
+        """Return the tensor with its ranks reordered.
+
+        Args:
+            ranks: the number of the old rank, from 0, of each new rank.
+        """
         shape, columns = [self.shape[rank] for rank in ranks], [self.coordinates[rank] for rank in ranks]
         order = lexical_order(columns, shape)
         if order is None:
@@ -157,6 +170,8 @@ class SparseTensor:
 
     def unfolded(self, rows: int) -> SparseTensor:
         """Return the tensor as a matrix: the first ``rows`` ranks become rows, the others columns.
+
+        Several ranks become one coordinate in row-major order. No ranks become a rank of size 1.
 
         Raises:
             WorkloadError: see ``positions``.
@@ -217,7 +232,12 @@ def places_of(shape: Sequence[int]) -> int:
 
 
 def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers, ...]:
-    """Return the coordinates of row-major positions by rank; see ``SparseTensor.positions``."""
+    """Return the coordinates of positions, for each rank: the inverse of ``SparseTensor.positions``.
+
+    Args:
+        shape: sizes of the ranks.
+        positions: row-major positions.
+    """
     columns: list[Integers] = []
     for size in reversed(shape[1:]):
         above = positions // size

@@ -32,8 +32,8 @@ class Comparison:
     """Comparison of an answer with the reference.
 
     Args:
-        max_relative_error: infinite if a value is not finite without an overflow, or is not zero where the
-            reference is exactly zero.
+        max_relative_error: largest error of a value, relative to the size of its terms. It is infinite if a
+            value is infinite or NaN without an overflow, or nonzero although all its terms are zero.
         missing: number of entries that the answer lacks.
         extra: number of entries that only the answer has.
         tolerance: the largest relative error that passes.
@@ -120,10 +120,11 @@ def compare(
     *,
     values_only: bool = False,
 ) -> Comparison:
-    """Compare ``product`` with scipy's ``a @ b``, block of rows by block of rows.
+    """Compare ``product`` with scipy's ``a @ b``, block of rows by block of rows to limit memory.
 
     Args:
-        a, b, product, precision: the operands, the answer, and the type of its values.
+        a, b, product: the operands and the answer, in CSR.
+        precision: the type of the answer's values; None for doubles.
         values_only: whether a missing entry equals an entry of value 0, up to rounding.
 
     Raises:
@@ -189,15 +190,21 @@ def _positive_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers
 
 
 def _any_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
-    """Return the same for values of any sign. Products of ones keep the entries whose sum is 0."""
+    """Return entries, values and sizes as ``_positive_reference`` does, for values of any sign.
+
+    Products of ones keep the entries whose sum is 0.
+    """
     expected = _sorted(ones_of(block) @ ones_of(b))
     return expected, _values_at(expected, block @ b), _values_at(expected, _sizes(block) @ _sizes(b))
 
 
 def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
-    """Return row and column of an entry of |A| |B| beyond the largest double; None if there is none.
+    """Return 0-based row and column of an entry of |A| |B| beyond the largest double; None if there is none.
 
     The sum of such an entry depends on the order of its terms, so that no reference exists.
+
+    Args:
+        a, b: A and B in CSR of doubles.
     """
     largest = [np.max(np.abs(matrix.data), initial=0.0) for matrix in (a, b)]
     with np.errstate(over="ignore"):
@@ -256,7 +263,7 @@ def compare_values(
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = np.abs(values - reference) / scale
-    errors[values == reference] = 0.0
+    errors[values == reference] = 0.0  # also if both are infinite, or both 0 with a scale of 0
     errors[np.isnan(errors)] = np.inf
     unbounded = ~np.isfinite(values)
     if not unbounded.any():

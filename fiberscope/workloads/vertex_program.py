@@ -1,9 +1,9 @@
 """Vertex programs: the functions of a graph algorithm at an edge, at a reduction, and at a vertex.
 
 In every iteration, each active vertex sends ``process_edge`` of its property along its edges. ``reduce``
-combines the messages of a destination. ``apply`` computes the new property (Graphicionado, MICRO 2016). All
-three may be Python functions, called for one vertex or edge at a time. The named functions below also exist
-in compiled form and for whole arrays.
+combines the messages of a destination. ``apply`` computes the new property from the old property and the
+combined message. Source: Graphicionado (Ham et al., MICRO 2016). All three may be Python functions, called
+for one vertex or edge at a time. The named functions below also exist in compiled form and for whole arrays.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ApplyFunction: TypeAlias = Callable[[float, float, float], float]  # (property, 
 Start: TypeAlias = Callable[[Integers, int], Values]  # (out-degrees, root)
 
 HOP, WEIGH, COPY = "hop", "weigh", "copy"  # at an edge: property + 1, property + weight, property
-MIN, ADD = "min", "add"
-RANK = "rank"  # at a vertex: PageRank's new rank divided by the out-degree
+MIN, ADD = "min", "add"  # at a reduction; MIN also at a vertex
+RANK = "rank"  # at a vertex: PageRank's new rank divided by the out-degree, so that a message is a copy
 DAMPING = 0.85
 
 PROCESS: dict[str, Callable[[Values, Values], Values]] = {
@@ -95,7 +95,12 @@ def _are_latencies(cycles: tuple[int, ...]) -> bool:
 
 
 def from_root(elsewhere: float, at_root: float) -> Start:
-    """Return a function for initial properties that are the same everywhere except at the root."""
+    """Return a function for ``VertexProgram.start``.
+
+    Args:
+        elsewhere: initial property of every vertex except the root.
+        at_root: initial property of the root.
+    """
 
     def start(degrees: Integers, root: int) -> Values:
         values = np.full(len(degrees), elsewhere)

@@ -1,10 +1,11 @@
 """Random matrices with given degrees and given numbers of nonzeros between classes of nodes.
 
-The nodes of a class lie on a line of length 1 in random order; a node's share of the line is proportional to
-its nonzeros. Every node has one stub for each nonzero, near the node (``locality`` is the standard
-deviation). A class divides its stubs among its partner classes evenly along the line, and two classes join
-their stubs in order. A small locality creates neighbourhoods, as communities do, and so more collisions in A
-times A.
+A nonzero is an edge between two nodes, and a *stub* is one end of an edge, before the ends are joined. The
+nodes of a class lie on a line of length 1 in random order; a node's share of the line is proportional to its
+nonzeros. Every node has one stub for each nonzero, near the node (``locality`` is the standard deviation). A
+class divides its stubs among its partner classes evenly along the line, and two classes join their stubs in
+order. A small locality creates neighbourhoods, as communities do. In A times A, more products then have the
+same position.
 """
 
 from __future__ import annotations
@@ -35,7 +36,17 @@ class Nodes:
 def draw_directed_edges(
     nodes: Nodes, rows: Integers, columns: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Draw distinct (row, column) edges without loops, with these numbers of nonzeros by row and column."""
+    """Draw distinct edges without loops, from a row to a column.
+
+    Args:
+        nodes: the classes of the nodes.
+        rows: for each node, the number of nonzeros in its row.
+        columns: for each node, the number of nonzeros in its column.
+        rng: source of random numbers.
+
+    Returns:
+        The row and the column of each edge.
+    """
     places = _places(nodes.kinds, rows + columns, rng)
     row, columns_class = _deal_stubs(nodes, rows, nodes.between, places, rng)
     column, rows_class = _deal_stubs(nodes, columns, nodes.between.T, places, rng)
@@ -47,7 +58,16 @@ def draw_directed_edges(
 def draw_undirected_edges(
     nodes: Nodes, degrees: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Draw distinct edges without loops, with these degrees; return both directions."""
+    """Draw distinct edges without loops that have no direction.
+
+    Args:
+        nodes: the classes of the nodes.
+        degrees: for each node, the number of its edges.
+        rng: source of random numbers.
+
+    Returns:
+        The row and the column of each edge; an edge is there in both directions.
+    """
     stubs, partners = _deal_stubs(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
     kinds = nodes.kinds[stubs]
     pair = np.minimum(kinds, partners) * len(nodes.between) + np.maximum(kinds, partners)

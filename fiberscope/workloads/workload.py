@@ -61,8 +61,9 @@ def load(
 ) -> Workload:
     """Load the workload with this name.
 
-    A name is looked up on the data path, then, if it is in the registry, among the shipped matrices and in
-    the cache, then downloaded. If all of these fail, a surrogate replaces the matrix.
+    A name is looked up in the folders of the environment variable ``FIBERSCOPE_DATA``. If it is in the
+    registry, it is then looked up among the shipped matrices and in the cache, then downloaded. If all of
+    these fail, a surrogate replaces the matrix.
 
     Args:
         name: a path, a generator (``uniform:rows=...``), a name, or one of these as a graph

@@ -80,6 +80,11 @@ class Scale:
 def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list[str]:
     """Return the comma-separated names of an option.
 
+    Args:
+        option: the option, for messages.
+        text: its value.
+        choices: the valid names.
+
     Raises:
         InputError: a name is unknown, repeated or empty.
     """
@@ -93,7 +98,12 @@ def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list
 
 
 def scale_of(suite: Suite, name: str) -> Scale:
-    """Return the format of a column, with one unit for all cells."""
+    """Return the format of a column, with one unit for all cells; its prefix suits the median value.
+
+    Args:
+        suite: the runs.
+        name: a key of ``COLUMNS``.
+    """
     column = COLUMNS[name]
     if not column.prefixed:
         unit = f" [{column.unit}]" if column.unit else ""
@@ -121,7 +131,13 @@ def _spread(suite: Suite, name: str, workload: str, machine: str) -> float:
 
 
 def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: str) -> str:
-    """Return a cell with the value of a run and its half-width, or with the status of a failed run."""
+    """Return a cell with the value of a run and its half-width, or with the status of a failed run.
+
+    Args:
+        suite: the runs.
+        name, scale: a key of ``COLUMNS``, and the format of this column.
+        workload, machine: the run.
+    """
     run = suite.runs[workload, machine]
     value = _value(suite, name, workload, machine)
     if value is None:
@@ -138,9 +154,16 @@ def interval_text(value: float, upper: float | None, text: Callable[[float], str
 
 
 def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) -> str:
-    """Return the mean of a machine over the workloads that all machines finished.
+    """Return a cell with the mean of a machine over the workloads that all machines finished.
 
-    The cell is empty if a value is missing, or if the mean is undefined for a value of 0.
+    The cell is empty if a value is missing, or if the mean is undefined for a value of 0. The half-width of
+    the mean assumes that the errors of the runs are independent.
+
+    Args:
+        suite: the runs.
+        name, scale: a key of ``COLUMNS``, and the format of this column.
+        mean: a key of ``MEANS``.
+        machine: the machine.
     """
     values = [
         value for workload in suite.compared if (value := _value(suite, name, workload, machine)) is not None
@@ -154,6 +177,7 @@ def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) ->
         upper_mean = MEANS[mean](upper) if len(upper) == len(ends) else None
         return interval_text(MEANS[mean](values), upper_mean, scale.text)
     spreads = [_spread(suite, name, workload, machine) for workload in suite.compared]
+    # Relative influence of each value on the mean, as in the propagation of errors to first order.
     weights = {
         "arithmetic": values,
         "geometric": [1.0] * len(values),

@@ -1,4 +1,4 @@
-"""Areas, energies and powers as intervals, with the basis of each figure."""
+"""Areas, energies and powers as intervals, with the basis of each figure: the kind of its source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,13 @@ class Cost:
 
     @classmethod
     def exact(cls, value: float, basis: Basis, source: str = "") -> Cost:
-        """Return a cost with a single figure: both ends of the interval are equal."""
+        """Return a cost with a single figure: both ends of the interval are equal.
+
+        Args:
+            value: the figure, in the unit of the cost.
+            basis: the kind of the source.
+            source: a description of the source.
+        """
         return cls(value, value, basis, source)
 
     def times(self, factor: float) -> Cost:

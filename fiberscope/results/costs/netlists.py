@@ -79,7 +79,12 @@ class Netlist:
 
 
 def call_of(block: str, arguments: Mapping[str, object]) -> str:
-    """Format a block with sorted parameters, as in ``merger(radix=64, stages=6)``."""
+    """Format a block with sorted parameters, as in ``merger(radix=64, stages=6)``: the key of its netlist.
+
+    Args:
+        block: name of the RTL block.
+        arguments: values of its parameters, by name.
+    """
     return f"{block}({', '.join(f'{name}={arguments[name]}' for name in sorted(arguments))})"
 
 

@@ -122,7 +122,11 @@ def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> P
 
 
 def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, float]:
-    """Return the bytes of the SRAMs of a component, by family or pattern.
+    """Return the bytes of all SRAMs of one component, by the family or pattern of the cost file.
+
+    Args:
+        book: the compiled costs of the machine.
+        parameters: parameters by dotted key, in base units.
 
     Raises:
         ConfigurationError: an expression has an unknown name; the message has the position.
@@ -135,7 +139,12 @@ def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, fl
 
 
 def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]:
-    """Return the netlists that the areas and the clock of a machine with these parameters need."""
+    """Return the netlists that the areas and the clock of a machine need, in the format of ``call_of``.
+
+    Args:
+        book: the compiled costs of the machine.
+        parameters: parameters by dotted key, in base units.
+    """
     pricing = _Pricing(book, parameters)
     parts = book.document["parts"].values()
     return [pricing.call(call) for part in parts for call in (*part["rtl"], *part["paths"])]

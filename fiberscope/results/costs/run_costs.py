@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.prices import Part, Prices
 
-WIRES, CLOCK_TREE = "wires", "clock tree"
+WIRES, CLOCK_TREE = "wires", "clock tree"  # parts of a chip that are no component
 OF_WIRES = ", wires"  # suffix of the energy of the wires of an action
 CHANNELS = "memory.channel"  # family of the off-chip memory
 OPERATIONS = "operations"
@@ -18,7 +18,7 @@ CLOCK: Final = "clock"
 LEAKAGE: Final = "leakage"
 MEMORY: Final = "memory"
 Kind: TypeAlias = Literal["dynamic", "clock", "leakage", "memory"]
-ChipParts: TypeAlias = Mapping[str, tuple[int, Part | None]]  # number and part by component
+ChipParts: TypeAlias = Mapping[str, tuple[int, Part | None]]  # by name of the part: number, price of one
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,14 @@ def charge_run(activity: RunActivity, prices: Prices, chip: ChipParts | None = N
 
 
 def chip_of(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
-    """Return the parts of a chip with these numbers of components by family."""
+    """Return the parts of a chip: its families of components, and the parts that are no component.
+
+    Off-chip memory is not included.
+
+    Args:
+        prices: the prices of the machine.
+        numbers: the number of components of each family.
+    """
     families = {
         family: (number, prices.find_part(family)) for family, number in numbers.items() if family != CHANNELS
     }
@@ -122,8 +129,12 @@ def static_items(chip: ChipParts, activity: RunActivity) -> Iterator[EnergyItem]
     """Yield the energies of clock and leakage of the parts of a chip.
 
     The lower end counts the clock in busy cycles only, the upper end in all cycles, as without gating.
+
+    Args:
+        chip: the parts.
+        activity: the counted activity; a part without counters has the cycles of the run.
     """
-    picoseconds = activity.seconds * 1e12
+    picoseconds = activity.seconds * 1e12  # W times ps are pJ
     for name, (number, part) in chip.items():
         members = activity.families.get(name)
         cycles = (

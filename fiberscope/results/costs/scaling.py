@@ -42,16 +42,30 @@ LIMITS = (min(AREAS), max(AREAS))  # nm
 
 
 def area_factor(source_nm: float, target_nm: float) -> float:
-    """Return the factor of an area; between two nodes of the table, a power of the feature size."""
+    """Return the factor by which an area changes between two technologies.
+
+    Between two nodes of the table, the area is a power of the feature size.
+
+    Args:
+        source_nm, target_nm: feature sizes within ``LIMITS``.
+    """
     return _interpolate(AREAS, target_nm) / _interpolate(AREAS, source_nm)
 
 
 def energy_factor(source_nm: float, source_volts: float, target_nm: float, target_volts: float) -> float:
-    """Return the factor of an energy; the interpolation between nodes is that of ``area_factor``."""
+    """Return the factor by which the energy of an action changes between two technologies.
+
+    The interpolation between nodes is that of ``area_factor``.
+
+    Args:
+        source_nm, target_nm: feature sizes within ``LIMITS``.
+        source_volts, target_volts: supply voltages.
+    """
     return _energy(target_nm, target_volts) / _energy(source_nm, source_volts)
 
 
 def _energy(nanometres: float, volts: float) -> float:
+    """Return the energy at a feature size and a voltage, in the unit of the polynomials."""
     energies = {
         node: square * volts**2 + linear * volts + constant
         for node, (square, linear, constant) in ENERGIES.items()
@@ -60,6 +74,7 @@ def _energy(nanometres: float, volts: float) -> float:
 
 
 def _interpolate(table: Mapping[int, float], nanometres: float) -> float:
+    """Return a value between two nodes of a table, linear in the logarithms of size and value."""
     nodes = list(table)
     place = max(1, bisect_left(nodes, nanometres))
     low, high = nodes[place - 1], nodes[place]

@@ -18,23 +18,31 @@ from fiberscope.hw.rtl.tools.sram_table import WARM, Sram, SramCells
 from fiberscope.results.costs.cost import Basis, Cost
 
 TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # technology of energies.yaml, areas.yaml and the figures here
-SPARSE_LAYOUT: Final = 1 / 0.5  # maximum ratio of layout area to cell area
+SPARSE_LAYOUT: Final = 1 / 0.5  # ratio of layout area to cell area at the upper end of an interval
 SRAM_AREA: Final = 1.55  # maximum ratio of other estimates to CACTI's
 SRAM_ENERGY: Final = 2.0  # the same ratio for the energy of an access
 FLIP_FLOP_PJ = 0.0059, 0.0080  # clock energy a cycle, minimum and maximum
-LEAKAGE_W_PER_UM2 = 22e-9
-FAST_CORNER = 3.7
+LEAKAGE_W_PER_UM2 = 22e-9  # of cells, typical corner
+FAST_CORNER = 3.7  # maximum ratio of leakage in the fast corner to the typical corner
 
 
 def logic_area(lower: float, upper: float, basis: Basis, source: str) -> Cost:
-    """Return the area of logic in um2, from the area of the cells to the area of a sparse layout."""
+    """Return the area of logic, from the area of the cells to the area of a sparse layout.
+
+    Args:
+        lower, upper: ends of the interval of the area of the cells, in um2.
+        basis: the kind of the source.
+        source: a description of the source.
+    """
     return Cost(lower, upper * SPARSE_LAYOUT, basis, source)
 
 
 def clock_energy(flip_flops: float, scale: float) -> Cost:
-    """Return the clock energy of ``flip_flops`` flip-flops in a cycle, in pJ.
+    """Return the clock energy of flip-flops in a cycle, in pJ, without buffers and wires of the clock tree.
 
-    The buffers and wires of the clock tree are not included.
+    Args:
+        flip_flops: number of flip-flops.
+        scale: factor from the energy in 45 nm and 0.9 V to the technology of the machine.
     """
     lower, upper = (scale * flip_flops * energy for energy in FLIP_FLOP_PJ)
     return Cost(lower, upper, "law", "flip-flops times 5.9 to 8.0 fJ a cycle")
@@ -47,6 +55,12 @@ def logic_leakage(um2: float) -> Cost:
 
 
 def sram_leakage(sram: Sram, count: float, cells: SramCells) -> Cost:
-    """Return the leakage power of ``count`` SRAMs, in W: lower end at 300 K, upper end at 350 K."""
+    """Return the leakage power of SRAMs, in W: lower end at 300 K, upper end at 350 K.
+
+    Args:
+        sram: the estimate of one SRAM.
+        count: number of such SRAMs.
+        cells: the kind of transistors, which determines the ratio of both ends.
+    """
     watts = count * sram.leakage_uw * 1e-6
     return Cost(watts, WARM[cells] * watts, "law", f"sram_table.csv: {cells}")

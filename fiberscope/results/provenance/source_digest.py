@@ -1,4 +1,4 @@
-"""Digest of the sources of a run, and its entry in the report."""
+"""Digest of the sources of a run, and the entry of the report with this digest and the request of the run."""
 
 from __future__ import annotations
 
@@ -84,7 +84,12 @@ class Roots(NamedTuple):
 
 
 def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
-    """Return the modules of all classes and functions of a descriptor and of replacement blocks."""
+    """Return the names of the modules that define a machine.
+
+    Args:
+        accelerator: the descriptor, whose classes and functions are searched, also in lists and mappings.
+        parts: the user's components.
+    """
     return frozenset(module for part in (accelerator, *parts) for module in _modules(part))
 
 
@@ -102,7 +107,12 @@ def _modules(content: object) -> Iterator[str]:
 
 
 def source_entry(roots: Roots, request: RecordedRequest) -> Source:
-    """Return the entry for the report of a run that is about to begin."""
+    """Return the entry for the report of a run that is about to begin.
+
+    Args:
+        roots: the modules and files from which the sources are found.
+        request: the request of the run, with which the run can be repeated.
+    """
     module_digests = roots.loaded()
     commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *module_digests.files))
     return Source(
@@ -122,7 +132,12 @@ def _of_process(roots: Roots, _loaded: tuple[ModuleType | None, ...], _modified:
 
 
 def given_settings(settings: Mapping[str, object] | None, config: str | Path | None = None) -> dict[str, Any]:
-    """Return the settings of a file, overridden by ``settings``, as plain values."""
+    """Return the settings of a run as plain values, for the recorded request.
+
+    Args:
+        settings: settings by dotted key, which override those of the file.
+        config: a YAML file or report; None for no file.
+    """
     entries = {**(read_yaml(Path(config)) if config is not None else {}), **(settings or {})}
     return {key: _plain(entry.value if isinstance(entry, Entry) else entry) for key, entry in entries.items()}
 

@@ -22,7 +22,7 @@ FINEST = 2048  # maximum of intervals in memory; a sample takes 0.1 ms
 
 @dataclass(frozen=True)
 class StateFiles:
-    """Files for the states of the components of a run over time.
+    """Files for the states of the components of a run over time: busy, idle, or waiting at a port.
 
     Args:
         timeline: a JSON document, see ``fiberscope.results.recording.document``.
@@ -110,7 +110,11 @@ class KeptStates(StateFiles):
 def state_files(
     timeline: str | Path | None, perfetto: str | Path | None, window: Window | None
 ) -> StateFiles | None:
-    """Return the state files of a run; None if no file is requested.
+    """Return the state files of a run; None if neither a file nor a window is requested.
+
+    Args:
+        timeline, perfetto: paths of the files.
+        window: the first cycle and the cycle after the last; the whole run by default.
 
     Raises:
         InputError: the errors of ``StateFiles``.

@@ -21,7 +21,9 @@ LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of operations; all
 
 
 class MemoryTrace:
-    """Writer of a line for each request that a channel accepts; ``fault`` is the error that ended the trace.
+    """Writer of a line for each request that a memory channel accepts.
+
+    After an error, which is stored in ``fault``, no further lines are written.
 
     A line is ``cycle R|W address``, with ``RB`` or ``WB`` for a single burst, in the format of
     ``fiberscope.hw.dram.replay``. The cycle of the memory clock precedes the acceptance by one, the latency
@@ -38,7 +40,13 @@ class MemoryTrace:
         self.fault: OSError | None = None
 
     def note(self, now: int, operation: int, address: int, _tag: int) -> None:
-        """Record a request; a write error ends the trace but not the run."""
+        """Record a request; a write error ends the trace but not the run.
+
+        Args:
+            now: the cycle of the memory clock in which the channel accepts the request.
+            operation: the kind of request, see ``fiberscope.hw.memory.protocol``.
+            address: address in bytes.
+        """
         if self.fault is None:
             try:
                 self._file.write(f"{max(now - 1, 0)} {LETTERS.get(operation, 'W')} {address:#x}\n")
@@ -55,9 +63,14 @@ class MemoryTrace:
 
 @contextmanager
 def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | None]]:
-    """Write the memory requests during the context; yield a function that returns the error, or None.
+    """Write the memory requests during the context; yield a function that completes the file.
 
-    The file gets its name when it is complete. A run that raises leaves no file.
+    Call the function after the run. It returns the error message, or None if the file is complete. Until then
+    the file has a temporary name; a run that raises leaves no file.
+
+    Args:
+        kernel: the built kernel of the machine.
+        path: the file to write, compressed if its name ends with ``.gz``; None to write no file.
 
     Raises:
         InputError: the machine has no memory channel, or the file cannot be created.

@@ -31,7 +31,7 @@ from fiberscope.workloads.verification import Comparison
 
 @dataclass(frozen=True)
 class RunInputs:
-    """Inputs of a run for its report, and the prices of its costs.
+    """Facts about a run for its report that the model does not know, and the prices of its costs.
 
     Args:
         fidelity: the name of the model.
@@ -62,7 +62,12 @@ class CheckedAnswer:
 
     @classmethod
     def compare(cls, problem: Problem, answer: object) -> CheckedAnswer:
-        """Compute the reference of the problem and compare the answer of a model with it."""
+        """Compute the reference of the problem and compare the answer of a model with the reference.
+
+        Args:
+            problem: the problem.
+            answer: the answer, as ``Model.result`` returns it.
+        """
         return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 
 
@@ -127,7 +132,7 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
 
 
 def _stages(begins: Mapping[str, int], cycles: int) -> dict[str, int]:
-    """Return the cycles of consecutive stages, by name."""
+    """Return the cycles of each stage, by name. A stage ends when the next begins, the last with the run."""
     ends = [*list(begins.values())[1:], cycles]
     return {name: end - begin for (name, begin), end in zip(begins.items(), ends, strict=False)}
 

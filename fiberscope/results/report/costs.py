@@ -26,6 +26,10 @@ from fiberscope.sim.names import family_name
 def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Prices | None:
     """Return the prices of a machine's actions and parts; None for a machine without a ``costs.yaml``.
 
+    Args:
+        accelerator: the machine.
+        configured: its parameters, on which prices depend.
+
     Raises:
         ConfigurationError: the file is invalid; one line with the position.
     """
@@ -40,7 +44,14 @@ def count_activity(
     cycles: int,
     seconds: float,
 ) -> RunActivity:
-    """Count the activity of a run by family."""
+    """Count the activity of a run by family of components.
+
+    Args:
+        components: cycles and counters of each component, by instance name.
+        traffic: bytes moved, by tensor.
+        operations: numbers of operations, by name.
+        cycles, seconds: the length of the run.
+    """
     families: dict[str, list[dict[str, int]]] = {}
     for name, component in components.items():
         counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}
@@ -98,7 +109,12 @@ def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
 
 
 def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
-    """Return the energy fields of a run of ``seconds``."""
+    """Return the energy fields of a report.
+
+    Args:
+        items: energies of the run.
+        seconds: the length of the run, for the energy-delay product.
+    """
     energy = Energy.from_parts(
         EnergyPart(component=item.component, action=item.action, kind=item.kind, **_interval(item.cost))
         for item in items
@@ -115,7 +131,12 @@ def _with_product(energy: Energy, seconds: float) -> dict[str, Any]:
 
 
 def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
-    """Add the energies of consecutive runs that take ``seconds`` in total."""
+    """Return the energy fields of consecutive runs: energies are added by component and action.
+
+    Args:
+        energies: the energies of the runs.
+        seconds: the length of all runs together, for the energy-delay product.
+    """
     parts: dict[tuple[str, str], list[EnergyPart]] = {}
     for part in (part for energy in energies for part in energy.parts):
         parts.setdefault((part.component, part.action), []).append(part)

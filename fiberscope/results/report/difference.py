@@ -31,7 +31,12 @@ Unit = Literal["count", "bytes", "share"]
 
 @dataclass(frozen=True)
 class Setting:
-    """An input that differs between the runs: a parameter, an operand or a module."""
+    """An input that differs between the runs: a parameter, an operand or a module.
+
+    Args:
+        name: the dotted key of the parameter, or a description of the input.
+        before, after: the value in each run; None if the run lacks the input.
+    """
 
     name: str
     before: Any
@@ -40,7 +45,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Change:
-    """A number that differs between the runs; ``effect`` is from 0 to 1."""
+    """A result that differs between the runs.
+
+    Args:
+        name: description of the result.
+        unit: ``count``, ``bytes``, or ``share`` for a fraction from 0 to 1.
+        before, after: the value in each run.
+        effect: size of the difference, from 0 to 1, as defined at the top of this module.
+    """
 
     name: str
     unit: Unit
@@ -99,7 +111,11 @@ class Difference:
 
 
 def compare(before: Record, after: Record) -> Difference:
-    """Compare two reports, without their hosts."""
+    """Compare two reports. The speed of the hosts is not compared.
+
+    Args:
+        before, after: the reports.
+    """
     changes = [change for change in _changes(before, after) if change.before != change.after]
     changes.sort(key=lambda change: -change.effect)
     provenance = _setting_differences(_provenance(before), _provenance(after))

@@ -38,8 +38,11 @@ class Significance:
 def significance(before: Record, after: Record) -> Significance | None:
     """Compare the cycles of two runs; None if both runs are exact.
 
-    Runs with equal windows are compared window by window. The half-width of other runs is the root of the sum
-    of the squares of both half-widths.
+    Runs that sampled the same rows of the same operands are compared window by window. For other runs, the
+    half-width of the difference is the root of the sum of the squares of both half-widths.
+
+    Args:
+        before, after: the reports of the runs. The difference is ``after`` minus ``before``.
     """
     if not (before.cycles_interval or after.cycles_interval):
         return None
@@ -71,7 +74,12 @@ def _paired_half_width(before: Record, after: Record) -> float | None:
 
 
 def relative_half_width(cycles: float, low: float, high: float) -> float:
-    """Return the half-width of an interval as a fraction of the estimate."""
+    """Return the half-width of an interval as a fraction of the estimate; 0 for an estimate of 0.
+
+    Args:
+        cycles: the estimate.
+        low, high: the ends of the interval, in cycles.
+    """
     return (high - low) / 2 / cycles if cycles else 0.0
 
 

@@ -10,14 +10,22 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.report.parts import Component
 from fiberscope.sim.names import family_name, placed
 
-SATURATED = 0.8
-NEVER_WITHOUT_REQUEST = 0.95
-MOSTLY_MOVING = 0.5  # below, a busy channel may only wait for the latency of one request
+SATURATED = 0.8  # from this utilization on, a resource is the bottleneck
+NEVER_WITHOUT_REQUEST = 0.95  # from this share of busy cycles on, a memory channel always holds a request
+MOSTLY_MOVING = 0.5  # below this share of the bandwidth, a busy channel may only wait for a latency
 
 
 @dataclass(frozen=True)
 class Family:
-    """The sums of the cycles of all components of a family, and its busiest member."""
+    """The sums of the cycles of all components of a family, and its busiest member.
+
+    Args:
+        name: name of the family.
+        count: number of components.
+        cycles, busy, input_stall, output_stall, idle: cycles of all components, in total and by state.
+        busiest: instance name of the component with the largest busy share.
+        most_busy: busy share of this component, from 0 to 1.
+    """
 
     name: str
     count: int
@@ -40,7 +48,12 @@ class Family:
 
 
 def members(family: str, components: Mapping[str, Component]) -> list[Component]:
-    """Return the components of a family."""
+    """Return the components of a family.
+
+    Args:
+        family: name of the family.
+        components: all components of the run, by instance name.
+    """
     return [component for name, component in components.items() if family_name(name) == family]
 
 
@@ -73,7 +86,12 @@ def _busy_share(component: Component) -> float:
 
 
 def pacing_family(workers: str, kinds: Container[str]) -> str:
-    """Return the lanes of a worker family if there are lanes, because they set the pace, else the workers."""
+    """Return the family that sets the pace of a worker family: its lanes if it has lanes, else the workers.
+
+    Args:
+        workers: name of the worker family.
+        kinds: names of the families of the run.
+    """
     lanes = f"{workers.rpartition('.')[0]}.lanes"
     return lanes if lanes in kinds else workers
 

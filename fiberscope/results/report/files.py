@@ -49,6 +49,9 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, or to standard output if the path is ``-``.
 
     The encoding is UTF-8, also on a terminal with another encoding. Undecodable file names are escaped.
+
+    Raises:
+        InputError: the file cannot be written, or there is no standard output.
     """
     if path == STANDARD_OUTPUT:
         _print(text)
@@ -68,7 +71,11 @@ def _print(text: str) -> None:
 
 
 def write_json(path: Path, document: object) -> None:
-    """Write plain data as an indented JSON document with a final newline, as ``write_text`` does."""
+    """Write plain data as an indented JSON document with a final newline, as ``write_text`` does.
+
+    Raises:
+        InputError: the errors of ``write_text``.
+    """
     write_text(path, json.dumps(escape_undecodable(document), indent=2) + "\n")
 
 

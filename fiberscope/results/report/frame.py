@@ -96,7 +96,13 @@ def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorT
 def memory_of(
     use: MemoryUse | None, traffic: Mapping[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:
-    """Summarize the use of memory in a run of ``seconds``; None if the model has no memory statistics."""
+    """Summarize the use of memory in a run; None if the model has no memory statistics.
+
+    Args:
+        use: hits, misses and conflicts of rows, peak bandwidth and counters.
+        traffic: bytes moved, by tensor.
+        seconds: the length of the run.
+    """
     if use is None:
         return None
     moved = sum(part.moved_bytes for part in traffic.values())

@@ -45,7 +45,14 @@ def hertz() -> float | None:
 
 
 def measure_host(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
-    """Measure the host for a run; the numbers of ticks and multiplications may be None."""
+    """Return the speed of the simulation on this host, and the peak memory of the process.
+
+    Args:
+        timing: wall-clock time of the run.
+        cycles: simulated cycles.
+        multiplies: number of multiplications; None if the problem has none.
+        ticks: executed ticks of components; None if no components were simulated.
+    """
     seconds = max(timing.simulation_seconds, 1e-9)
     rate = None if multiplies is None else multiplies / seconds
     frequency = hertz()

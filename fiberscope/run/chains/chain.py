@@ -1,4 +1,4 @@
-"""Parser of chains of products."""
+"""Parser of chains of products, such as ``Y = A X; Z = Y W``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ _NAME = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Product:
-    """A product of two named matrices."""
+    """A product of two named matrices.
+
+    Args:
+        name: the name of the result.
+        left, right: the names of the factors: operands, or results of earlier products.
+    """
 
     name: str
     left: str
@@ -28,7 +33,11 @@ class Product:
 
 @dataclass(frozen=True)
 class Chain:
-    """Products in order of computation; a product may use the results of earlier products."""
+    """Products in order of computation; a product may use the results of earlier products.
+
+    Args:
+        products: the products. ``parse`` checks their names, the constructor does not.
+    """
 
     products: tuple[Product, ...]
 

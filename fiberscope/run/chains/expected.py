@@ -22,9 +22,12 @@ Dense: TypeAlias = "npt.NDArray[Any]"
 
 @dataclass(frozen=True)
 class _Expected:
-    """A matrix as its pattern of ones, its values, and the sums of its absolute terms.
+    """An expected matrix of a chain.
 
-    Zero sums leave no entry in the values and sizes; the pattern keeps all entries.
+    Args:
+        entries: a matrix with a 1 at each position that has an entry, also if its sum is zero.
+        values: the values; scipy drops sums that are zero.
+        sizes: for each entry, the sum of the absolute values of its terms, by which errors are divided.
     """
 
     entries: CsrArray

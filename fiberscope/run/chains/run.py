@@ -66,6 +66,12 @@ def load_operands(
 ) -> dict[str, Workload]:
     """Load the operands of a chain by name, in the order of their first use.
 
+    Args:
+        chain: the chain.
+        operands: all operands of the chain by name, as for ``fiberscope.simulate``.
+        exact: whether surrogates are refused.
+        report_progress: a callback with stage, work done and total work.
+
     Raises:
         WorkloadError: an operand is not available.
     """
@@ -108,7 +114,10 @@ def _check_outputs(options: RunOptions) -> None:
 
 
 def _step(run: ChainRun, number: int, product: Product) -> bool:
-    """Run a product; return whether the run is complete."""
+    """Run a product, store its report and its result in ``run``, and return whether the run is complete.
+
+    A result with a format of its own is then converted to that format. A later product converts it back.
+    """
     ready, options = run.ready, run.options
     left, right = run.tensors[product.left], run.tensors[product.right]
     options.report_progress(f"{product}", number, len(run.chain.products))
@@ -144,7 +153,10 @@ def _formats(run: ChainRun, product: Product) -> dict[str, str]:
 
 
 def _written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
-    """Return the factors that earlier products wrote with coordinates, even if they are full."""
+    """Return the factors that earlier products wrote with coordinates.
+
+    The machine reads such a factor with its coordinates, even if it has a value at every position.
+    """
     formats = run.ready.formats
     factors = {"A": product.left, "B": product.right}
     return {

@@ -24,7 +24,16 @@ _ROWS = ("row_hits", "row_misses", "row_conflicts")
 
 @dataclass
 class ChainRun:
-    """State of a chain's run: matrices by name, and the reports of finished products."""
+    """State of a chain's run.
+
+    Args:
+        ready: the machine with its chain.
+        chain: the chain.
+        options: the options of each product.
+        tensors: the operands, and the results of finished products, by name in the chain.
+        steps: the reports of finished products, by name of the product.
+        written: conversions of results to their formats in memory, by name of the product.
+    """
 
     ready: ResolvedRun
     chain: Chain
@@ -87,7 +96,10 @@ def total_report(
 
 
 def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
-    """Return the energy of all products and the machine's area, without conversions."""
+    """Return the energy of all products and the machine's area; empty if a product has no energy.
+
+    The energy of conversions is not included.
+    """
     energies = [step.energy for step in steps if step.energy]
     if len(energies) < len(steps):
         return {}
@@ -96,7 +108,7 @@ def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
 
 
 def _traffic(run: ChainRun) -> dict[str, parts.TensorTraffic]:
-    """Return bytes by the chain's names; other tensors of the machine keep their names."""
+    """Return the traffic of all products by the chain's names; other tensors of the machine keep theirs."""
     first, second = run.ready.maker.kind.tensors[:2]
     moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
     for product in (product_ for product_ in run.chain.products if product_.name in run.steps):

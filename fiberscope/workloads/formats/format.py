@@ -72,10 +72,16 @@ def index_bits(size: float) -> int:
 
 
 class Format(ABC):
-    """A compression format. Formats of the same name and parameters are equal."""
+    """Base class of compression formats. Formats of the same name and parameters are equal.
+
+    A subclass defines ``code``, ``name``, ``layout``, ``items`` and ``points``. If a layout depends on more
+    than the number of nonzeros, the subclass also overrides ``count_names``, ``counts`` and
+    ``expected_counts``. ``encode`` calls ``check``, ``counts``, ``layout`` and ``items``, in this order, for
+    a tensor without explicit zeros. ``decode`` calls ``points``.
+    """
 
     code: int  # format number in a header
-    is_row_major = True  # whether nonzeros are sorted as in a tensor
+    is_row_major = True  # whether nonzeros are stored in the order of a ``SparseTensor``
 
     @property
     @abstractmethod
@@ -104,30 +110,45 @@ class Format(ABC):
 
     @abstractmethod
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """Return the arrays of a tensor, in stored order."""
+        """Return the arrays of a tensor, in stored order.
+
+        Args:
+            shape: shape of the tensor.
+            counts: the numbers of ``counts``, or expectations.
+            bits: bits of a value.
+        """
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
         """Return the names of ``counts``, in the order of a header."""
         return ("nonzeros",)
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
-        """Return the sizes on which the layout depends, for a tensor without zeros."""
+        """Return the numbers that determine the layout, by name, for a tensor without explicit zeros."""
         return {"nonzeros": tensor.nonzeros}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Return the expected counts if each position is nonzero with probability ``density``."""
+        """Return the expected ``counts`` if each position is nonzero with probability ``density``, 0 to 1."""
         return {"nonzeros": density * math.prod(shape)}
 
     @abstractmethod
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Return the items of each array; ``words`` are the values as bit patterns."""
+        """Return the items of each array, by the name of its span in the layout.
+
+        Args:
+            tensor: the tensor, without explicit zeros.
+            words: the value of each entry as a bit pattern.
+        """
 
     @abstractmethod
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the sorted coordinates of nonzeros by rank, and the values as bit patterns."""
 
     def size_bits(self, tensor: SparseTensor, bits: int) -> int:
-        """Return the exact size without header and without explicit zeros.
+        """Return the exact size in bits, without header and without explicit zeros.
+
+        Args:
+            tensor: the tensor.
+            bits: bits of a value.
 
         Raises:
             WorkloadError: the format cannot represent the tensor.
@@ -144,7 +165,12 @@ class Format(ABC):
         return self.layout(tensor.shape, self.counts(tensor.without_zeros()), bits)
 
     def expected_bits(self, shape: Sequence[int], density: float, bits: int) -> float:
-        """Return the expected size if each position is nonzero with probability ``density``.
+        """Return the expected size in bits if each position is nonzero with probability ``density``.
+
+        Args:
+            shape: shape of the tensor.
+            density: the probability, from 0 to 1.
+            bits: bits of a value.
 
         Raises:
             WorkloadError: the format cannot represent the shape, or the density is outside 0 to 1.
@@ -156,6 +182,10 @@ class Format(ABC):
 
     def encode(self, tensor: SparseTensor, bits: int = 32) -> Encoded:
         """Encode a tensor, exact to the bit, without its explicit zeros.
+
+        Args:
+            tensor: the tensor.
+            bits: bits of a value: 8, 16 or 32.
 
         Raises:
             WorkloadError: the format cannot represent the tensor, or values cannot have this width.
@@ -185,9 +215,15 @@ class Format(ABC):
         return [packed(field.items, field.width) for field in encoded.fields]
 
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
-        """Return the items of consecutive packed arrays."""
+        """Return the items of consecutive packed arrays, in the order of the layout.
+
+        Args:
+            words: the arrays of ``pack``, concatenated.
+            layout: the arrays without their items.
+            counts: the numbers that determine the layout.
+        """
         fields: list[Items] = []
-        at = 0
+        at = 0  # word; an array begins on a line of 8 words
         for _, count, width in layout:
             lines = -(-int(count) * width // LINE_BITS)
             fields.append(unpacked(words[at : at + 8 * lines], int(count), width))

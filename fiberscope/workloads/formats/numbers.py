@@ -2,8 +2,8 @@
 
 32 bits are IEEE 754 single precision, 16 half precision, and 8 the E4M3 of the Open Compute Project's "OCP
 8-bit Floating Point Specification" (revision 1.0, 2023): a sign, four bits of exponent with bias 7, three of
-mantissa, no infinity. The paper gives only the widths of values. Conversions move the bits without
-interpreting them.
+mantissa, no infinity. MINT's paper (Qin et al., IPDPS 2021) gives only the widths of values. A *word* is the
+bit pattern of a value. Conversions between formats move words without interpreting them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ def check_width(bits: int) -> None:
 def words_of(values: Values, bits: int) -> Items:
     """Return the words nearest to values, ties to even.
 
-    A nonzero stays nonzero and finite: values out of range become the least or greatest number.
+    A nonzero stays nonzero and finite: a value out of range becomes the number with its sign and the least or
+    greatest magnitude.
+
+    Args:
+        values: finite doubles.
+        bits: width of a word: 8, 16 or 32.
 
     Raises:
         WorkloadError: values cannot have this width.
@@ -45,6 +50,7 @@ def words_of(values: Values, bits: int) -> Items:
     else:
         floats = np.clip(values, -bound, bound).astype(f"<f{bits // 8}")
         words = floats.view(item_type(bits))
+    # The shift drops the sign bit. A nonzero value whose other bits are 0 was rounded to zero.
     lost = (values != 0) & (words << np.array(1, words.dtype) == 0)
     if lost.any():
         words = words | lost.astype(words.dtype)
@@ -52,14 +58,18 @@ def words_of(values: Values, bits: int) -> Items:
 
 
 def numbers_of(words: Items, bits: int) -> Values:
-    """Return the values of words as doubles.
+    """Return the values of words as doubles; the inverse of ``words_of`` for words of numbers.
+
+    Args:
+        words: unsigned integers.
+        bits: width of a word: 8, 16 or 32.
 
     Raises:
         WorkloadError: values cannot have this width.
     """
     check_width(bits)
     if bits == 8:
-        magnitudes = np.append(_magnitudes(), np.nan)
+        magnitudes = np.append(_magnitudes(), np.nan)  # code 127 is NaN
         both: Values = np.concatenate([magnitudes, -magnitudes])
         return both[words]
     floats = words.astype(item_type(bits), copy=False).view(f"<f{bits // 8}")
@@ -73,6 +83,7 @@ def _magnitudes() -> Values:
     codes = np.arange(127)
     exponent, mantissa = codes >> 3, codes & 7
     subnormal = exponent == 0
+    # (8 + mantissa) / 8 x 2^(exponent - 7), or mantissa / 8 x 2^-6 for a subnormal number
     magnitudes: Values = np.ldexp(
         np.where(subnormal, mantissa, 8 + mantissa), np.where(subnormal, 1, exponent) - 10
     )
@@ -80,9 +91,10 @@ def _magnitudes() -> Values:
 
 
 def _eight_bits(values: Values) -> Items:
+    """Return the E4M3 words nearest to values; larger magnitudes become the largest number."""
     magnitudes, sizes = _magnitudes(), np.abs(values)
     halfway = (magnitudes[1:] + magnitudes[:-1]) / 2
     codes = np.searchsorted(halfway, sizes)  # the lower code at a tie
     at = np.minimum(codes, len(halfway) - 1)
-    codes += (halfway[at] == sizes) & (codes < len(halfway)) & (codes % 2 == 1)
+    codes += (halfway[at] == sizes) & (codes < len(halfway)) & (codes % 2 == 1)  # ties to even
     return (codes | np.signbit(values) << 7).astype(np.uint8)
