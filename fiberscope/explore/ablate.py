@@ -25,7 +25,11 @@ ALL = "all together"
 class Ablation(BaseModel):
     """A row of ``ablations.yaml``: the settings that make a part ideal or remove a mechanism.
 
-    ``tells`` is the interpretation of the difference in cycles.
+    Args:
+        name: name of the row.
+        settings: the settings, by dotted key.
+        tells: the interpretation of the difference in cycles.
+        takes_away: whether the settings remove a mechanism; the run of all rows together omits such rows.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,9 +42,15 @@ class Ablation(BaseModel):
 
 @dataclass(frozen=True)
 class AblationResult:
-    """Cycles of one run; ``saved`` is the difference to the run as configured, ``share`` the fraction.
+    """Cycles of one run, compared with the run as configured.
 
-    ``surrogates`` are the names of the surrogate operands.
+    Args:
+        name: name of the ablation.
+        cycles: the cycles of the run.
+        saved: the cycles of the run as configured minus ``cycles``; negative if the run takes longer.
+        share: ``saved`` as a fraction of the cycles of the run as configured.
+        tells: the interpretation of the difference.
+        surrogates: the names of the surrogate operands.
     """
 
     name: str

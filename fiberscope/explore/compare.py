@@ -166,7 +166,7 @@ class Run:
         cycles: the simulated cycles; for a random matrix, the mean of all draws.
         least, most: the smallest and the largest number of cycles of a draw.
         reported, teaal: the published cycles; None without a figure.
-        error, teaal_error: the relative errors against these cycles.
+        error, teaal_error: the relative errors of the simulated and of TeAAL's cycles against the reported.
         traffic: the traffic by tensor.
         as_published: whether the errors judge the machine; see ``Published``.
     """

@@ -22,7 +22,14 @@ class _Row(BaseModel):
 
 
 class Ratio(_Row):
-    """Published speed-up of a design over another; ``value`` is the text of the source."""
+    """Published speed-up of a design over another.
+
+    Args:
+        design, over: the names of both designs; ``over`` is empty for an absolute figure of the design.
+        what: the problems over which the speed-up is taken, or the quantity of an absolute figure.
+        value: the figure, as the source writes it.
+        source: the table, figure or section.
+    """
 
     design: str
     over: str

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 Better = Literal["less", "more"]
 USEFUL: Final = "useful_multiply"
 FAILED_PART = 10  # failed runs are at most 1/FAILED_PART of the rows
-FRONT_PART = 2
+FRONT_PART = 2  # the best runs are at most 1/FRONT_PART of the rows
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a run: ``name`` is its column, ``unit`` a unit that the page can format."""
+    """A number of a run for a chart.
+
+    Args:
+        name: the column.
+        label: the name on the page.
+        unit: a unit that the page can format; empty for a number without a unit.
+        better: whether less or more is better.
+    """
 
     name: str
     label: str
@@ -105,6 +112,10 @@ def select_rows(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """Return at most ``most`` rows in order: the best, some failed rows, and an even sample of the others.
 
     The best rows are the Pareto front of cycles and traffic for each accelerator and workload.
+
+    Args:
+        frame: rows of a store.
+        most: the maximum number of rows.
     """
     if len(frame) <= most:
         return frame

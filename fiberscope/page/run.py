@@ -33,7 +33,7 @@ UNTOLD = (
 def run_data(
     report: Report, states: StateTimeline | None = None, title: str = "", run_sources: bool = False
 ) -> dict[str, Any]:
-    """Return the data of the page of a run.
+    """Return the data of the page of a run, which the scripts of the page read.
 
     Args:
         report: the report of the run.

@@ -28,6 +28,7 @@ def with_starved(states: StateTimeline) -> StateTimeline:
         for name, part in states.components.items()
     }
     waiting: dict[str, dict[str, Cycles]] = {name: {} for name in states.components}
+    # A component that waits is no longer idle, so that its own consumers may wait too: repeat until stable.
     changed = True
     while changed:
         changed = False

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from fiberscope.results.store import Store
 
 MOST_RUNS: Final = 2000  # about 3 MB of data
+# Columns that identify runs; those in TELLING are shown at first if their values differ between runs.
 TELLING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
 IDENTITIES: Final = ("status", *TELLING, "workload_source", "version")
-SENTENCES: Final = ("bottleneck", "reason", "worker_kind")
+SENTENCES: Final = ("bottleneck", "reason", "worker_kind")  # columns of text
 LARGE: Final = ("report", "config", "kinds", "settings")  # read for the selected runs only
-SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")
+SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")  # columns that are always shown at first
 UNITS: Final = ((SIZE, "bytes"), (BANDWIDTH, "bytes/s"), (FREQUENCY, "Hz"))
-DIGEST_LETTERS: Final = 12
+DIGEST_LETTERS: Final = 12  # of a run's digest on the page
 
 Column = dict[str, Any]
 

@@ -84,7 +84,7 @@ def make_page(
 def report_page(
     report: Report, timeline: str | Path | None = None, title: str = "", run_sources: bool = False
 ) -> HtmlPage:
-    """Return the page of a report.
+    """Return the page of a report; the arguments are those of ``write_page``.
 
     Raises:
         InputError: the timeline cannot be read, or belongs to another run.

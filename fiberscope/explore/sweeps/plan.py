@@ -1,4 +1,9 @@
-"""Plan of a sweep: points with their digests, and the columns of their rows that are known before the run."""
+"""Plan of a sweep: points with their digests, and the columns of their rows that are known before the run.
+
+A *point* is one requested run of a sweep. Its digest covers the machine, the resolved parameters, the
+operands and the sources, so that equal runs have equal digests. A point whose values contradict each other is
+*refused*: it gets a row with the reason, but no run.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +78,9 @@ def plan_tasks(points: Iterable[Point], resolver: ParameterResolver | None = Non
 def plan_points(points: Iterable[Point], resolver: ParameterResolver | None = None) -> list[Task]:
     """Return the task of each point; equal points have tasks with the same digest.
 
+    Args:
+        points, resolver: as for ``plan_tasks``.
+
     Raises:
         ConfigurationError, InputError, WorkloadError: the errors of ``plan_tasks``.
     """
@@ -91,7 +99,10 @@ def unique_tasks(tasks: Iterable[Task]) -> list[Task]:
 class ResolvedPoint(NamedTuple):
     """Parameters and source digest of a point.
 
-    A refused point has the reason in ``refused``, its requested parameters, and no sources.
+    Args:
+        parameters: every used parameter by dotted key; for a refused point, the requested parameters.
+        source: the digest of all sources; empty for a refused point.
+        refused: the reason of a refusal; empty for a point to run.
     """
 
     parameters: dict[str, object]
@@ -110,7 +121,15 @@ class ParameterResolver:
         self._digest_of = cache(_source)
 
     def __call__(self, point: Point, settings: str) -> ResolvedPoint:
-        """Return the parameters of a point, its source digest, and the reason of a refusal."""
+        """Return the parameters of a point, its source digest, and the reason of a refusal.
+
+        Args:
+            point: the point.
+            settings: its settings as JSON, a part of the key of the cache.
+
+        Raises:
+            ConfigurationError, InputError, WorkloadError: a value or the machine is invalid.
+        """
         workload = point.workload if point.command == "analyze" else bool(point.workload)
         key = json.dumps(
             [point.command, point.accelerator, workload, settings, point.config, dict(point.parts)]

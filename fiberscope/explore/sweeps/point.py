@@ -78,7 +78,7 @@ def parse_operands(workload: str) -> tuple[list[str], dict[str, str]]:
 
 
 def request_type(point: Point) -> Callable[..., RunRequest]:
-    """Return the function that runs a point.
+    """Return the class or function that creates the request of a point.
 
     Raises:
         InputError: there is no command of that name.
@@ -125,7 +125,11 @@ def load_parts(point: Point) -> dict[str, PartFactory]:
 
 
 def options_of(point: Point) -> dict[str, Any]:
-    """Return the options of a point's run."""
+    """Return the options of ``RunRequest.run`` for a point: its sample and its parts, if it has any.
+
+    Raises:
+        InputError: the errors of ``load_parts``.
+    """
     parts = load_parts(point)
     sample = {} if point.sample is None else {"sample": Sample(**point.sample)}
     return sample | ({"parts": parts} if parts else {})

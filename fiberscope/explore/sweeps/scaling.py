@@ -69,7 +69,15 @@ class Scaling(BaseModel):
         return self.same.get(cast(_Resource, resource))
 
     def amount(self, resource: str, parameters: Mapping[str, object]) -> float | None:
-        """Return the multipliers or the bandwidth of a machine; None without an expression."""
+        """Return the multipliers or the bandwidth of a machine; None if the file has no expression for it.
+
+        Args:
+            resource: ``multipliers`` or ``bandwidth``.
+            parameters: the parameters of the machine, in base units.
+
+        Raises:
+            ConfigurationError: the expression is invalid, or has an unknown name.
+        """
         text = str(self.bandwidth if resource == "bandwidth" else self.multipliers)
         return float(evaluate(_compiled_words(text), parameters, _complaint)) if text else None
 

@@ -1,4 +1,8 @@
-"""Search for the best designs by optuna; all knowledge of a search is in its store."""
+"""Search for the best designs by optuna.
+
+A *design* is a choice of a value for each parameter of the space; it has a point for each workload. The state
+of a search is its store alone: a new search reads the stored designs, and continues where the last ended.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,12 @@ _LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure to minimise or maximise: a column of the store, or SQL over columns."""
+    """A measure to minimise or maximise.
+
+    Args:
+        measure: a column of the store, or an SQL expression over columns.
+        largest: whether to maximise the measure.
+    """
 
     measure: str
     largest: bool = False
@@ -79,7 +88,12 @@ class Limit:
 
 @dataclass(frozen=True)
 class DesignMeasures:
-    """Measures of a design: a value per goal, and the excess over each limit."""
+    """Measures of a design.
+
+    Args:
+        values: the value of each goal; with several workloads, the geometric mean.
+        excess: the largest excess over each limit on a workload; a positive value violates the limit.
+    """
 
     values: Sequence[float]
     excess: Sequence[float]
@@ -125,6 +139,7 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._study = optuna.create_study(
             directions=[goal.direction for goal in goals],
+            # The constant liar gives running designs a bad value, so that parallel suggestions differ.
             sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
         )
         # Measures by the digests of the rows; None for a failed row.
@@ -141,7 +156,14 @@ class Search:
         quiet: bool = False,
         follow: Follow | None = None,
     ) -> None:
-        """Run designs until the requested number is reached, or no new design is suggested."""
+        """Run designs until the requested number is reached, or no new design is suggested.
+
+        Args:
+            executors: the processes or nodes that run points.
+            limits: limits of the time and memory of a point.
+            quiet: whether to show no progress.
+            follow: creates a context that shows the progress elsewhere, such as the live view.
+        """
         remaining = self.count - len(self._measured_points)
         if remaining <= 0:
             return
@@ -154,7 +176,7 @@ class Search:
             self.store.gather()
 
     def best(self) -> list[tuple[dict[str, Any], list[float]]]:
-        """Return the Pareto-optimal designs: parameters and measures."""
+        """Return the Pareto-optimal designs, each with its parameters and the values of its goals."""
         front = self._study.best_trials
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
         return sorted(unique.values(), key=lambda measured: measured[1])

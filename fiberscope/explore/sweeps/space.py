@@ -30,7 +30,10 @@ Number = Annotated[int | float, BeforeValidator(_in_bytes)]
 class Range(_Part):
     """Range between two numbers, both included; integers if both are integers. Sizes may have units.
 
-    ``step`` is the distance of the samples; ``scale: log`` samples uniformly in the logarithm.
+    Args:
+        low, high: the ends; ``from`` and ``to`` in a file.
+        step: distance of the samples from ``low`` on; None for 1 between integers, else any number.
+        scale: ``linear``, or ``log`` to sample uniformly in the logarithm.
     """
 
     low: Number = Field(alias="from")
@@ -84,7 +87,14 @@ Span = Annotated[  # a range, or a list of values
 
 
 class RandomPoints(_Part):
-    """Random points of a space; ``latin_hypercube`` stratifies each range."""
+    """Random points of a space.
+
+    Args:
+        count: number of points.
+        over: the range or the list of values of each parameter.
+        method: ``random``, or ``latin_hypercube`` to cut each range into ``count`` parts with a point each.
+        seed: seed of the draw.
+    """
 
     count: int = Field(ge=1, le=1_000_000)
     over: dict[str, Span] = Field(min_length=1)
@@ -112,7 +122,12 @@ def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
 
 
 def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:
-    """Yield each combination of a grid with each point of each list."""
+    """Yield each combination of a grid with one point of every list.
+
+    Args:
+        grid: the values of each parameter.
+        lists: lists of points; a later list overrides equal parameters of the grid and of earlier lists.
+    """
     combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     for parts in itertools.product(combinations, *lists):
         yield {key: value for part in parts for key, value in part.items()}

@@ -29,8 +29,8 @@ from fiberscope.workloads.suffixes import SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-COMMENT = "#"
-UTILIZATION = "utilization"
+COMMENT = "#"  # begins a comment in a list of workloads
+UTILIZATION = "utilization"  # fraction of cycles in which the workers are busy; not a column of a store
 COSTS = ("energy_pj", "energy_upper", "edp", "area_um2", "area_upper")
 NUMBERS = ("traffic_bytes", *COSTS, UTILIZATION, "memory_utilization")  # columns of a run
 NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # with blanks around the sign, unlike rows=20
@@ -40,18 +40,22 @@ OF_MACHINES = ("multipliers", "peak_bytes_per_second", "sram_bytes", "hertz")  #
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """Result of a machine on a workload; cycles and seconds are 0 for a failed run.
+    """Result of a machine on a workload.
 
-    ``interval`` is the interval of estimated cycles, ``spread`` its half-width as a fraction. ``numbers`` are
-    further columns of the row, and ``utilization``, the fraction of cycles in which the workers are busy.
-    ``digest`` is the key of the row.
+    Args:
+        status, reason: the end of the run, and the error of a failed run.
+        cycles, seconds: the simulated length; 0 for a failed run.
+        source: the origin of the operand: real, generated or surrogate.
+        interval: the 95 % interval of estimated cycles; None for an exact count.
+        numbers: the values of ``NUMBERS`` that the run has.
+        digest: the key of the row in the store.
     """
 
     status: str
     reason: str
     cycles: int = 0
     seconds: float = 0.0
-    source: str = ""  # source of the workload: real, generated or surrogate
+    source: str = ""
     interval: tuple[int, int] | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""

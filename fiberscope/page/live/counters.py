@@ -122,12 +122,17 @@ class MachineCounters:
         )
 
     def read_with(self, name: str, time: int) -> dict[str, Any]:
-        """Return ``read`` with the named component as ``selected``, or None."""
+        """Return ``read`` with an entry ``selected``: the named component, or None if it does not exist."""
         selected = self.component(name, time) if name in self.components else None
         return {**self.read(time), "selected": selected}
 
     def component(self, name: str, time: int) -> dict[str, Any]:
-        """Return one component at a base tick, as for ``read``, with its wait chain."""
+        """Return the fields of a ``ComponentView`` without its channels, and its wait chain as ``chain``.
+
+        Args:
+            name: instance name of the component.
+            time: the current base tick; all components have executed all earlier ticks.
+        """
         component = self.components[name]
         view = asdict(component_view(self._kernel, component, time))
         del view["channels"]

@@ -21,7 +21,12 @@ class History:
         self._rows: deque[Any] = deque(maxlen=MOST_ROWS)
 
     def add(self, event: str, data: Data) -> None:
-        """Record an event; a new machine clears the events of the previous machine."""
+        """Record an event; a new machine clears the events of the previous machine.
+
+        Args:
+            event: the kind of event; the names above are treated specially.
+            data: the content, which can be written as JSON.
+        """
         if event == ROWS:
             self._rows.extend(data["rows"])
             return
@@ -37,7 +42,7 @@ class History:
             self._points.pop()
         self._points.append(point)
         if len(self._points) > MOST_POINTS:
-            del self._points[-2::-2]
+            del self._points[-2::-2]  # keeps the last point
 
     def events(self) -> Iterator[tuple[str, Data]]:
         """Yield the events that bring a new page up to date."""

@@ -92,7 +92,12 @@ class LiveView:
         self.send("end", {"lines": lines})
 
     def send(self, event: str, data: Mapping[str, Any]) -> None:
-        """Push an event to the pages; the loss of the server does not affect the run."""
+        """Push an event to the pages; the loss of the server does not affect the run.
+
+        Args:
+            event: the kind of event.
+            data: the content, which can be written as JSON.
+        """
         try:
             with self._send_lock:
                 self.link.send((event, data))

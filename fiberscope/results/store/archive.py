@@ -65,7 +65,11 @@ class StudyArchive(Document):
 
 
 def write_archive(store: Store, path: Path) -> tuple[StudyArchive, str]:
-    """Write a store as an archive, deterministically for a store and environment.
+    """Write a store as an archive; equal stores and environments give equal bytes.
+
+    Args:
+        store: the store.
+        path: the ZIP file to write.
 
     Returns:
         The index of the archive, and the SHA-256 digest of the file.
@@ -146,6 +150,13 @@ def extract_archive(path: Path, folder: Path) -> tuple[StudyArchive, Store]:
     """Check an archive and extract its store into a folder.
 
     Only files of a store are extracted, and only if their digests match the index.
+
+    Args:
+        path: the ZIP file.
+        folder: the folder to extract to, which is created if it is missing.
+
+    Returns:
+        The index of the archive, and the extracted store.
 
     Raises:
         InputError: the file is no archive, is damaged, or has other members.

@@ -84,12 +84,15 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
 }
 _FIELDS: Final = [pa.field(name, kind) for name, kind in FIXED.items()]
 EXACT: Final = 1 << 53  # larger integers are not exact as floats
-LARGE: Final = "report"  # omitted if all columns are requested
+LARGE: Final = "report"  # the largest column, which queries for all columns leave out
 KEY = b"parameter"  # metadata key of a column: the dotted key of its parameter
 
 
 def column_of(key: str) -> str:
-    """Return the column of a parameter: ``pe.count`` is in ``pe_count``."""
+    """Return the column of a parameter: ``pe.count`` is in ``pe_count``.
+
+    A parameter whose column would have the name of a fixed column gets the prefix ``set_``.
+    """
     name = re.sub(r"\W", "_", key)
     return f"set_{name}" if name in FIXED else name
 
@@ -195,7 +198,11 @@ def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with all columns of a schema, in its order and with its types.
 
     A missing parameter column is filled from the configuration. A missing machine column, in rows of older
-    releases, is the accelerator.
+    releases, is the accelerator. Other missing columns are null.
+
+    Args:
+        table: the table; its columns are a part of those of the schema.
+        schema: a schema of ``unify_schemas``.
     """
     existing = set(table.column_names)
     columns = [

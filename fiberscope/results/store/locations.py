@@ -31,7 +31,7 @@ class BusyError(OSError):
 
 
 class StoreLocation:
-    """A local folder.
+    """Files of a store in a local folder; the base class of other locations.
 
     Args:
         address: the path.

@@ -46,9 +46,9 @@ from fiberscope.results.store_layout import OPERANDS
 if TYPE_CHECKING:
     import pandas as pd
 
-PART_ROWS = 1000
+PART_ROWS = 1000  # maximum number of rows of a part
 ROW = ".json.gz"  # suffix of a file of one row
-STALE = "stale_sources.json"
+STALE = "stale_sources.json"  # file with the digests of changed sources
 WORKLOAD_NAME = "workload_name"
 GATHER_ROWS = 500  # number of files of one row that triggers compaction
 
@@ -86,9 +86,16 @@ class Store:
         return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
-        """Add a row of ``columns.encode_row``, or replace the row of a failed run.
+        """Add a row, or replace the row of a failed run.
 
         After the return the row is durable and unique, even if other processes add the same row.
+
+        Args:
+            digest: the key of the row.
+            content: the row, as ``columns.encode_row`` returns it.
+
+        Raises:
+            InputError: the store cannot be written to.
         """
         self._location.write(self._location.arrived / f"{digest}{ROW}", content)
         self._pending += 1
@@ -106,7 +113,11 @@ class Store:
             self._location.remove_abandoned()
 
     def name_workloads(self, names: Mapping[str, str]) -> None:
-        """Set the names of workloads by the digests of their runs."""
+        """Set the column ``workload_name`` of stored rows.
+
+        Args:
+            names: the new name of the workload of a run, by the digest of the run.
+        """
         if not names:
             return
         self.gather()
@@ -174,7 +185,10 @@ class Store:
         }
 
     def stale_sources(self) -> list[str]:
-        """Return the digests of changed sources, as recorded by the last sweep of a machine."""
+        """Return the digests of changed sources, as the last sweep recorded them.
+
+        Rows of a changed source were written by an older version of the sources of their machine.
+        """
         files = self._location.files(self._location.arrived, STALE)
         return [source for _file, content in self._location.contents(files) for source in json.loads(content)]
 

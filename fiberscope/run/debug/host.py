@@ -1,7 +1,11 @@
 """Host of a debugged simulation: a process or thread that executes the requests of a session.
 
-Requests and answers pass through a connection. On request, the process forks: the child holds the same cycle
-and has its own connection. A waiting child is a snapshot. Going back means forking a snapshot.
+Requests and answers pass through a connection. A request is a pair: the name of a method of ``Host`` and its
+arguments. An answer is a pair: ``ok``, ``error`` or ``report``, and a value. On request, the process forks:
+the child holds the same cycle and has its own connection. A waiting child is a snapshot. To go back, the
+session forks a snapshot.
+
+The session counts cycles over all phases of a run. ``Host.cycle`` counts from the beginning of the phase.
 """
 
 from __future__ import annotations
@@ -92,7 +96,13 @@ class _IdleTracer:
 
 
 def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> NoReturn:
-    """Serve requests in a process; never return."""
+    """Serve requests in this process, then end it.
+
+    Args:
+        connection: the connection to the session.
+        run: the request of the run.
+        options: options of ``run.run``, without those that ``run.drives`` names.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _serve(Host(connection, lambda: os._exit(0)), run, options)
@@ -100,7 +110,7 @@ def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) ->
 
 
 def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> None:
-    """Serve requests in this thread."""
+    """Serve requests in this thread, then return; the arguments are those of ``serve``."""
     with suppress(SystemExit):
         _serve(Host(connection, sys.exit), run, options)
 
@@ -108,7 +118,7 @@ def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str
 def _serve(host: Host, run: RequestedRun, options: dict[str, Any]) -> None:
     answer: tuple[str, object]
     try:
-        answer = "report", run.run(**dict.fromkeys(run.drives, host.drive), **options)
+        answer = "report", run.run(**dict.fromkeys(run.drives, host.drive), **options)  # calls ``drive``
     except SystemExit:
         raise
     except (FailedRunError, UnwrittenFileError) as error:
@@ -223,7 +233,7 @@ class Host:
         return self._kernel.end if self._result or self._deadlock else self.cycle * self._period
 
     def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
-        """Return the current stop."""
+        """Return the current cycle and the cause of the stop; the arguments are fields of ``Stop``."""
         is_over = bool(self._deadlock or (self._result and self._phase.is_last))
         return Stop(self._begin + self.cycle, reason, text, number, is_over, str(self._phase))
 
@@ -313,11 +323,16 @@ class Host:
         return interrupted
 
     def observe(self, function: Callable[..., object], *arguments: object) -> object:
-        """Return the result of a function of the machine at the current base tick."""
+        """Return the result of a function of the machine at the current base tick.
+
+        Args:
+            function: called with the machine, the base tick and the arguments; it can be pickled.
+            arguments: further arguments.
+        """
         return function(self._machine, self._time, *arguments)
 
     def show(self, pattern: str) -> list[ComponentView]:
-        """Return the components that match a pattern."""
+        """Return the components whose names match a pattern, in the current cycle."""
         return self._phase.components(pattern, self._time)
 
     def queue(self, name: str) -> QueueView:
@@ -351,7 +366,7 @@ class Host:
         )
 
     def wave(self, path: Path, cycles: int | None, scopes: Sequence[str]) -> Stop:
-        """Write a waveform of the next cycles, or to the end."""
+        """Run some cycles, or to the end of the phase (None), and write a waveform of these cycles."""
         from fiberscope.sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded when a waveform is wanted)
 
         self._require_running()
@@ -361,7 +376,7 @@ class Host:
             return self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
 
     def timeline(self, path: Path, cycles: int | None) -> Stop:
-        """Write the component states of the next cycles, or to the end."""
+        """Run some cycles, or to the end of the phase (None), and write the component states."""
         self._require_running()
         files = StateFiles(path, window=(self.cycle, MAX_TIME if cycles is None else self.cycle + cycles))
         watch = files.watch(self._kernel)

@@ -41,6 +41,10 @@ class Simulator:
     def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
         """Send a request and wait for the answer; Ctrl-C interrupts the machine.
 
+        Args:
+            method: the name of a method of ``Host``, or ``finish`` for the report.
+            arguments: its arguments, which can be pickled.
+
         Raises:
             InputError: the request is invalid.
         """
@@ -49,7 +53,12 @@ class Simulator:
             return self.answer()
 
     def answer(self) -> Any:  # noqa: ANN401
-        """Return the next answer."""
+        """Wait for the next answer, and return its value.
+
+        Raises:
+            InputError: the request is invalid, or the process of the host is gone. Any other exception of
+                the host is raised too.
+        """
         while True:
             try:
                 self.connection.poll(None)
@@ -174,7 +183,11 @@ class UnstartedSimulator(ReplayedSimulator):
 
 
 def start_simulator(run: RunRequest, options: dict[str, Any]) -> tuple[Simulator, Simulator]:
-    """Start a run; return a simulator that stays before the first cycle, and one that can move.
+    """Start a run; return a simulator that stays before the first cycle, and a second that can advance.
+
+    Args:
+        run: the request of the run.
+        options: options of ``run.run``.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: the request is invalid.

@@ -84,7 +84,13 @@ class QueueView:
 
 
 def component_view(kernel: Kernel, component: Component, time: int) -> ComponentView:
-    """Describe a component at a base tick; all components have executed all earlier ticks."""
+    """Describe a component in one cycle.
+
+    Args:
+        kernel: the kernel of the machine.
+        component: the component.
+        time: the current base tick; all components have executed all earlier ticks.
+    """
     clock = component.clock
     cycle = -(-time // clock.period) if clock else 0
     wiring = kernel.wiring
@@ -132,9 +138,15 @@ def _signals(component: Component) -> dict[str, str]:
 
 
 def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
-    """Describe all tokens of a channel, including those not yet visible to the reader."""
+    """Describe all tokens of a channel, including tokens that the reader cannot see yet.
+
+    Args:
+        kernel: the kernel of the machine.
+        channel: the channel.
+    """
     link = kernel.wiring.link(channel)
     words = list(channel.protocol.fields)
+    # Position of each named field in a token; every token has these four fields.
     places = [("control", "coordinate", "reference", "value").index(word) for word in words]
     return QueueView(
         channel.name,
