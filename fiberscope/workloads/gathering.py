@@ -15,7 +15,12 @@ from fiberscope.workloads.text import Block
 
 @dataclass(frozen=True)
 class Entries:
-    """Coordinates (0-based) and values of entries."""
+    """Coordinates (0-based) and values of the entries of a matrix, in the order of the file.
+
+    Args:
+        rows, cols: row and column of each entry; empty if the lines have values only.
+        values: value of each entry; 1 if the lines have no values.
+    """
 
     rows: Coordinates
     cols: Coordinates
@@ -64,6 +69,15 @@ def gather_columns(
     blocks: Iterable[Block], where: str, declared: int, shape: Sequence[int]
 ) -> tuple[list[Integers], Values]:
     """Return the 0-based coordinates of entries of any number of ranks, and their values.
+
+    Args:
+        blocks: the blocks of a file: an index from 1 on for each rank, and a value or none (a value of 1).
+        where: name of the file, for errors.
+        declared: the declared number of entries.
+        shape: sizes of the ranks. Indices must fit.
+
+    Returns:
+        The coordinate of each entry, for each rank; and the value of each entry.
 
     Raises:
         WorkloadError: see ``gather``.
@@ -129,10 +143,16 @@ def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dt
 def check_entries(
     block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], fault: str, where: str
 ) -> None:
-    """Refuse a block with a wrong entry; name the line of the first.
+    """Refuse a block with a wrong entry.
+
+    Args:
+        block: the block.
+        wrong: a mask of its wrong entries.
+        fault: the description of the error.
+        where: name of the file, for errors.
 
     Raises:
-        WorkloadError: ``wrong`` marks an entry.
+        WorkloadError: an entry is wrong; the message has the line of the first.
     """
     if wrong.any():
         line = block.line_of(int(np.argmax(wrong)))

@@ -124,7 +124,13 @@ def _require(holds: bool, fault: str) -> None:
 
 
 def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
-    """Return the profile of a matrix in canonical CSR, without its locality."""
+    """Return the profile of a matrix, without its locality.
+
+    Args:
+        matrix: canonical CSR.
+        name: name of the matrix.
+        source: source of the matrix, for the reader of the profile.
+    """
     rows, columns = matrix.shape
     row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(matrix.indptr))
     column = matrix.indices

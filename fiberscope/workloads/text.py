@@ -29,8 +29,8 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
 
-CHUNK_BYTES = 2 * 2**20
-LONGEST_LINE = 64 * 2**10
+CHUNK_BYTES = 2 * 2**20  # read at once
+LONGEST_LINE = 64 * 2**10  # bytes; a longer line that is no comment is an error
 GZIP_MAGIC = b"\x1f\x8b"
 STANDARD_INPUT = "-"  # the file name of standard input
 OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/")  # file names of a shell's pipes
@@ -43,10 +43,15 @@ _FIELDS = {
 
 
 class Grammar:
-    """Grammar of the lines of a format: ``fields`` of index, integer or real, or a comment, or nothing."""
+    """Grammar of the lines of a format: a line has all fields, or is a comment, or is empty.
+
+    Args:
+        fields: the kind of each number of a line: ``index`` (no sign but +), ``integer`` or ``real``.
+        comment: the characters that start a comment line.
+    """
 
     def __init__(self, fields: Sequence[str], comment: str) -> None:
-        """Compile the grammar; ``comment`` lists the characters that start a comment line."""
+        """Compile the grammar."""
         self.fields = tuple(fields)
         self.comment = comment
         mark = re.escape(comment.encode())
@@ -77,7 +82,14 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive entries of a file: ``numbers`` is entries x fields, float64."""
+    """Consecutive entries of a file.
+
+    Args:
+        numbers: the numbers of the entries, an array of entries x fields.
+        text: the lines of the block, with comments and empty lines.
+        first_line: the 1-based line of the file where the block begins.
+        grammar: the grammar of the lines.
+    """
 
     numbers: Values
     text: bytes
@@ -110,6 +122,10 @@ def open_text(path: Path, where: str) -> Iterator[BinaryIO]:
     A byte order mark is removed, and single carriage returns become line feeds. Standard input (``-``), the
     pipe of a ``<(command)`` and files with a byte order mark are read into memory, so that the stream can
     rewind.
+
+    Args:
+        path: the file.
+        where: the name of the file as the user gave it, for errors; ``-`` is standard input.
 
     Raises:
         WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip, or a
@@ -162,7 +178,13 @@ def _is_text(beginning: bytes) -> bool:
 
 
 def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:
-    """Yield the remaining entries of ``stream`` in blocks; ``first_line`` is the number of the next line.
+    """Yield the remaining entries of a stream in blocks.
+
+    Args:
+        stream: at the beginning of a line.
+        grammar: the grammar of its lines.
+        where: name of the file, for errors.
+        first_line: the 1-based number of the next line.
 
     Raises:
         WorkloadError: with the line: a line does not match the grammar.

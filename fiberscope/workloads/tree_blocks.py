@@ -1,4 +1,8 @@
-"""Division of large trees at the root, so that transformations of whole arrays need little memory."""
+"""Division of large trees at the root, so that transformations of whole arrays need little memory.
+
+A *block* of a tree has some adjacent elements of the root, with everything below them. A transformation that
+leaves the root rank in its place can be computed block by block.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,11 @@ NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block ha
 
 
 def blocks(tree: FiberTree, most: int = NONZEROS_A_BLOCK) -> Iterator[FiberTree]:
-    """Yield the tree in parts of adjacent root elements, of about ``most`` nonzeros each.
+    """Yield the blocks of a tree. Their arrays are views. A tree without elements is one block.
 
-    The arrays of the parts are views. A tree without elements is one part.
+    Args:
+        tree: the tree.
+        most: maximum number of nonzeros of a block; a single root element may have more.
     """
     ends = _first_nonzeros(tree)
     begin, last = 0, len(ends) - 1
@@ -50,10 +56,14 @@ def _part(tree: FiberTree, begin: int, end: int) -> FiberTree:
 
 
 def join_blocks(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
-    """Return the tree of consecutive parts with ``nonzeros`` nonzeros in total.
+    """Return the tree that consists of consecutive blocks.
 
-    A part is copied and released before the next part is requested. Every element must have a nonzero below
+    A block is copied and released before the next block is requested. Every element must have a nonzero below
     it.
+
+    Args:
+        parts: the blocks, at least one, with the same ranks.
+        nonzeros: number of nonzeros of all blocks.
     """
     whole: _Whole | None = None
     for part in parts:
@@ -104,7 +114,13 @@ class _Whole:
 
 
 def swizzle_blocks(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK) -> FiberTree:
-    """Return ``FiberTree.swizzle``, computed block by block if the root stays."""
+    """Return the result of ``FiberTree.swizzle``, computed block by block if the root rank stays the first.
+
+    Args:
+        tree: the tree.
+        names: the names of its ranks, from the root, in the new order.
+        most: maximum number of nonzeros of a block; a smaller tree is computed as a whole.
+    """
     if tuple(names) == tree.names or tree.nonzeros <= most or names[0] != tree.names[0]:
         return tree.swizzle(names)
     return join_blocks((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)
@@ -142,7 +158,7 @@ class Reordered:
 
     @property
     def root(self) -> FiberTree:
-        """Return the root without the ranks below, if the root stays."""
+        """Return a tree with the elements of the root rank and nothing below; only if the root rank stays."""
         count = len(self.names) - 1
         segments = (self.tree.segments[0], *(np.zeros(2, np.int64) for _ in range(count)))
         coordinates = (self.tree.coordinates[0], *(np.zeros(0, np.int64) for _ in range(count)))

@@ -34,8 +34,14 @@ class ComponentStates(_Part):
     """Cycles that a component spent in each state in each interval, in its own clock.
 
     The states are ``busy``, ``idle``, ``wait:port`` (no token at the port) and ``full:port`` (no space at the
-    port). States that never occur are omitted. ``waits_for`` lists the components at the other end of a port,
-    ``inputs`` the components that write to each input port.
+    port).
+
+    Args:
+        clock: name of the component's clock.
+        states: cycles in each interval, by state; states that never occur are omitted.
+        waits_for: for each ``wait`` and ``full`` state, the components at the other end of the port.
+        inputs: for each input port, the components that write to the port.
+        queues: for each input port, the tokens in its channels.
     """
 
     clock: str
@@ -61,11 +67,17 @@ class RecordedChains(_Part):
 
 
 class StateTimeline(_Part, Document):
-    """States of every component over time, from cycle ``start`` of the first clock up to ``end``.
+    """States of every component over time.
 
-    The timeline has intervals of ``interval`` cycles; the last interval may be shorter. Cycles within an
-    interval are counted exactly, but their order is unknown unless ``interval`` is 1. The cycles of a
-    component sum to the cycles of the report if the timeline covers the whole run.
+    Cycles within an interval are counted exactly, but their order is unknown unless ``interval`` is 1. The
+    cycles of a component sum to the cycles of the report if the timeline covers the whole run.
+
+    Args:
+        start, end: the first cycle of the first clock, and the cycle after the last.
+        interval: cycles of an interval; the last interval may be shorter.
+        clocks: the clocks of the machine, by name.
+        components: the recorded components, by instance name.
+        chains: samples of wait chains; None without samples, or if no component waited for memory.
     """
 
     called = "timeline"
@@ -87,9 +99,13 @@ class StateTimeline(_Part, Document):
 
 
 class Slice(NamedTuple):
-    """A period in which a component is in one state, in cycles of its clock from the start of the timeline.
+    """A period in which a component is in one state.
 
-    ``interval`` is the length of the enclosing interval if the exact position is unknown, else 0.
+    Args:
+        state: the state.
+        begin, end: the first cycle, and the cycle after the last, of the component's clock, counted from the
+            start of the timeline.
+        interval: length of the enclosing interval if the exact position is unknown, else 0.
     """
 
     state: str

@@ -1,4 +1,4 @@
-"""Wait chains: from a component to the component, request or token that it waits for in the end.
+"""Wait chains: from a waiting component, link by link, to the component, request or token that is the cause.
 
 A component that waits for a memory reply waits for a request. The chain follows that request by its tag,
 through networks and caches, to the channel or component that holds the request.
@@ -56,8 +56,9 @@ class WaitChains:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.wiring, self.first = kernel.wiring, kernel.clocks[0].period
+        self.wiring, self.first = kernel.wiring, kernel.clocks[0].period  # base ticks of the first clock
         self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
+        # By component: its output channels for requests, and for replies.
         self.ways = {part: _memory_channels(links) for part, links in self.links.items()}
         self._time, self._held = -1, dict[int, Sequence[HeldRequest]]()
 

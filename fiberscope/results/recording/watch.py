@@ -26,7 +26,7 @@ from fiberscope.sim.wiring import Stall, Wiring
 
 FIXED = ("busy", "idle")  # states of every component, in the order of their numbers
 Peers = tuple[str, ...]
-MOST_INTERVALS = 1024
+MOST_INTERVALS = 1024  # default maximum number of intervals
 LARGEST_BYTES = 4_500_000  # maximum size of the document; longer intervals reduce the size
 Counts = npt.NDArray[np.int64]
 Window = tuple[int, int]

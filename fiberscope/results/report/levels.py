@@ -1,4 +1,9 @@
-"""Levels of storage and compute of the analytical model, as parts of a report."""
+"""Levels of storage and compute of the analytical model, as parts of a report.
+
+A level may have several equal instances. Gating avoids an access but spends its cycle, and so saves energy
+only; skipping saves energy and time (Sparseloop, MICRO 2022, Section III-A). Metadata are the positions of
+nonzeros in a compressed format.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,12 @@ from fiberscope.results.report.origin import ReportPart
 
 
 class Accesses(ReportPart):
-    """Words per instance: with dense data, and the words that are accessed, gated and skipped."""
+    """Accessed words of one instance.
+
+    Args:
+        algorithmic: all words, as with dense data.
+        actual, gated, skipped: the words that are accessed, gated and skipped.
+    """
 
     algorithmic: float
     actual: float

@@ -32,7 +32,12 @@ def numbers(report: Record) -> dict[str, Any]:
 
 
 def flatten_parameters(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return parameters by dotted key."""
+    """Return nested parameters in a flat dict, by dotted key such as ``pe.count``.
+
+    Args:
+        config: the parameters; a value that is a mapping is a section.
+        prefix: text before each key.
+    """
     leaf_values: dict[str, Any] = {}
     for key, value in config.items():
         leaf_values |= (

@@ -47,7 +47,11 @@ READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
 def save(report: Record, path: Path) -> None:
-    """Draw a report into a PNG, SVG or PDF file, deterministically.
+    """Draw a report into a PNG, SVG or PDF file. Equal reports give equal bytes.
+
+    Args:
+        report: the report.
+        path: the file to write; its ending selects the format.
 
     Raises:
         InputError: the file cannot be written, has another ending, or matplotlib is missing.

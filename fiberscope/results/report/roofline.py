@@ -45,7 +45,12 @@ def _work(operations: Mapping[str, int]) -> str:
 
 
 def useful_name(work: str, names: Container[str]) -> str:
-    """Return the counter of useful operations of a kind; the kind itself if all operations are useful."""
+    """Return the counter of the useful operations of a kind; the kind itself if all operations are useful.
+
+    Args:
+        work: the kind of operation, such as ``multiply``.
+        names: the names of all counters of the run.
+    """
     return f"useful_{work}" if f"useful_{work}" in names else work
 
 

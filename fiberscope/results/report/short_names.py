@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from fiberscope.workloads.suffixes import SUFFIXES
 
-LETTERS = 24
+LETTERS = 24  # default maximum length of a name
 _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:rows=20,cols=20
 
 
@@ -18,7 +18,11 @@ def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
     """Return distinct names of workloads with at most ``letters`` characters.
 
     A generated matrix keeps its kind and the arguments that differ within the kind. A file loses its folder
-    and suffix. The middle of a longer name is cut.
+    and suffix. The middle of a longer name is cut. Names that would be equal get numbers.
+
+    Args:
+        names: the texts of the workloads.
+        letters: the maximum length.
     """
     short = [_cut(text, letters) for text in _distinct_parts(names)]
     count, distinct = Counter(short), dict.fromkeys([""])

@@ -131,7 +131,12 @@ def percent(share: float, *, signed: bool = True) -> str:
 
 
 def replace_between(path: Path, marker: str, text: str) -> str:
-    """Return a page with ``text`` between the lines that begin and end the part ``marker``.
+    """Return the text of a page with a replaced part.
+
+    Args:
+        path: the page.
+        marker: name of the part, in the lines that begin and end the part.
+        text: the new text between these lines.
 
     Raises:
         InputError: the page cannot be read, or has no such part.

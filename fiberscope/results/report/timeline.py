@@ -18,14 +18,18 @@ from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.sim.names import family_name
 
 FIRST_INTERVAL = 512  # cycles
-MOST_INTERVALS = 256
+MOST_INTERVALS = 256  # maximum number of intervals
 
 Sample = tuple[int, int, int]  # bytes read, bytes written and operations since the start
 SampleType = TypeVar("SampleType")
 
 
 class Observer(Protocol):
-    """Interface of an object that samples a running machine."""
+    """Interface of an object that samples a running machine.
+
+    ``run`` calls ``next_look``, runs the machine to that cycle, and then calls ``look``. If the machine ends
+    earlier, ``look`` is not called.
+    """
 
     def next_look(self) -> int:
         """Return the cycle of the first clock of the next sample."""
@@ -38,6 +42,12 @@ def run(
     machine: Machine, observers: Sequence[Observer], cycle_limit: int | None, progress: Callable[[int], None]
 ) -> Run:
     """Run a machine as ``kernel.run`` does, with observers.
+
+    Args:
+        machine: the machine, with a built kernel.
+        observers: at least one observer.
+        cycle_limit: cycle of the first clock at which the run ends incomplete; None for no limit.
+        progress: called with the current cycle.
 
     Raises:
         DeadlockError: as ``kernel.run`` does; all earlier samples have been taken.
@@ -130,9 +140,14 @@ class Watch:
 
 
 def halve_samples(samples: list[SampleType], interval: int, most: int) -> tuple[list[SampleType], int]:
-    """Return samples and their interval, with pairs of intervals joined if there are ``most`` samples.
+    """Return samples and their interval, with pairs of intervals joined if there are too many.
 
     The function is called before a sample is added, because a run that has ended adds no further sample.
+
+    Args:
+        samples: cumulative samples, one at the end of each interval.
+        interval: cycles of an interval.
+        most: number of samples at which intervals are joined.
     """
     return (samples, interval) if len(samples) < most else (samples[1::2], 2 * interval)
 

@@ -82,14 +82,15 @@ class Zvc(Flat):
 class Rlc(Flat):
     """Run-length coding: the number of zeros before each nonzero, and the nonzero.
 
-    A run too long for its bits has continuations. The paper does not specify them. This encoding, with four
-    bits, selects the paper's format for ten of the eleven matrices of its Table III by size alone. Five bits,
-    with a value of zero in each continuation, are the encoding of Eyeriss (Chen et al., ISSCC 2016).
+    A run too long for its bits is cut into *continuations*: entries that only count zeros. MINT's paper does
+    not specify them. This encoding, with four bits, selects the paper's format for ten of the eleven matrices
+    of its Table III by size alone. Five bits, with a value of zero in each continuation, are the encoding of
+    Eyeriss (Chen et al., ISSCC 2016).
 
     Args:
         run_bits: bits of a run, 1 to 16.
-        continuation_has_value: whether a value follows the greatest run as any other run, which is zero in a
-            continuation; if not, the greatest run stands for as many zeros and no value.
+        continuation_has_value: whether every run has a value, which is zero in a continuation. If not, the
+            greatest run is a continuation: it has no value.
     """
 
     run_bits: int = 4
@@ -110,7 +111,7 @@ class Rlc(Flat):
 
     @property
     def greatest_run(self) -> int:
-        """The greatest run."""
+        """The greatest number that fits into the bits of a run."""
         return (1 << self.run_bits) - 1
 
     @property

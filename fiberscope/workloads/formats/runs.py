@@ -49,7 +49,11 @@ def unpack_entries(  # C: cpdef, return=object
     value_bits: int,
     lone: int,
 ) -> None:
-    """Fill ``runs`` and ``values`` from packed entries; see ``pack_entries`` for the arguments."""
+    """Fill ``runs`` and ``values`` from the packed entries in ``words``.
+
+    The lengths of both arrays are the numbers of items to read. The other arguments are those of
+    ``pack_entries``.
+    """
     bit = value = 0  # C: value=long, bit=long
     for entry in range(len(runs)):
         run = _bits_at(words, bit, run_bits)  # C: unsigned long
