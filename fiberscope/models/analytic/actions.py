@@ -15,7 +15,13 @@ from fiberscope.models.analytic.formats import Units
 
 @dataclass
 class Access:
-    """Actual, gated and skipped accesses of one kind (reads, fills or updates)."""
+    """Accesses of one kind: reads, fills or updates.
+
+    Args:
+        actual: accesses that take place.
+        gated: omitted accesses that still take a cycle.
+        skipped: omitted accesses that take no cycle.
+    """
 
     actual: Numbers
     gated: Numbers
@@ -56,7 +62,13 @@ class FormatAccess:
         return FormatAccess(*(replace(access) for access in (self.metadata, self.payload)))
 
     def lose_share(self, share: Numbers, skipping: Numbers, ranks: int) -> None:
-        """Remove a share of the innermost ranks' accesses, and count them as skipped or gated."""
+        """Remove a share of the innermost ranks' accesses, and count them as skipped or gated.
+
+        Args:
+            share: share to remove, from 0 to 1, by mapping.
+            skipping: 1 where removed accesses are skipped, 0 where they are gated, by mapping.
+            ranks: number of innermost ranks; these are the first columns.
+        """
         for access in (self.metadata, self.payload):
             removed = np.floor(access.actual * share[:, None])
             removed[:, ranks:] = 0.0
@@ -78,7 +90,17 @@ def _snap_to_whole(numbers: Numbers) -> Numbers:
 
 @dataclass
 class LevelActions:
-    """Actions of one tensor at one level."""
+    """Actions of one tensor at one level; arrays over mappings.
+
+    Args:
+        reads: words read for the inner level or the compute units.
+        fills: words written that come from the outer level.
+        updates: words written that come from the inner level.
+        format_reads, format_fills, format_updates: accesses to metadata that belong to them; None without a
+            format.
+        reductions: partial sums that are added to earlier partial sums at this level.
+        decompressions, compressions: words whose format changes on the way from or to the outer level.
+    """
 
     reads: Access
     fills: Access
@@ -99,7 +121,14 @@ class LevelActions:
 
 @dataclass(frozen=True)
 class Computes:
-    """Computes of all units together; ``absent`` computes lack an operand."""
+    """Computes of all units together; arrays over mappings.
+
+    Args:
+        actual: computes that take place.
+        gated: omitted computes that still take a cycle.
+        skipped: omitted computes that take no cycle.
+        absent: computes that never reach a unit, because no operand is stored.
+    """
 
     actual: Numbers
     gated: Numbers

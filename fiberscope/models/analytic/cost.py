@@ -33,7 +33,7 @@ _TOOL_LIMITS = {
     16: (469, 235, 157, 118, 94, 79, 67, 59, 52, 1),
     32: (485, 243, 162, 122, 97, 81, 70, 61, 52, 1),
 }
-Place = tuple[int, int]
+Place = tuple[int, int]  # level and tensor
 _WAYS = ("read", "fill", "update")
 _STATES = ("", "gated_", "skipped_")
 _NONE: Final = np.zeros(1)
@@ -48,7 +48,19 @@ def row_ratio(
     level: Level,
     options: Options,
 ) -> Numbers:
-    """Return the rows of a tensor's tiles at a level, divided by the rows of its packed nonzeros."""
+    """Return the rows of a tensor's tiles at a level, divided by the rows of its packed nonzeros.
+
+    The nonzeros of a tile may lie in more rows than their number requires, as each tile begins a new row. The
+    ratio is 1 for a level with one word a row, and for an uncompressed tensor.
+
+    Args:
+        problem, features, traffic, counts, options: the inputs and results of the earlier steps.
+        place: index of the level, and of the tensor.
+        level: the level.
+
+    Returns:
+        The ratio by mapping.
+    """
     density, tile = counts.stored[place].density, traffic.dense[place].tile
     if level.block == 1 or not features.compressed(*place):
         return np.ones(1)
@@ -111,7 +123,15 @@ class LevelCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cycles and energy of mappings, in total, of each level and of compute; arrays over mappings."""
+    """Cycles and energy of mappings; arrays over mappings.
+
+    Args:
+        levels: cost of each level.
+        compute_cycles: cycles of the compute units.
+        compute_pj: energy of all compute units.
+        cycles: cycles of the slowest of compute and levels.
+        energy_pj: energy of compute and of all levels.
+    """
 
     levels: tuple[LevelCost, ...]
     compute_cycles: Numbers
@@ -129,7 +149,17 @@ def cost(
     energies: Energies,
     options: Options,
 ) -> Cost:
-    """Return cycles and energy: the slowest of compute and levels, and the sum of all actions."""
+    """Return cycles and energy: the slowest of compute and levels, and the sum of all actions.
+
+    Args:
+        problem: the loop nest and its tensors.
+        architecture: the levels and the compute units.
+        features: formats, gating and skipping.
+        traffic: the dense traffic, from the first step.
+        counts: the sparse traffic, from the second step.
+        energies: energy of each action.
+        options: options of the model.
+    """
     units = traffic.instances[:, -1]
     compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
     rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
@@ -302,7 +332,13 @@ def _parts(access: Access) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def total_bits(kind: Format, level: Level, metadata: Numbers, payload: Numbers) -> Numbers:
-    """Return the bits of units of metadata and payloads, summed over ranks (the last axis)."""
+    """Return the bits of units of metadata and payloads, summed over ranks (the last axis).
+
+    Args:
+        kind: the format, with the bits of a word of each rank.
+        level: the level, with the default bits and the width of a row of metadata.
+        metadata, payload: number of units by rank.
+    """
     widths = _widths(kind, level.metadata_bits, level.metadata_width)
     return np.asarray(metadata @ widths[0] + payload @ widths[1])
 

@@ -70,7 +70,13 @@ class Traffic:
 
 
 def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
-    """Return the dense traffic of mappings."""
+    """Return the dense traffic of mappings: the first step of the model.
+
+    Args:
+        problem: the loop nest and its tensors.
+        mappings: the mappings, which are evaluated together.
+        options: options of the model.
+    """
     nest = Nest(mappings)
     chains = tuple(tuple(mappings.chain(tensor)) for tensor in range(len(problem.tensors)))
     instances = _instances(nest)

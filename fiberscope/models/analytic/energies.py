@@ -56,7 +56,14 @@ _TOOL_DEFAULTS = {
 
 @dataclass(frozen=True)
 class Energies:
-    """The energies of a machine in pJ by action: of a row of each level, and of a compute unit."""
+    """The energies of a machine in pJ by action.
+
+    Args:
+        source: name of the energy table.
+        levels: for each level, the energy of an access to one row, of the conversion of one word, and of the
+            leakage of an instance in one cycle (``leak``).
+        compute: for one unit, the energy of a compute by state, and of the leakage in one cycle.
+    """
 
     source: str
     levels: tuple[Mapping[str, float], ...]

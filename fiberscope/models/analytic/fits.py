@@ -40,7 +40,14 @@ Reason = NDArray[np.int64]
 def find_misfits(
     problem: Problem, architecture: Architecture, features: SparseFeatures, traffic: Traffic
 ) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Return descriptions of incompatible formats of neighbouring levels, with masks of mappings."""
+    """Return descriptions of incompatible formats of neighbouring levels, with masks of mappings.
+
+    Args:
+        problem: names the tensors.
+        architecture: the levels, some of which convert formats.
+        features: the format of each tensor at each level.
+        traffic: dense traffic of the mappings.
+    """
     needs = []
     for level, tensor in traffic.dense:
         child = traffic.child(level, tensor)
@@ -90,7 +97,13 @@ def describe_loops(
     place: tuple[int, int],
     row: int,
 ) -> str:
-    """Describe the loops of a mapping that need a rank at a level, and the ranks of the format."""
+    """Describe the loops of a mapping that need a rank at a level, and the ranks of the format.
+
+    Args:
+        problem, architecture, features, traffic: the arguments of ``find_misfits``.
+        place: index of the level, and of a tensor with a format there.
+        row: index of the mapping.
+    """
     level, tensor = place
     nest, child = traffic.nest, traffic.child(level, tensor)
     start = 0 if child is None else nest.end(child)
@@ -137,7 +150,13 @@ def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
 
 
 def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
-    """Return the faults that follow from the loops alone."""
+    """Return the faults that follow from the loops alone: wrong bounds, and too many instances.
+
+    Args:
+        problem: the bounds that the loops must cover.
+        architecture: the instances of each level, and their mesh.
+        mappings: the mappings to check.
+    """
     covered_bounds = (mappings.temporal * mappings.spatial).prod(axis=1)
     faults = [Fault(_LOOPS, "", (covered_bounds != np.array(problem.bounds)).any(axis=1))]
     on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
@@ -156,7 +175,14 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
 def tile_faults(
     problem: Problem, architecture: Architecture, features: SparseFeatures, mappings: Mappings
 ) -> list[Fault]:
-    """Return the faults of uncompressed tiles, before statistics of nonzeros are evaluated."""
+    """Return the faults of uncompressed tiles, before statistics of nonzeros are evaluated.
+
+    Args:
+        problem: gives the size of a tile.
+        architecture: the capacity of each level.
+        features: tells which tiles are compressed; these are left out.
+        mappings: the mappings to check.
+    """
     nest = Nest(mappings)
     faults = []
     for number, level in enumerate(architecture.levels):
@@ -177,7 +203,12 @@ def capacity_faults(
     traffic: Traffic,
     stored: Mapping[tuple[int, int], Stored],
 ) -> list[Fault]:
-    """Return the faults of stored tiles."""
+    """Return the faults of stored tiles: formats, ranks, partial sums, and capacity.
+
+    Args:
+        problem, architecture, features, traffic: the arguments of ``find_misfits``.
+        stored: stored part of each tensor, by level and tensor.
+    """
     misfit = find_misfits(problem, architecture, features, traffic)
     faults = [Fault(_FORMATS, words, where) for words, where in misfit]
     faults += [
@@ -211,7 +242,13 @@ def allocated_words(
     level: Level,
     place: tuple[int, int],
 ) -> Numbers:
-    """Return the words that a level allocates for a tile: the maximum, or with overbooking a quantile."""
+    """Return the words that a level allocates for a tile: the maximum, or with overbooking a quantile.
+
+    Args:
+        problem, features, traffic, stored: the arguments of ``capacity_faults``.
+        level: the level.
+        place: index of the level, and of the tensor.
+    """
     if not level.overbooking or not features.compressed(*place):
         return stored[place].words
     model = problem.densities[place[1]]

@@ -118,7 +118,15 @@ def rough_units(
 
 
 def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
-    """Return the public tool's units of a tile with the most nonzeros, for one mapping of several."""
+    """Return the public tool's units of a tile with the most nonzeros, for one mapping of several.
+
+    Args:
+        problem: has the density of the tensor.
+        tensor: index of the tensor.
+        kind: its format.
+        fibers: the fibers of each rank, over mappings.
+        row: index of the mapping.
+    """
     whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
     most = np.array([int(problem.densities[tensor].maximum(whole))])
     return _by_occupancy(problem, tensor, kind, fibers, row, most)
@@ -164,7 +172,11 @@ def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
 
 
 def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
-    """Return the largest number of units of a tile, without the biases of the public tool."""
+    """Return the largest number of units of a tile, without the biases of the public tool.
+
+    Args:
+        problem, tensor, kind, fibers: the arguments of ``largest_units``; all mappings are computed together.
+    """
     density = problem.densities[tensor]
     extents = problem.extents(tensor, fibers.tiles)
     whole = [extent[:, -1:] + 0 * extent for extent in extents]
@@ -180,7 +192,13 @@ def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> U
 
 
 def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
-    """Return the bits of a word of metadata and of a payload, rounded up to a divisor of the row's width."""
+    """Return the bits of a word of metadata and of a payload, rounded up to a divisor of the row's width.
+
+    Args:
+        rank: the rank; its own widths replace the defaults.
+        default: bits of a word at this level; a word of metadata of a bitmask has 1 bit instead.
+        width: bits of a row of metadata; 0 for no rounding.
+    """
     metadata = rank.metadata_bits
     if metadata is None:
         metadata = 1 if rank.kind in ("B", "UB") else default
@@ -218,7 +236,14 @@ class Stored:
 
 
 class Representation:
-    """Computation of the stored part of each tensor at each level."""
+    """Computation of the stored part of each tensor at each level.
+
+    Args:
+        problem: the problem.
+        traffic: dense traffic of the mappings.
+        features: the format of each tensor at each level.
+        options: options of the model.
+    """
 
     def __init__(
         self, problem: Problem, traffic: Traffic, features: SparseFeatures, options: Options

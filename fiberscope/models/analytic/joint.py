@@ -125,7 +125,12 @@ def share_both_nonempty(
 
 
 def share_effectual(problem: Problem, left: int, other: int) -> float:
-    """Return the share of computes with two nonzero operands."""
+    """Return the share of computes with two nonzero operands.
+
+    Args:
+        problem: the problem.
+        left, other: indices of the operands, whose nonzeros are known.
+    """
     box = np.ones((1, len(problem.dimensions)), np.int64)
     return float(share_both_nonempty(problem, left, box, other, box)[0])
 

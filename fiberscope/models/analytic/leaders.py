@@ -29,8 +29,14 @@ Truth = NDArray[np.bool_]
 class Omission:
     """The share of a follower's reads at a level that is omitted; arrays over mappings.
 
-    ``of_all`` is the share of all reads, zeros of the follower included. The two shares differ if the joint
-    statistics are known.
+    The follower is the tensor whose reads are omitted. A leader is a tensor whose empty tile allows this.
+
+    Args:
+        level: index of the level that provides the follower.
+        tensor: index of the follower.
+        share: share of the reads of stored elements.
+        of_all: share of all reads, zeros of the follower included. The two shares differ if the joint
+            statistics are known.
     """
 
     level: int
@@ -61,7 +67,15 @@ class _Target:
 
 
 class Leaders:
-    """Computation of the leaders' tiles of conditions."""
+    """Computation of the leaders' tiles, and of the reads that conditions on these tiles omit.
+
+    Args:
+        problem: the problem.
+        traffic: dense traffic of the mappings.
+        options: options of the model.
+        blocks: words of a row, by level.
+        formats: the levels and tensors that have a format.
+    """
 
     def __init__(
         self,
@@ -77,7 +91,12 @@ class Leaders:
         self._bounds = np.array(problem.bounds)
 
     def omission(self, level: int, condition: Condition) -> Omission:
-        """Return the omitted reads of a condition at a level, for the level that provides the follower."""
+        """Return the omitted reads of a condition at a level, for the level that provides the follower.
+
+        Args:
+            level: index of the level at which the condition is checked.
+            condition: the follower (``target``) and its leaders.
+        """
         target = condition.target
         owner = max(level_ for level_ in self._traffic.chains[target] if level_ <= level)
         tiles = [self._leader_tile(owner, target, leader) for leader in condition.leaders]

@@ -27,7 +27,13 @@ class Rank:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor with its ranks; an ``output`` is written, and read again for accumulation."""
+    """A tensor of the problem.
+
+    Args:
+        name: its name.
+        ranks: its indices, in order.
+        output: whether it is written, and read again for accumulation.
+    """
 
     name: str
     ranks: tuple[Rank, ...]
@@ -36,7 +42,15 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Problem:
-    """A loop nest over ``dimensions`` with ``bounds``, and its tensors with their densities."""
+    """A loop nest and its tensors. Loops and tensors are referred to by their indices in these tuples.
+
+    Args:
+        name: name of the problem.
+        dimensions: names of the loops.
+        bounds: number of iterations of each loop.
+        tensors: operands and outputs.
+        densities: the density model of each tensor.
+    """
 
     name: str
     dimensions: tuple[str, ...]

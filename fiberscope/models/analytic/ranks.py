@@ -105,7 +105,13 @@ class _Loops:
     counts: Truth
 
     def spread(self, kind: Format | None, steps: Whole, start: Whole) -> Truth:
-        """Multiply the bounds of the loops into their ranks; return a mask of mappings with too few ranks."""
+        """Assign the loops to ranks, and return a mask of mappings with too few ranks.
+
+        Args:
+            kind: the format; None for an uncompressed tensor, which has one rank.
+            steps: changed in place: each bound is multiplied into its rank: mappings x ranks x dimensions.
+            start: first rank that is free, by mapping; the ranks before it belong to the tiles inside.
+        """
         loops, ranks = self.bound.shape[1], steps.shape[1]
         inward = kind is not None and not kind.inner_to_outer
         next_rank, shares_rank = _transitions(kind, ranks, steps.shape[2], inward)

@@ -30,9 +30,12 @@ PRESENT, ZERO, ABSENT = range(3)
 
 @dataclass(frozen=True)
 class Saved:
-    """Omission of a tensor's reads at a level: their share, and whether they are skipped (1) or gated (0).
+    """Omission of a tensor's reads at a level; arrays over mappings.
 
-    ``leaders`` are the tensors whose empty tiles allow the omission; ``of_all`` is as of an ``Omission``.
+    Args:
+        share, of_all: as in ``Omission``.
+        skipping: 1 where the reads are skipped, 0 where they are gated.
+        leaders: the tensors whose empty tiles allow the omission.
     """
 
     share: Numbers

@@ -23,7 +23,14 @@ from fiberscope.workloads.expressions.expression import Access, Equation, Operat
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop over pieces of a dimension or over its coordinates; ``across``: in space."""
+    """A loop over pieces of a dimension or over its coordinates.
+
+    Args:
+        name: name of the loop in the specification.
+        dimension: the unpartitioned rank.
+        bound: number of iterations.
+        across: whether the loop is in space.
+    """
 
     name: str
     dimension: str

@@ -1,4 +1,8 @@
-"""Densities in closed form: uniformly distributed nonzeros, and a fixed share of nonzeros in every tile."""
+"""Densities in closed form: uniformly distributed nonzeros, and a fixed share of nonzeros in every tile.
+
+Symbols in the docstrings: the tensor has N elements, r nonzeros and the density d; a tile has n elements.
+C(a, b) is the binomial coefficient.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ class Uniform(Density):
         return float(self.nonzeros) / self.elements
 
     def expected(self, tile: Tile) -> Numbers:
-        """Return n r / N."""
+        """Return the mean number of nonzeros in a tile, n r / N."""
         return np.asarray(elements_of(tile) * (self.nonzeros / self.elements), np.float64)
 
     def probability_empty(self, tile: Tile) -> Numbers:
@@ -83,6 +87,11 @@ def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike)
     The formula is symmetric in draws and nonzeros, so the smaller number gives the number of factors. For
     large numbers, Stirling's series approximates the factorials. Its leading terms are combined to avoid
     cancellation.
+
+    Args:
+        elements: N, the number of elements of the tensor.
+        nonzeros: r, the number of its nonzeros.
+        drawn: n, the number of drawn elements. The three numbers, or arrays, are broadcast.
     """
     total, nonzero_count, draw_count = np.broadcast_arrays(
         *(np.asarray(number, np.float64) for number in (elements, nonzeros, drawn))
@@ -138,6 +147,9 @@ def hypergeometric(elements: int, nonzeros: int, drawn: int) -> tuple[Counts, Nu
 
     Each probability follows from its neighbour, from the mode outwards, so that no factorial is needed and
     the sum is 1. Occupancies whose probability underflows are left out.
+
+    Args:
+        elements, nonzeros, drawn: the single numbers N, r and n of ``probability_none``.
     """
     least, most = max(0, drawn + nonzeros - elements), min(drawn, nonzeros)
     mode = (drawn + 1) * (nonzeros + 1) // (elements + 2)
@@ -172,7 +184,7 @@ class FixedStructured(Density):
         return self.density
 
     def expected(self, tile: Tile) -> Numbers:
-        """Return n d."""
+        """Return the number of nonzeros in a tile before rounding, n d."""
         return round_products(elements_of(tile) * self._share)
 
     def probability_empty(self, tile: Tile) -> Numbers:
@@ -180,11 +192,11 @@ class FixedStructured(Density):
         return np.maximum(0.0, 1.0 - self.expected(tile))
 
     def minimum(self, tile: Tile) -> Counts:
-        """Return n d, rounded down."""
+        """Return the smallest number of nonzeros in a tile: n d, rounded down."""
         return np.floor(self.expected(tile)).astype(np.int64)
 
     def maximum(self, tile: Tile) -> Counts:
-        """Return n d, rounded up."""
+        """Return the largest number of nonzeros in a tile: n d, rounded up."""
         return np.ceil(self.expected(tile)).astype(np.int64)
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:

@@ -44,6 +44,8 @@ class Cascade(Problem):
     The operands are the input tensors of the specification, by name. Operands that are given in order,
     without names, are the factors of a product. Their partitioning and rank order are known only when
     the machine's parameters are known.
+
+    ``prepared`` is called first. The properties ``unrolled`` and ``written``, and ``check``, use its result.
     """
 
     kind = "cascade"
@@ -99,7 +101,17 @@ class Cascade(Problem):
         return {name: einsum_run.stored for name, einsum_run in zip(names, self._run.runs, strict=True)}
 
     def check(self, answer: CascadeOutputs) -> Comparison:
-        """Compare each output with an evaluation of its Einsum on the tensors written so far."""
+        """Compare each output with an evaluation of its Einsum on the tensors written so far.
+
+        An output that a merger hands over is not written, and is taken from the trace. If the specification
+        solves a problem of another machine, the answer is also compared with the reference of that problem.
+
+        Args:
+            answer: the outputs of the machine.
+
+        Returns:
+            The first comparison that failed, else the comparison of the Einsums.
+        """
         specification = answer.specification
         tensors, begins = dict(self._trees), round_begins(specification)
         error, overflows, terms, reads = 0.0, 0, 0, 0

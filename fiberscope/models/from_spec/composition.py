@@ -35,6 +35,11 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         name: first part of the names of the machine's components.
         parts: replacements of entries of ``PARTS``, by name.
         kernel: kernel that runs the machine; by default a new ``LookaheadKernel``.
+
+    Attributes:
+        walking: clock of the blocks before the cut, with ``timing.walk`` times the frequency of the core.
+        lane_clock: clock of the blocks of stages on lanes; the core's clock if no stage has lanes.
+        instances: largest number of instances of a stage.
     """
 
     PARTS: ClassVar[Mapping[str, PartFactory]] = {

@@ -1,4 +1,9 @@
-"""Descriptor of a machine from its specification: ``machine_of("spec:gamma")``, ``machine_of("my.yaml")``."""
+"""Descriptor of a machine from its specification: ``machine_of("spec:gamma")``, ``machine_of("my.yaml")``.
+
+The descriptor is needed before a run, when the values of symbols are unknown. It is derived from an
+*outline*: the specification with the placeholder ``UNBOUNDED`` for each symbol without a value, and with one
+round. Lowering the outline on tensors of one element gives the stages and the components of the machine.
+"""
 
 from __future__ import annotations
 

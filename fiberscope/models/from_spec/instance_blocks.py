@@ -43,6 +43,9 @@ End: TypeAlias = tuple[Component, str]  # a component and one of its ports
 class InstanceBlocks:
     """The blocks of one instance of a stage, or the blocks before the cut.
 
+    The constructor adds the blocks to the machine. ``connect`` then adds the channels between them, and the
+    stage connects their other ports with ``input`` and ``output``.
+
     Args:
         machine: the machine to which the blocks are added.
         name: prefix of the blocks' names: the name of the instance with a dot.
@@ -52,6 +55,11 @@ class InstanceBlocks:
         context: graph, tensors and loop nests from which blocks are made.
         clock: clock of the blocks; by default the first clock of the machine.
         capacity: capacity of a channel between blocks in tokens; None for no bound.
+
+    Attributes:
+        blocks: the block of each node, by name of the node; for a merger, the block before it.
+        roots: the added blocks that send the first reference of a tensor.
+        merges: each merger that may run ahead, with the block before it and the block after it.
     """
 
     def __init__(
@@ -101,6 +109,7 @@ class InstanceBlocks:
                 self._outputs[node.name, LOCATED] = fetch, "out_ref"
 
     def _make(self, node: Node, name: str) -> None:
+        """Add the block of a node, or for a merger or an accumulator its group of blocks."""
         if node.type == "swap":
             self._merger(node, name)
         elif node.primitive.accumulates:
@@ -246,7 +255,15 @@ class InstanceBlocks:
         self.machine.kernel.connect(*source, *target, capacity=self.capacity if bounded else None)
 
     def input(self, node: Node, port: str) -> End:
-        """Return the end of a stream into a block: a port of the block, or of a fetch before the block."""
+        """Return the component and port at which a stream into a block ends.
+
+        This is a port of the block, or of a block that is added before it, such as a fetch. Each call adds
+        fetches, so the method is called once for each port.
+
+        Args:
+            node: the node of the block.
+            port: name of the input in the graph.
+        """
         replaced = self._inputs.get((node.name, port))
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
         for fetch in reversed(
@@ -280,7 +297,14 @@ class InstanceBlocks:
         return lanes, "in_stream"
 
     def output(self, node: Node, port: str) -> End:
-        """Return the component and port for one more consumer of an output."""
+        """Return the component and port for one more consumer of an output.
+
+        Each consumer has its own port, so each call returns another port.
+
+        Args:
+            node: the node of the block.
+            port: name of the output in the graph.
+        """
         replaced = self._outputs.get((node.name, port))
         block, name = replaced or (self.blocks[node.name], node.primitive.output_port(node, port))
         number = self._consumers[block, name]

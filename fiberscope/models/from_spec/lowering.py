@@ -5,7 +5,7 @@ further rules:
 
 1.  The loops are the loops of the mapping, including loops over pieces. The levels of a tensor are the ranks
     of its partitioned fibertree. A loop over pieces is therefore lowered like any other loop.
-2.  References and coordinates pass from the outer loops to the inner loops through a ``cut``.
+2.  References and coordinates pass from the outer to the inner loops through a ``cut``, which makes tasks.
 3.  In a product, an operand with a dense level is looked up at each coordinate of the other operands.
 4.  A merger that swaps two ranks (``swap``) receives fibers by reference and sends points. The second Einsum
     may need other operands of the first Einsum: their references pass through the merger.
@@ -67,6 +67,8 @@ def lower_stage(
 
 
 class _Lowering:
+    """The lowering of one stage; ``lower`` is called once."""
+
     def __init__(
         self, specification: Specification, stage: Stage, einsum_loops: Sequence[EinsumLoops]
     ) -> None:
@@ -127,6 +129,7 @@ class _Lowering:
         }
 
     def _loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
+        """Add the blocks of a loop inside ``loops``, and the look-ups that its coordinates determine."""
         iteration = iteration_of(term, variable)
         if iteration is None:
             loop = self._add_counter(term, variable, loops)

@@ -49,6 +49,10 @@ class MappedMachine(MappedComposition):
         name: first part of the names of the machine's components.
         parts: replacements of entries of ``PARTS``, by name.
         kernel: kernel that runs the machine; by default a new ``LookaheadKernel``.
+
+    Attributes:
+        stores: the memory system; without any chain, if ``timing.memory`` is not ``modelled``.
+        stages: the blocks of each stage, in the order in which the stages run.
     """
 
     def __init__(
@@ -117,7 +121,7 @@ class MappedMachine(MappedComposition):
         parameters = self.parameters.memory
         names = {name for each in self.specification.configurations.values() for name in each.memories}
         memories = [component for component in self._components() if component.name in names]
-        memory = min(memories, key=lambda component: component.kind != "DRAM")
+        memory = min(memories, key=lambda component: component.kind != "DRAM")  # a DRAM if there is one
         if memory.kind != "DRAM":
             return self._store_parameters(memory)
         if isinstance(parameters, MemoryParameters):

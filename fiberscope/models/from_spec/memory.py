@@ -54,6 +54,9 @@ class _Port:
 class MappedMemory:
     """The stores of a machine, and the memory layout of its tensors.
 
+    The stages first reserve addresses and register their requests (``reads``, ``writes``). ``build`` is
+    called once, after the last stage, and adds the stores and the connections.
+
     Args:
         machine: the machine to which the stores are added.
         chains: the chains of all stages.
@@ -85,6 +88,11 @@ class MappedMemory:
         """Reserve ``size`` bytes for a tensor, and return their address.
 
         Each tensor has a number and an address range; tensors beyond the largest number share it.
+
+        Args:
+            tensor: name of the tensor.
+            size: bytes to reserve.
+            role: whether the machine reads the array, writes it as a result, or does both.
         """
         number = self.tensors.setdefault(tensor, min(len(self.tensors), TENSORS - 1))
         begin = self.ends.get(number, -(-(number << TENSOR_SHIFT) // self.line) * self.line)
@@ -93,7 +101,13 @@ class MappedMemory:
         return begin
 
     def operand_address(self, array: Array, size: int, chain: Chain) -> int:
-        """Return the address of an operand's array of ``size`` bytes, the same address in all stages."""
+        """Return the address of an operand's array, the same address in all stages.
+
+        Args:
+            array: key of the array.
+            size: bytes of the array.
+            chain: path of the data, whose shared store serves the array.
+        """
         if array not in self.bases:
             self.bases[array] = self.place(array[0], size, Role.OPERAND)
             self.array_bytes[chain.shared] += size
@@ -114,7 +128,13 @@ class MappedMemory:
         return self.bases[array] + number * self.page_lines * self.line
 
     def has_array(self, tensor: str, rank: str, kind: str) -> bool:
-        """Return whether the entries of a rank and kind are in memory, so that blocks read or write them."""
+        """Return whether blocks read or write the entries of a rank in memory.
+
+        Args:
+            tensor: name of the tensor.
+            rank: name of the rank.
+            kind: ``coord``, ``payload`` or ``elem``.
+        """
         return any(
             (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
             for base, _source, order, place, stored, _banks in self.bases

@@ -8,6 +8,9 @@ An uncompressed rank, of which every coordinate is visited, becomes a dense leve
 
 A rank that is partitioned at run time at the boundaries of another tensor's pieces stays unpartitioned. In a
 product, the pieces of the other tensor determine which coordinates of the rank are visited.
+
+A merger hands over the output of a stage's first Einsum to the second Einsum while the loops run. This tensor
+is never stored, so only its ranks are prepared. Parameters named ``handed`` hold its name.
 """
 
 from __future__ import annotations

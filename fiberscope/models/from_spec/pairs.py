@@ -47,6 +47,12 @@ def lists_in(
 
     The loops must meet three conditions: the innermost intersector skips ahead, stores load the operands'
     subtrees as a whole, and a pair without a match contributes nothing.
+
+    Args:
+        specification: the specification of the stage.
+        stage: the stage.
+        einsum_loops: loops and operands of the stage's Einsum.
+        term: the right side of the Einsum.
     """
     loops = einsum_loops.plan.loops[len(stage.outer) :]
     if stage.lanes or any(einsum_loops.lookups.values()):
@@ -98,7 +104,14 @@ def _einsum_has_eager_stores(
 
 
 def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> None:
-    """Add the unit that intersects the pairs, the blocks that it feeds, and the sum over all tasks."""
+    """Add the unit that intersects the pairs, the blocks that it feeds, and the sum over all tasks.
+
+    Args:
+        blocks: the graph's blocks, to which the blocks are added.
+        term: the product that is computed for each match.
+        lists: the two operands and their loops, from ``lists_in``.
+        output: name of the tensor that the Einsum writes.
+    """
     outer, inner, shared = lists.loops
     inputs: dict[str, Wire | None] = {}
     levels: dict[str, object] = {}

@@ -1,4 +1,8 @@
-"""Unroll a cascade that repeats: one copy of each Einsum for each round of the trace."""
+"""Unroll a cascade that repeats: one copy of each Einsum for each round of the trace.
+
+A round is one pass through all Einsums of the cascade. The trace model (``fiberscope.models.trace``) runs
+first and determines the number of rounds, so the machine is built for exactly these rounds.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ def unrolled(specification: Specification, rounds: int) -> Specification:
 
     Args:
         specification: a specification; without an iteration it is returned unchanged.
-        rounds: number of rounds.
+        rounds: number of rounds that the trace ran.
     """
     if specification.iteration is None:
         return specification

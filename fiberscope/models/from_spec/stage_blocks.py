@@ -53,6 +53,13 @@ class BuiltStage:
         chains: chains of the data that the stage moves.
         prefix: prefix of the names of the stage's components.
         previous: the stage that must end before this stage begins; None for the first stage.
+
+    Attributes:
+        outer_blocks: the blocks before the cut.
+        cut: the block that dispatches tasks.
+        leaves: the blocks of each instance, by number of the instance.
+        sums: the block that sums the results of tasks; None if tasks write different points.
+        clock, walking: clock of the blocks after the cut, and of the blocks before it.
     """
 
     def __init__(
@@ -199,6 +206,7 @@ class BuiltStage:
             self.machine.kernel.connect(last, f"out_over[{place}]", root, "after", capacity=None)
 
     def _connect(self) -> None:
+        """Connect the blocks before the cut to the cut, and the cut to the blocks of each instance."""
         graph, connect, cut = self.graph.graph, self.machine.kernel.connect, self.graph.cut
         streams = graph.streams
         self.outer_blocks.connect(streams)
@@ -336,6 +344,7 @@ def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], lo
         loops: loops of the output after the cut, in the order of its levels.
     """
     writers = [node for node in leaf.nodes.values() if node.primitive.writes]
+    # Two levels stand above the written levels: the numbers of the tasks, and the one element of each task.
     levels: list[CompressedLevel] = [
         CompressedLevel(np.array([0, tasks]), np.arange(tasks)),
         CompressedLevel(np.arange(tasks + 1), np.zeros(tasks, np.int64)),

@@ -44,13 +44,14 @@ class StageGraph:
         graph: all blocks of the stage, with the blocks of one instance.
         cut: the node that dispatches tasks.
         crossings: the streams that cross the cut, in the order of its ports.
-        leaf: names of the nodes after the cut.
+        leaf: names of the nodes after the cut, of which each instance has a copy; ``sums`` is not one.
         sums: the node that adds results of tasks at the same points; None if tasks write different points.
         loops: loops of the output that each instance writes, in the order of its levels.
         plan: plan of the loops of ``einsum``.
         tensors: the stored tensors that the graph reads, by name.
         orders: for each of these tensors and the output, the ranks of its fibertree from the root.
-        formatted: the same orders as the formats have them, with the pieces of ranks that stay unpartitioned.
+        formatted: the same orders as in the storage formats. They contain the pieces of a rank also if the
+            fibertree leaves the rank unpartitioned.
         arithmetic: functions of the operators, and empty values.
         sources: for each tensor, the name of the Einsum that wrote the version that is read; empty for an
             input.
@@ -97,5 +98,5 @@ class StageGraph:
 
 
 def base_name(tensor: str) -> str:
-    """Return the specification's name of a tensor: the graph marks a second access by an apostrophe."""
+    """Return the specification's name of a tensor; in a graph, the second access of ``A`` is named ``A'``."""
     return tensor.partition("'")[0]

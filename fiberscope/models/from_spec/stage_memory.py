@@ -29,6 +29,9 @@ READERS = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two 
 class StageMemory:
     """The memory accesses of the blocks of a stage, before or after the cut.
 
+    The methods add fetches and writers to the machine, and register their requests with ``memory``. Each
+    method is therefore called once for each port or block. ``memory.build`` later connects the requests.
+
     Args:
         memory: the memory system of the machine.
         stage: the stage.
@@ -266,6 +269,7 @@ class StageMemory:
         if without_stops or (chain.evict_on not in nest and not outer):
             return EACH
         place = nest.index(chain.evict_on) if chain.evict_on in nest else 0
+        # A stop of level 0 ends the innermost fiber; each loop further out ends with a stop one level higher.
         return max(EACH, len(nest) - 2 - place)
 
     def _array(self, tensor: str, place: int, kind: str, chain: Chain) -> StoredArray:
@@ -331,12 +335,18 @@ class StageMemory:
         yield from self._writers(leaf, number, above, ("payload",), f"{name}.segments", of_stops=True)
 
     def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
-        """Yield the blocks that write the coordinates of an instance's tasks in a loop before the cut."""
+        """Yield the blocks that write the coordinates of an instance's tasks in a loop before the cut.
+
+        ``leaf`` and ``number`` are those of ``writers``; ``loop`` is the loop before the cut.
+        """
         name = f"{leaf}tasks.{loop}"
         yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
 
     def sum_writers(self, leaf: str, number: int, name: str, *, reads_back: bool) -> Iterator[LineWriter]:
-        """Yield the blocks that write sums of tasks, and with ``reads_back`` read them back."""
+        """Yield the blocks that write sums of tasks, and with ``reads_back`` read them back.
+
+        The other arguments are those of ``writers``, with ``name`` as the prefix of the blocks' names.
+        """
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             called = f"{name}.{kinds[0]}s"

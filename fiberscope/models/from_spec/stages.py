@@ -1,4 +1,8 @@
-"""Stages of a specification: groups of Einsums that run together, with their loops cut at one place."""
+"""Stages of a specification: groups of Einsums that run together, with their loops cut at one place.
+
+The loops before the cut make tasks, and the instances of an architecture level run the loops after it. The
+package docstring (``fiberscope.models.from_spec``) defines these terms.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +67,12 @@ class Stage:
 
 
 def refuse(specification: Specification, what: str) -> ConfigurationError:
-    """Return the error that tells why no machine can be built from a specification."""
+    """Return the error that explains why no machine can be built from a specification.
+
+    Args:
+        specification: the specification; its name begins the message.
+        what: the reason.
+    """
     return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
 
 
@@ -82,7 +91,7 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
         _check(specification, einsum)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
     stages: list[Stage] = []
-    for names in blocks(specification.einsums):
+    for names in blocks(specification.einsums):  # only Einsums of one block can share a stage
         left = [by_name[name] for name in names]
         while left:
             stage = _first_stage(specification, left, lanes)
@@ -118,6 +127,7 @@ def _check(specification: Specification, einsum: Einsum) -> None:
 
 
 def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:
+    """Return the stage of the first Einsum; the stage also has the second one if a merger joins the two."""
     first, outer = einsums[0], _outer(einsums[0])
     merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
@@ -148,7 +158,12 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
 
 
 def is_shared(component: Component, stage: Stage) -> bool:
-    """Return whether instances share a store: a cache, or a buffer with fewer copies than instances."""
+    """Return whether instances share a store: a cache, or a buffer with fewer copies than instances.
+
+    Args:
+        component: the store.
+        stage: the stage whose instances are meant.
+    """
     above = component.kind == "Buffet" and component.all_instances < stage.instances
     return component.kind == "Cache" or above
 

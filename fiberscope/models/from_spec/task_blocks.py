@@ -37,7 +37,11 @@ class TaskBlocks(Blocks):
     skips: frozenset[str] = frozenset()  # loops whose intersector skips ahead
 
     def add_iteration(self, iteration: Iteration, variable: str, outer: Wire | None) -> JoinedStreams:
-        """See ``Blocks``. An intersection looks up dense operands at the coordinates of the others."""
+        """Add the blocks of an iteration as ``Blocks.add_iteration`` does, except for two intersections.
+
+        A dense operand is looked up at the coordinates of the other operands. Two compressed operands in a
+        loop of ``skips`` enter a skip-ahead intersector.
+        """
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().add_iteration(iteration, variable, outer)
         operands = [part.operand for part in iteration.parts if isinstance(part, Scan)]
@@ -75,7 +79,7 @@ class TaskBlocks(Blocks):
             streams: further streams of the same shape, from which the same elements are dropped.
 
         Returns:
-            The streams of ``along`` after the look-up.
+            The ``streams`` after the look-up, in the same order.
         """
         inputs = {"crd": crd, "base": operand.references}
         inputs |= {f"carried[{place}]": wire for place, wire in enumerate(streams)}
@@ -96,7 +100,14 @@ class TaskBlocks(Blocks):
 
 
 class WrittenResult(Result):
-    """The output that an instance writes; an empty fiber contributes nothing to a sum."""
+    """The output that an instance writes; an empty fiber contributes nothing to a sum.
+
+    Args:
+        access: the output, indexed by its loops after the cut.
+        format: format of the output's levels after the cut.
+        nest: the loops after the cut, outermost first.
+        parts: for each coordinate of the output that is a part of a flattened rank, how it is computed.
+    """
 
     omits_inner_empty = True
 

@@ -12,7 +12,13 @@ from fiberscope.workloads.tensor import SparseTensor
 
 
 def split_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
-    """Return a tensor with two dimensions in place of each split dimension."""
+    """Return a tensor with two dimensions in place of each split dimension: the chunk, and the place in it.
+
+    Args:
+        tensor: a tensor in undivided dimensions.
+        variables: index variables of its dimensions.
+        splits: coordinates of a chunk, by index variable.
+    """
     columns = split_columns(dict(zip(variables, tensor.coordinates, strict=True)), splits)
     shape = list[int]()
     for variable, size in zip(variables, tensor.shape, strict=True):

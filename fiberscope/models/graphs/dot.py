@@ -32,7 +32,12 @@ DEFAULTS = ("node", "edge", "graph")  # statements that set default attributes o
 
 @dataclass(frozen=True)
 class Place:
-    """A line and a column of a file, both from 1; a graph made in Python has no place."""
+    """A place in a graph file; a graph made in Python has no place.
+
+    Args:
+        file: name of the file.
+        line, column: both from 1.
+    """
 
     file: str
     line: int
@@ -45,7 +50,13 @@ class Place:
 
 @dataclass(frozen=True)
 class NodeStatement:
-    """Statement of a node, as in ``5 [type="mul"]``."""
+    """Statement of a node, as in ``5 [type="mul"]``.
+
+    Args:
+        name: name of the node.
+        attributes: the attributes in brackets, by name.
+        place: where the statement begins.
+    """
 
     name: str
     attributes: dict[str, str]
@@ -54,7 +65,13 @@ class NodeStatement:
 
 @dataclass(frozen=True)
 class EdgeStatement:
-    """Statement of an edge, as in ``5 -> 4 [type="crd"]``."""
+    """Statement of an edge, as in ``5 -> 4 [type="crd"]``.
+
+    Args:
+        source, target: names of the nodes.
+        attributes: the attributes in brackets, by name.
+        place: where the statement begins.
+    """
 
     source: str
     target: str
@@ -64,7 +81,12 @@ class EdgeStatement:
 
 @dataclass
 class Digraph:
-    """The statements of a file, in order."""
+    """The statements of a file.
+
+    Args:
+        settings: attributes of the graph itself, by name.
+        nodes, edges: the statements of nodes and of edges, each in the order of the file.
+    """
 
     settings: dict[str, str] = field(default_factory=dict)
     nodes: list[NodeStatement] = field(default_factory=list)

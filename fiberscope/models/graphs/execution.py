@@ -50,7 +50,13 @@ from fiberscope.workloads.verification import EXACT, Rounding
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run; the names are those of the arguments of ``run``."""
+    """Options of a run.
+
+    Args:
+        cycle_limit, histograms, drive_phase: the arguments of ``run`` with these names.
+        tell: the argument ``progress`` of ``run``.
+        recorders: recorders of the last phase: waveform, memory trace, timeline, and ``drive``.
+    """
 
     cycle_limit: int | None = None
     histograms: bool = False
@@ -140,7 +146,11 @@ def prepare(
     exact: bool = False,
     progress: Progress = ignore_progress,
 ) -> PreparedGraph:
-    """Check a graph and load its operands; the arguments are those of ``run``.
+    """Check a graph, and then load its operands.
+
+    Args:
+        graph, tensors, exact: the arguments of ``run``.
+        progress: called with ``loading``, the completed work and the total work.
 
     Raises:
         InputError, WorkloadError: an argument is invalid.
@@ -164,6 +174,8 @@ class PhaseRuns(GraphRun):
 
     Args:
         options: options of the run.
+        deadlock: explanation of a deadlock, with advice on channel depths; None without a deadlock.
+        unwritten: the file that could not be written, and the reason; None if all files were written.
     """
 
     options: RunOptions = field(default_factory=RunOptions)

@@ -44,6 +44,12 @@ class GraphMachine:
         phase: number of the phase, from 1; only the nodes of this phase become blocks.
         kernel: kernel of the machine; by default a kernel with lookahead models of the blocks.
         observe: called with the machine before its kernel is built, to connect more consumers by ``listen``.
+
+    Attributes:
+        nodes: the nodes of the phase that have a block.
+        blocks: the block of each node, by name of the node.
+        droppers: the blocks that remove stops before an accumulator, by ``node.input`` of the accumulator.
+        channel_of: channel of each stream of the phase, by the stream's index in ``graph.streams``.
     """
 
     NAME = "graph"
@@ -124,6 +130,7 @@ class GraphMachine:
         return fetch, "in_ref"
 
     def _connect(self, stream: Stream) -> Channel:
+        """Add the channel of a stream and return it; before an accumulator, add a block that drops stops."""
         source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
         block, port = self._entry(target, target.primitive.input_port(target, stream.input))
         output = self._next_output(source, stream.output)
@@ -146,7 +153,14 @@ class GraphMachine:
         return self.kernel.connect(producer, output, reader, port, capacity=capacity, latency=latency)
 
     def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
-        """Connect an additional consumer to an output; the consumer never stalls the output."""
+        """Connect an additional consumer to an output; the consumer never stalls the output.
+
+        Args:
+            node: node whose block has the output.
+            output: name of the output in the graph.
+            listener: the consumer, a component of the same kernel.
+            port: input port of the consumer.
+        """
         self.kernel.connect(
             self._producers[node.name], self._next_output(node, output), listener, port, capacity=None
         )

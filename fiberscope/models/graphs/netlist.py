@@ -173,6 +173,10 @@ class Graph:
     def connect(self, source: Node, output: str, target: Node, input: str) -> Stream:
         """Add a stream from an output of a block to an input of a block, and return it.
 
+        Args:
+            source, target: blocks of this graph.
+            output, input: names of their ports; a port of an array has its number, as in ``crd[0]``.
+
         Raises:
             InputError: a block has no such port.
         """
@@ -186,7 +190,11 @@ class Graph:
         return stream
 
     def kind_at(self, node: Node, output: str) -> str:
-        """Return the kind of the streams of an output."""
+        """Return the kind of the streams of an output.
+
+        An output without a kind of its own, such as that of a dropper, has the kind of an input. The streams
+        into the node are therefore connected first.
+        """
         port = node.output(output)
         assert port is not None
         kind = node.primitive.output_kind(output, node.attributes)

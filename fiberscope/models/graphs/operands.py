@@ -31,9 +31,10 @@ Readings: TypeAlias = Mapping[str, Sequence[tuple[str, ...]]]  # index variables
 
 @dataclass(frozen=True)
 class Operand:
-    """A stored tensor and its origin; further fields as in ``fiberscope.workloads.Workload``.
+    """A stored tensor and its origin.
 
     Args:
+        name, source, origin, notice: as in ``fiberscope.workloads.Workload``.
         stored: the tensor in the layout of the graph.
         nonzeros: number of entries before storage; dense levels add explicit zeros.
         sized: whether the shape is explicit, and not just the largest coordinates.

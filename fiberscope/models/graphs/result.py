@@ -73,7 +73,13 @@ def attach_values(written: WriterContents, values: Values) -> StoredTensor:
 def reference(
     assignment: Assignment, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """Return the expected entries of a result, with columns in the order of dimensions."""
+    """Return the expected entries of a result, with columns in the order of dimensions.
+
+    Args:
+        assignment: the assignment that computes the result.
+        tensors: entries of the tensors that the assignment reads, by name.
+        sizes: sizes of the index variables.
+    """
     points = evaluate(assignment.expression, tensors, sizes)
     columns = {variable: points.columns[variable] for variable in assignment.result.variables}
     return Points(columns, points.values, points.sizes)
@@ -87,7 +93,16 @@ def unit_values(tensor: SparseTensor | Points) -> SparseTensor | Points:
 def count_terms(
     assignment: Assignment, terms: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """Return the number of terms of each entry of a result, from those of its operands."""
+    """Return the number of terms of each entry of a result, from those of its operands.
+
+    The assignment is evaluated with numbers of terms in place of values; see ``unit_values``. The number of
+    terms bounds the rounding error of an entry.
+
+    Args:
+        assignment: the assignment that computes the result.
+        terms: number of terms of each entry of the operands, by name.
+        sizes: sizes of the index variables.
+    """
     points = reference(assignment, terms, sizes)
     return Points(points.columns, points.sizes, points.sizes)
 

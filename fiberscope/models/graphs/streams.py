@@ -14,7 +14,17 @@ LAST = "_data"
 
 @dataclass(frozen=True)
 class StreamCount:
-    """Token counts of a block's output; ``cycles`` is the length of the run."""
+    """Token counts of a block's output.
+
+    Args:
+        block: name of the block, without the name of the machine.
+        output: name of the output.
+        data: tokens with a coordinate, reference or value.
+        stops: stop tokens, which end fibers.
+        dones: done tokens, which end the stream.
+        empties: N tokens, which stand for a missing element.
+        cycles: length of the run in cycles.
+    """
 
     block: str
     output: str

@@ -80,14 +80,26 @@ def cut_all(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -
 
 
 def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Tiled:
-    """Partition one operand into tiles; see ``cut_all``."""
+    """Partition one operand into tiles.
+
+    Args:
+        kernel, shape: the arguments of ``cut_all``.
+        name: name of the operand.
+        tensor: the operand, with its ranks as the kernel writes them.
+    """
     return tile(tensor, [shape[index] for index in kernel.indices[name]])
 
 
 def pack_all(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, base: Shape
 ) -> dict[str, Packed]:
-    """Partition each operand into tiles that are sets of whole base tiles; arguments as of ``cut_all``."""
+    """Partition each operand into tiles that are sets of whole base tiles.
+
+    Args:
+        kernel, tensors, shape: the arguments of ``cut_all``. An extent that is not a multiple of the base
+            tile's is rounded up to one.
+        base: the shape of base tiles, by index.
+    """
     return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
 
 

@@ -26,7 +26,7 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.tiling import Tiled
 
-_LEAF = "leaf"  # an additional index; its name is longer than those of kernels
+_LEAF = "leaf"  # additional index: number of a product of tiles; its name is longer than those of kernels
 
 
 class Joint:
@@ -94,7 +94,13 @@ def _column(name: str) -> str:
 
 
 def _sample_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options) -> Points:
-    """Return the iterations of a sample of the first operand's tiles: the tile of each operand."""
+    """Return the products of tiles (leaves) in which a sample of the first operand's tiles takes part.
+
+    A leaf is an iteration of the outer loops in which each operand has a tile.
+
+    Returns:
+        The coordinates of the tiles by index, and for each operand the number of its tile (``_column``).
+    """
     sampled: Points = {"": np.zeros(1, np.int64)}
     for place, name in enumerate(kernel.inputs):
         tiles = tiled[name]

@@ -125,7 +125,13 @@ def _nonzeros(left: CsrArray, right: CsrArray) -> int:
 
 @dataclass(frozen=True)
 class OutputTraffic:
-    """Traffic of the output: partial tiles (visits), words of 4 bytes, nonzeros."""
+    """Traffic of the output.
+
+    Args:
+        visits: number of partial results that are written, each a tile.
+        words: their size in words of 4 bytes.
+        nonzeros: their nonzeros, summed over all visits.
+    """
 
     visits: int
     words: int

@@ -18,7 +18,16 @@ from fiberscope.workloads.tiles.metrics import METRICS
 
 
 def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
-    """Return the expected nonzeros of one visit's partial result, at most the places of its tile."""
+    """Return the expected nonzeros of one visit's partial result, at most the places of its tile.
+
+    A visit is one write of a partial result: the sum over the iterations in which it stays in its buffer.
+
+    Args:
+        kernel: the expression and the order of its loops.
+        statistics: statistics of each operand, by name.
+        shape: the shape of tiles, by index.
+        options: variants of the model.
+    """
     places = math.prod(shape[index] for index in kernel.indices[kernel.result])
     return places * _Estimate(kernel, statistics, shape, options).density()
 

@@ -1,7 +1,8 @@
 """The paper's model: the traffic of a shape of tiles, from the statistics of the base tiling.
 
-The model applies to products and sums of tensors, in any loop order. SizeTile, P_tile and PrTileIdx are those
-of the base tiling for every shape; operands are taken as independent.
+The model applies to products and sums of tensors, in any loop order. SizeTile, P_tile and PrTileIdx (in
+``Statistics``: ``size_tile``, ``p_tile`` and ``pr_tile_index``) are those of the base tiling for every shape.
+Operands are taken as independent.
 
 Source: D2T2 (MICRO 2025), Sections 4.2 and 5.1, equations 7, 8 and 13 to 20.
 """
@@ -52,7 +53,13 @@ def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
 
 
 def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
-    """Return the number of iterations of the outer loops, with empty iterations."""
+    """Return the number of iterations of the outer loops, with empty iterations.
+
+    Args:
+        kernel: the order of the loops.
+        statistics: statistics of each operand, which have the extents of the indices.
+        shape: the shape of tiles, by index; a tile at the edge counts as a whole iteration.
+    """
     return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, statistics).items())
 
 

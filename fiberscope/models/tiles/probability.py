@@ -1,4 +1,11 @@
-"""Probabilities that an expression has a nonzero, and sums of Corrs and TileCorrs in each variant."""
+"""Probabilities that an expression has a nonzero, and sums of Corrs and TileCorrs in each variant.
+
+Corrs and TileCorrs are correlations of nonzeros and of tiles by distance, see ``Statistics``. The paper
+leaves details open, so each of them exists in several variants. A ``reading`` is the name of a variant. The
+variant ``unbiased`` is computed here.
+
+Source: D2T2 (MICRO 2025), Sections 4.2 to 4.4.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +24,25 @@ Union: TypeAlias = Literal["sum", "exact"]
 
 
 def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
-    """Return Corrs of a contracted index by distance inside of a base tile."""
+    """Return Corrs of a contracted index by distance inside of a base tile.
+
+    Args:
+        statistics: statistics of a tensor.
+        index: the index.
+        reading: ``pooled``, ``per_tile``, or ``unbiased`` for ``pooled`` without the effect of tile edges.
+    """
     by_reading = statistics.corrs[index]
     return _remove_edge_bias(by_reading["pooled"]) if reading == "unbiased" else by_reading[reading]
 
 
 def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
-    """Return TileCorrs of an index by distance in the grid."""
+    """Return TileCorrs of an index by distance in the grid of tiles.
+
+    Args:
+        statistics: statistics of a tensor.
+        index: the index.
+        reading: ``slice``, ``pooled``, or ``unbiased`` for ``slice`` without the effect of the grid's edge.
+    """
     by_reading = statistics.tile_corrs[index]
     return _remove_edge_bias(by_reading["slice"]) if reading == "unbiased" else by_reading[reading]
 
@@ -54,7 +73,13 @@ def union(probabilities: Iterable[float], union_rule: Union) -> float:
 
 
 def nonzero(expression: Expression, probability: Callable[[str], float], union_rule: Union) -> float:
-    """Return the probability that an expression has a nonzero, from the probabilities of its tensors."""
+    """Return the probability that an expression has a nonzero, from the probabilities of its tensors.
+
+    Args:
+        expression: products and sums of tensors, which are taken as independent.
+        probability: returns the probability of a tensor, by its name.
+        union_rule: how probabilities of a sum are combined, see ``union``.
+    """
     if isinstance(expression, Access):
         return probability(expression.tensor)
     assert isinstance(expression, Operation)
@@ -74,7 +99,15 @@ def share_at_bound(statistics: Statistics, bound: Collection[str]) -> float:
 def share_beside(
     expression: Expression, tensor: str, bound: Collection[str], statistics: Known, union_rule: Union
 ) -> float:
-    """Return the probability that the other operands of an expression have a nonzero, given ``bound``."""
+    """Return the probability that the other factors of a tensor's product have a nonzero.
+
+    Args:
+        expression: the expression, in which the tensor occurs once.
+        tensor: name of the tensor.
+        bound: indices whose outer coordinates are given.
+        statistics: statistics of each tensor, by name.
+        union_rule: see ``union``.
+    """
     if isinstance(expression, Access):
         return 1.0
     assert isinstance(expression, Operation)

@@ -41,7 +41,13 @@ def reorderings(
 
 
 def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
-    """Return the shape of a reorder factor, before rounding and limiting to the extents."""
+    """Return the shape of a reorder factor, before rounding and limiting to the extents.
+
+    Args:
+        kernel: its indices and operands.
+        edge: T, the edge of a base tile.
+        factor: RF, the reorder factor; 1 gives the base tile.
+    """
     if factor == 1.0:
         return dict.fromkeys(kernel.order, float(edge))
     sizes = dict.fromkeys(kernel.contracted, _summed_edge(edge, factor, len(kernel.contracted)))

@@ -39,7 +39,13 @@ _Number: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class Sample:
-    """The tiles of Corrs, drawn uniformly without replacement; other statistics are of all tiles."""
+    """The tiles of Corrs, drawn uniformly without replacement; other statistics are of all tiles.
+
+    Args:
+        share: requested share of the nonempty tiles.
+        seed: seed of the random numbers.
+        tiles: number of tiles that were drawn.
+    """
 
     share: float
     seed: int

@@ -18,6 +18,7 @@ class Coiteration(Loop):
     The loop visits the smallest coordinate of all cursors, until the condition cannot hold any more.
 
     Args:
+        depth, cursors, state: see ``Loop``.
         condition: postfix expression of cursor numbers and the operators ``BOTH`` and ``EITHER``.
     """
 
@@ -110,6 +111,7 @@ class Pieces(Coiteration):
     ``followers``, the inner loops read the elements that lie in the piece.
 
     Args:
+        depth, cursors, state, condition: see ``Coiteration``.
         followers: for each cursor whether its tensor is a follower: the cursor is then the partitioned rank.
     """
 

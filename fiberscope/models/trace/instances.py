@@ -36,6 +36,10 @@ class Multicast(Instances):
     A round is an iteration of each instance.
 
     Attributes: ``lines_shared``: reads that another instance's read answers.
+
+    Args:
+        recorders: the buffet of each instance.
+        serials, level: see ``Instances``.
     """
 
     def __init__(self, recorders: list[Recorder], serials: Integers, level: int) -> None:

@@ -1,6 +1,9 @@
 # cython: infer_types=True
 """Loops of a nest: each iterates over the fibers with its rank, and runs its body.
 
+A cursor is a rank of an input tensor, with its current fiber and the next element of the fiber (``cursor``).
+The "head" of a cursor is this next element; at the end of the fiber its coordinate is ``ENDED``.
+
 A loop's body is the inner loop; the body of the innermost loop computes. The class of a loop says how its
 fibers are co-iterated: one fiber, an intersection of two fibers, or a leader with lookups in the other
 fibers. The module ``coiteration`` has loops over any number of fibers.

@@ -50,7 +50,15 @@ class RankUse:
 
 
 def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
-    """Return the ranks of a tensor with the names that an Einsum gives them."""
+    """Return the ranks of a tensor with the names that an Einsum gives them.
+
+    A rank with a plain index has the name of the index. Other ranks keep the declared name, with apostrophes
+    if that name is taken.
+
+    Args:
+        access: the access of the tensor in the equation.
+        declared: declared names of the tensor's ranks.
+    """
     uses: list[RankUse] = []
     for index, rank in zip(access.indices, declared, strict=True):
         names = {use.name for use in uses}
@@ -183,6 +191,11 @@ def rank_shapes(
     specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree]
 ) -> dict[str, int]:
     """Return the shapes of the ranks of an Einsum by name: from tensors, declarations, or affine indices.
+
+    Args:
+        specification: has the declared shapes.
+        einsum: the Einsum.
+        tensors: fibertrees of the tensors that the Einsum reads, by name.
 
     Raises:
         InputError: tensors disagree on a shape, or a shape is unknown.

@@ -28,10 +28,17 @@ NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are reordered to lo
 class Operand:
     """A tensor as one access of the equation reads it.
 
-    Attributes: ``uses``: its ranks by the equation's names. ``tree``: the tree after the partitions so far.
-    ``ordered``: the tree in loop order. ``followers``: the ranks that follow a partition of another
-    tensor while the loops run. ``format_names``: by name in the tree, the names of pieces with halos in
-    formats and bindings.
+    ``prepare`` changes ``tree`` partition by partition, and sets ``ordered`` at its end.
+
+    Args:
+        name: name of the tensor.
+        uses: its ranks by the equation's names.
+        tree: the tree after the partitions so far.
+        ordered: the tree in loop order.
+        empty: the value of an element that is not stored.
+        uncompressed: ranks whose whole shape an iterator visits.
+        followers: ranks that follow a partition of another tensor while the loops run.
+        format_names: by name in the tree, the names of pieces with halos in formats and bindings.
     """
 
     name: str

@@ -63,9 +63,17 @@ BUILT_IN: Mapping[str, BuiltIn] = {
 class Program:
     """Operations on registers, in the order of execution.
 
-    Registers are numbered: the tensors in the order of the equation, the constants, then the results.
-    ``lefts`` and ``rights`` are the operands' registers. ``counts`` has the index of an operation's counter
-    in ``counters``, or ``UNCOUNTED``.
+    Registers are numbered: the tensors in the order of the equation, the constants, then the results. The
+    lists from ``operations`` to ``counts`` have one entry for each operation.
+
+    Args:
+        tensors: number of tensors in the equation.
+        constants: the numbers of the equation.
+        operations: opcodes.
+        lefts, rights: registers of the operands.
+        modes: ``ALL`` if the operation needs both operands, ``ANY`` if one is enough.
+        counts: index of the operation's counter in ``counters``, or ``UNCOUNTED``.
+        counters: names of the counters.
     """
 
     tensors: int

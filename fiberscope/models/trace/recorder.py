@@ -82,7 +82,7 @@ def double_array(code: str, numbers: array[int]) -> array[int]:
 
 
 NONE = -1
-WRITTEN, PASSING = 1, 2
+WRITTEN, PASSING = 1, 2  # flags of a line in a buffet: written, and not kept for lack of space
 FIBER_BITS = 31  # a line's key has its fiber and its place in the fiber, both below 2**31
 
 
@@ -142,6 +142,10 @@ class Buffet(Recorder):
     buffet is unlimited. Otherwise a line without space is not kept: every return to the line moves it again.
 
     Attributes: ``lines_read``, ``lines_written``.
+
+    Args:
+        elements_per_line, shape, evict_level: see ``Recorder``.
+        capacity: lines of the buffet; None for no limit.
 
     Source: TeAAL, MICRO 2023, Section 4.3, and counts of the public tool.
     """

@@ -209,6 +209,12 @@ def _gather(
 def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, Floats, Floats]:
     """Reduce points with equal keys.
 
+    Args:
+        einsum: the Einsum, whose function for ``+`` reduces the values. Without a reduction in the Einsum,
+            the first value of each key is taken.
+        keys: key of the output's coordinates at each point.
+        values: value at each point.
+
     Returns:
         The sorted keys, the reduced values, and for sums the sums of absolute values.
     """

@@ -146,11 +146,17 @@ class Spacetime:
 
 @dataclass(frozen=True)
 class StorageBinding:
-    """Binding of a component to coordinates, payloads or elements (both) of a tensor's rank.
+    """Binding of a store to the entries of one rank of a tensor.
 
-    ``evict_on``, of buffets alone, is the loop rank whose next iteration drains the buffet (``root``: none).
-    An eager binding moves the whole subtree of its ``root``, a rank, at the first access. A root in a file
-    stands for a binding of each rank from the root down, and of each kind that the format stores.
+    Args:
+        component: name of the store.
+        tensor, rank: the tensor, and its rank by the name in the format.
+        kind: coordinates, payloads, or elements (both).
+        format: name of the tensor's format.
+        evict_on: for buffets alone, the loop rank whose next iteration drains the buffet; ``root``: none.
+        style: an ``eager`` binding moves the whole subtree of ``root`` at the first access.
+        root: the upper rank of the subtree. A root in a file stands for a binding of each rank from the root
+            down, and of each kind that the format stores.
     """
 
     component: str
@@ -174,7 +180,7 @@ class IntersectorBinding:
 
 @dataclass(frozen=True)
 class MergerBinding:
-    """Binding of a component that reorders the ranks of a tensor."""
+    """Binding of a component that reorders the ranks of a tensor, from ``init_ranks`` to ``final_ranks``."""
 
     component: str
     tensor: str
@@ -218,6 +224,7 @@ class Component:
     """A component of the architecture; the attributes of other classes are not set.
 
     Args:
+        name, kind: its name, and its class.
         path: names from the root to the component, without counts.
         instances: instances of its level, without the levels above.
         all_instances: instances of its level, times those of all levels above.

@@ -30,13 +30,25 @@ WHOLE = 1 << 62  # elements per line if a fiber is a single line
 
 
 def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
-    """Return the lines of each fiber of a rank; every fiber begins a new line."""
+    """Return the number of lines of each fiber of a rank; every fiber begins a new line.
+
+    Args:
+        tree: the tensor in its order of storage.
+        rank: name of the rank.
+        elements_per_line: elements in a line, at least 1.
+    """
     occupancies = np.diff(tree.segments[tree.level(rank)])
     return -(-occupancies // elements_per_line)
 
 
 def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -> Integers:
-    """Return the lines of the fibers of ``rank`` in each subtree of ``root``."""
+    """Return the number of lines of the fibers of ``rank`` below each fiber of ``root``.
+
+    Args:
+        tree, elements_per_line: the arguments of ``lines_of``.
+        root: name of a rank.
+        rank: name of ``root``, or of a rank below it.
+    """
     upper, lower = tree.level(root), tree.level(rank)
     bounds = np.arange(len(tree.segments[upper]))
     for level in range(upper, lower):
@@ -123,7 +135,13 @@ class Bound:
 
 
 def recorder_target(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
-    """Return the recorder of all accesses of a binding: a distributor if there are several instances."""
+    """Return the recorder of all accesses of a binding: a distributor if there are several instances.
+
+    Args:
+        recorders: the recorder of each instance.
+        space: the loop in space that selects the instance; None if no loop does.
+        multicast: whether buffets share a read of the same line in the same round.
+    """
     if space is None or len(recorders) == 1:
         return recorders[0]
     kind = Multicast if multicast and isinstance(recorders[0], Buffet) else Instances

@@ -1,4 +1,8 @@
-"""Build the blocks of a phase of a graph, and connect their ports."""
+"""Build the blocks of a phase of a graph, and connect their ports.
+
+A phase is one statement of a compiled expression; phases run one after another. A ``Wire`` is an output of a
+block, to which any number of inputs can be connected.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,16 @@ class Blocks:
         self._phase = phase
 
     def add(self, type: str, inputs: Mapping[str, Wire | None], **attributes: object) -> Node:
-        """Add a block with its inputs; None leaves an input open."""
+        """Add a block and the streams into it, and return its node.
+
+        Args:
+            type: type of the node, a key of ``PRIMITIVES``.
+            inputs: the output that feeds each input, by port; None leaves an input open.
+            attributes: attributes of the node, by name.
+
+        Raises:
+            InputError: there is no such type or port.
+        """
         if self._phase > 1:
             attributes["phase"] = self._phase
         node = self._graph.add(type, "", **attributes)
@@ -36,7 +49,13 @@ class Blocks:
         return node
 
     def value(self, type: str, *operands: Wire, **attributes: object) -> Wire:
-        """Add an ALU on values, and return its output."""
+        """Add an ALU on values, and return its output.
+
+        Args:
+            type: type of the ALU's node.
+            operands: streams of values of the same shape.
+            attributes: attributes of the node, by name.
+        """
         inputs = {f"val[{number}]": operand for number, operand in enumerate(operands)}
         return Wire(self.add(type, inputs, **attributes), "val")
 
@@ -111,7 +130,13 @@ class Blocks:
         return Wire(node, "crd"), references
 
     def repeat(self, operands: list[Operand], variable: str, coordinates: Wire) -> None:
-        """Repeat the references of operands without an index variable for each of its coordinates."""
+        """Repeat the references of operands that lack an index variable, once for each of its coordinates.
+
+        Args:
+            operands: operands without the variable; their references become the repeated references.
+            variable: the index variable.
+            coordinates: coordinates of the loop over the variable.
+        """
         if not operands:
             return
         signal = Wire(self.add("repsiggen", {"crd": coordinates}, index=variable), "repsig")

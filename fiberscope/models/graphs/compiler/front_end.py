@@ -73,7 +73,10 @@ def cascade_of(
 ) -> tuple[tuple[str, ...], list[Notation]]:
     """Return all loops, and the loop nests of the statements of a factored assignment, in order.
 
-    The arguments are those of ``notation_of``. A sum that is one of several terms may enclose their loops.
+    A sum that is one of several terms becomes a statement of its own, so its loop may enclose their loops.
+
+    Args:
+        assignment, formats, order, reorder, splits: the arguments of ``notation_of``.
 
     Raises:
         InputError: an argument is invalid.

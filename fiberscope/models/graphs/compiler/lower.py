@@ -7,7 +7,7 @@
 3.  A loop iterates over its iteration expression (``terms.py``): a product intersects coordinates, and an
     addition unites them. A summand without the variable has every coordinate. Each operand with the variable
     gets a scanner, and each intersection or union a joiner, through which all references pass. Where a union
-    lacks an operand, the operand's reference is N, and its value 0 (``blocks.py``).
+    lacks an operand, the operand's reference is the empty token N, which an array loads as the value 0.
 4.  A dense level of the result needs all coordinates: its loop is united with all coordinates.
 5.  An operand without the variable is repeated for each coordinate.
 6.  After the last loop follow an array for each operand and an ALU for each operator.

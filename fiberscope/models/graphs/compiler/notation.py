@@ -115,7 +115,13 @@ def _replace_sums(expression: Expression, sums: dict[str, Sum], names: Iterator[
 def paths_of(
     expression: Expression, order: Iterable[str], formats: Mapping[str, Format]
 ) -> tuple[TensorPath, ...]:
-    """Return the paths of the accesses in an expression, from left to right."""
+    """Return the paths of the accesses in an expression, from left to right.
+
+    Args:
+        expression: the right side, with explicit sums.
+        order: all loops, outermost first. A path has the loops around its access.
+        formats: formats of the tensors, by name.
+    """
     loops = tuple(order)
     return tuple(
         TensorPath(access, formats[access.tensor], tuple(v for v in loops if v in scope))

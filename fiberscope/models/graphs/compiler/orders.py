@@ -19,7 +19,12 @@ from fiberscope.workloads.expressions.expression import Call, Expression, Sum
 
 @dataclass(frozen=True)
 class _Step:
-    """Constraint that one loop encloses another: because of a tensor, or without a path, of a sum."""
+    """Constraint that one loop encloses another.
+
+    Args:
+        outer, inner: variables of the two loops.
+        path: levels of the tensor that imposes the constraint; None if a sum imposes it.
+    """
 
     outer: str
     inner: str
@@ -58,7 +63,7 @@ class Orders:
         raise InputError(self._conflict())
 
     def legal(self) -> Iterator[tuple[str, ...]]:
-        """Return all legal orders."""
+        """Yield all legal orders; their number can grow as the factorial of the number of loops."""
         return _completions((), _predecessors(self.variables, [*self._storage_steps, *self._sums]))
 
     def check(self, order: Sequence[str]) -> None:

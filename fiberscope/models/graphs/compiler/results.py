@@ -55,7 +55,7 @@ class Result:
 
     Attributes:
         omits_inner_empty: whether a reducer omits the sum of an empty fiber inside another summed loop.
-        empty_result: result of any other empty fiber, see ``Blocks.summed``.
+        empty_result: result of any other empty fiber, see ``empty`` of ``Blocks.add_reducer``.
     """
 
     omits_inner_empty = False
@@ -85,7 +85,13 @@ class Result:
         return self._format.levels[self._levels.index(variable)].has_all_coordinates
 
     def write(self, blocks: Blocks, loops: Sequence[LoweredLoop], values: Wire) -> None:
-        """Add the blocks from the coordinates and values of the loops to the writers."""
+        """Add the blocks from the coordinates and values of the loops to the writers.
+
+        Args:
+            blocks: builder of the graph's blocks.
+            loops: the loops of the statement, outermost first.
+            values: values of the right side, inside the innermost loop.
+        """
         coordinates = self._coordinates(blocks, loops)
         dropped = self._drop(blocks, loops, coordinates)
         remaining = list(self._nest)
@@ -119,6 +125,7 @@ class Result:
         if not levels or self.accumulates:
             return set()
         dense = [place for place in levels if self.is_dense(loops[place].variable)]
+        # ``place`` is the inner loop of a dropper: rule 1 allows the places from ``first`` to ``last``
         first = max([levels[0] + 1, *(place + 2 for place in dense)])
         last = max((place for place, loop in enumerate(loops) if loop.intersects), default=0)
         if first <= last < levels[-1]:
@@ -133,6 +140,7 @@ class Result:
     def _accumulate(
         self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str], values: Wire
     ) -> tuple[dict[str, Wire], Wire]:
+        # the outermost levels that are also the outermost loops: their points arrive sorted
         common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._levels, nest, strict=False))))
         points = [
             self._repeat_coordinates(blocks, coordinates, v, nest[nest.index(self._loops_of[v]) + 1 :])

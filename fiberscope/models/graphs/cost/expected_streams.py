@@ -16,7 +16,7 @@ import numpy as np
 from fiberscope.hw.streams.bits import words_of
 from fiberscope.workloads.canonical import Values
 
-Spread = Mapping[str, Values]
+Spread = Mapping[str, Values]  # number of points at each coordinate, by index variable of a loop
 BUCKETS = 64  # groups of similar counts in ``count_distinct``
 
 
@@ -131,7 +131,17 @@ def outer_points(ways: Sequence[ExpectedStream]) -> ExpectedStream:
 def thin_stream(
     before: ExpectedStream, count: float, spread: Spread, parent: ExpectedStream | None
 ) -> ExpectedStream:
-    """Return a stream with fewer points; fibers with few points become empty more often."""
+    """Return a stream with fewer points; fibers with few points become empty more often.
+
+    The points that remain are taken as independent draws. A fiber of n points, of which a share s remains, is
+    not empty with probability 1 - (1 - s)^n.
+
+    Args:
+        before: the stream with all points.
+        count: number of points that remain.
+        spread: their distribution.
+        parent: stream of the enclosing loops.
+    """
     filled, fiber_spread = before.filled, dict(before.filled_spread)
     for name, fibers in before.filled_spread.items():
         mean = ratio(before.spread[name], fibers)
@@ -209,7 +219,13 @@ def bit_words(fibers: ExpectedStream, size: int) -> ExpectedStream:
 
 
 def expansion_cycles(output: ExpectedStream, words: ExpectedStream, variable: str) -> float:
-    """Return the cycles to expand words bit by bit; an empty part takes a cycle, bits being uniform."""
+    """Return the cycles to expand words to coordinates: one for each token, and one for each word of 0.
+
+    Args:
+        output: the coordinates that leave.
+        words: the words that arrive; their ones are taken as uniformly distributed.
+        variable: index variable of the coordinates.
+    """
     size = len(output.spread[variable])
     wide = size / words_of(size)
     full = min(1.0, output.count / (words.count * wide)) if words.count * wide else 0.0

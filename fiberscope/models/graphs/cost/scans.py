@@ -10,7 +10,13 @@ from fiberscope.models.graphs.primitives.primitive import CostWalk
 
 
 def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
-    """Return the stream of all coordinates of a dense level, for each reference."""
+    """Return the stream of all coordinates of a dense level, for each reference.
+
+    Args:
+        walk: the estimate, with the statistics of the tensors.
+        node: the scanner.
+        references: references into the scanner.
+    """
     size = walk.statistics[node["tensor"]].level(int(node["mode"])).size
     spread = {name: counts * size for name, counts in references.spread.items()}
     spread[node["index"]] = np.full(size, references.count)
@@ -18,7 +24,14 @@ def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> Expected
 
 
 def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
-    """Return the stream of the fibers of these references, by their fill at each outer coordinate."""
+    """Return the stream of the coordinates of compressed fibers, one fiber for each reference.
+
+    Fibers at some coordinates of an outer loop are fuller than the mean fiber. The estimate multiplies the
+    mean by this relative fill for each outer loop, as if the loops were independent.
+
+    Args:
+        walk, node, references: the arguments of ``scan_all``.
+    """
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
     level, above = tensor.level(dimension), tensor.above(dimension)
     mean = level.elements / above.elements if above and above.elements else level.elements

@@ -145,7 +145,11 @@ class _VectorReducer(Primitive):
 
 
 def _collects_all(node: Node) -> bool:
-    """Return whether an accumulator sends only after its last input: no outer loop completes its points."""
+    """Return whether an accumulator sends only after its last input.
+
+    An accumulator whose order is below its number of coordinates sends its points when an outer coordinate
+    changes.
+    """
     return int(node["order"]) == len(accumulated_variables(node))
 
 

@@ -69,6 +69,8 @@ class _Coordinates(_Nested):
 
 
 class _Dropper(_Coordinates):
+    """Dropper of outer coordinates with empty inner fibers, or of values of 0 with their coordinates."""
+
     drops = True
 
     def has_scalar_inner(self, node: Node, outer: Nest, inner: Nest) -> bool:
@@ -98,6 +100,8 @@ class _Dropper(_Coordinates):
 
 
 class _Hold(_Coordinates):
+    """Block that repeats each outer coordinate for every inner coordinate of its fiber."""
+
     block_class = "hold.CoordinateHold"
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
@@ -110,6 +114,8 @@ class _Hold(_Coordinates):
 
 
 class _WordDropper(_Nested):
+    """Dropper for bit vectors: clears the bits of outer words whose inner fibers are empty."""
+
     block_class = "word_dropper.WordDropper"
 
     def missing_twin(self, node: Node) -> str:
@@ -117,6 +123,8 @@ class _WordDropper(_Nested):
 
 
 class _StopDropper(Primitive):
+    """Dropper of all stop tokens, which leaves the points of the fibers."""
+
     block_class = "droppers.StopDropper"
     forwarded_input = "in"
 
@@ -132,6 +140,8 @@ class _StopDropper(Primitive):
 
 
 class _EmptyFiberDropper(Primitive):
+    """Dropper of the stop tokens of empty fibers."""
+
     block_class = "droppers.EmptyFiberDropper"
     forwarded_input = "in"
 
@@ -140,11 +150,17 @@ class _EmptyFiberDropper(Primitive):
 
 
 class _PointToFiber(Primitive):
+    """Converter of sorted points, without stop tokens, to nested fibers."""
+
     block_class = "points.PointToFiber"
 
 
 def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
-    """Return the port of an edge by its index variable, else by the start of its comment."""
+    """Return the port of an edge by its index variable, else by the start of its comment.
+
+    Raises:
+        ValueError: neither the variable nor the comment names a port.
+    """
     if kind == VAL:
         return "inner"
     for port in ("outer", "inner"):

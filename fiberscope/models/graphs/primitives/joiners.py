@@ -34,6 +34,8 @@ class Joiner(Primitive):
 
 
 class _Intersection(Joiner):
+    """Intersecter: passes the coordinates that all operands have; a skip output can skip a scanner ahead."""
+
     block_class = "join.Intersect"
     intersects = True
 
@@ -47,6 +49,7 @@ class _Intersection(Joiner):
         )
 
         coordinates = intersect_streams(walk.ways(node), node["index"])
+        # the block pops every coordinate that any operand has, so its work is that of a union
         walk.work[node.name] = unite_streams(walk.ways(node), node["index"]).tokens
         return {
             CRD: coordinates,
@@ -58,6 +61,8 @@ class _Intersection(Joiner):
 
 
 class _Union(Joiner):
+    """Unioner: passes the coordinates that any operand has, with the reference N for the other operands."""
+
     block_class = "join.Union"
     unites = True
 
@@ -81,6 +86,8 @@ def _references(inputs: Mapping[str, ExpectedStream]) -> list[str]:
 
 
 class _Repeater(Primitive):
+    """Repeater: sends each reference once for each repeat signal, for a loop that the operand lacks."""
+
     block_class = "repeater.Repeater"
     belongs_to_loop = repeats = True
 
@@ -98,6 +105,8 @@ class _Repeater(Primitive):
 
 
 class _Signals(Primitive):
+    """Generator of the signals that control a repeater, one for each coordinate of a loop."""
+
     block_class = "repeater.RepeatSignalGenerator"
     belongs_to_loop = True
 

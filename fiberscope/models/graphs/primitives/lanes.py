@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class _Lanes(Primitive):
+    """Base of the node types around a loop that runs as several parallel copies, called ways."""
+
     infers_ports = False
 
     def missing_twin(self, node: Node) -> str:
@@ -41,6 +43,8 @@ class _Scatter(_Lanes):
 
 
 class _Merge(_Lanes):
+    """Merger of the sorted coordinates of all ways; output ``ref`` has the way of each coordinate."""
+
     block_class = "serializer.Merge"
     has_equal_depths = True
 
@@ -49,6 +53,8 @@ class _Merge(_Lanes):
 
 
 class _Gather(_Lanes):
+    """Block that joins the elements of all ways to one stream, in the order of a merger's ``ref`` output."""
+
     block_class = "serializer.Serializer"
     forwarded_input = "stream[0]"
 
@@ -56,6 +62,7 @@ class _Gather(_Lanes):
         return {"": inputs[self.forwarded_input]}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
+        # number of loops within an element: 0 if the ways send a token for each coordinate of the merger
         depth = len(context.nest_into(node, self.forwarded_input)) - len(context.nest_into(node, REF))
         return (
             int(node["ways"]),
@@ -65,6 +72,8 @@ class _Gather(_Lanes):
 
 
 class _Split(Primitive):
+    """Block that splits a coordinate into the number of its chunk and the coordinate in the chunk."""
+
     block_class = "split.Split"
     split_input = CRD
 
@@ -80,6 +89,8 @@ class _Split(Primitive):
 
 
 class _Flatten(Primitive):
+    """Block that combines chunk numbers and coordinates in chunks, the inverse of a split."""
+
     block_class = "split.Flatten"
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:

@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from fiberscope.workloads.expressions.expression import Expression
 
 COMPRESSED = "compressed"
-LEVEL = {"index": None, "tensor": None, "mode": None, "format": COMPRESSED}
+LEVEL = {"index": None, "tensor": None, "mode": None, "format": COMPRESSED}  # ``mode``: the dimension
 ROOT = {"root": "false"}
 
 
 class _Scanner(Primitive):
+    """Level scanner: for each reference, sends the coordinates and references of the fiber there."""
+
     belongs_to_loop = scans = True
     position_output = REF
 
@@ -96,6 +98,8 @@ class _Scanner(Primitive):
 
 
 class _Writer(Primitive):
+    """Writer of one level of a result, or of its values if ``mode`` is ``vals``."""
+
     # ``size`` of a writer is an expression of the public compiler, not a number
     numbers: ClassVar[Mapping[str, int]] = {
         name: least for name, least in Primitive.numbers.items() if name != "size"
@@ -132,6 +136,8 @@ class _Writer(Primitive):
 
 
 class _Locator(Primitive):
+    """Lookup of coordinates in a dense level; input ``base`` has the fiber to search for each coordinate."""
+
     belongs_to_loop = True
     position_output = "located"
     full_fiber_inputs: ClassVar[Mapping[str, str]] = {CRD: CRD}
@@ -154,6 +160,8 @@ class _Locator(Primitive):
 
 
 class _Array(Primitive):
+    """Array of a tensor's values: sends the value at each reference."""
+
     block_class = "arrays.ArrayLoad"
     loads = True
 

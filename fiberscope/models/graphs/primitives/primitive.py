@@ -160,6 +160,16 @@ class WordSizes(Protocol):
 class Primitive:
     """A node type of the Sparse Abstract Machine; subclasses define its behaviour.
 
+    An instance describes the type. The methods get a ``node`` of this type and keep no state. For a graph,
+    they are called in this order:
+
+    1.  A reader of a file calls ``input_of_edge`` and ``output_of_edge`` for each edge without port names.
+    2.  ``fiberscope.models.graphs.check`` calls ``check``, ``required_inputs`` and ``accepts``, and then, if
+        no fault was found, ``nest`` from the roots to the writers.
+    3.  A reader of the expression calls ``value``; an estimate of cycles calls ``estimate``.
+    4.  A machine calls ``build``, and connects ``input_port`` and ``output_port`` of the block.
+    5.  A writer of Verilog calls ``memory_contents``, or refuses the node with ``missing_twin``.
+
     Args:
         type: name in graph files.
         inputs, outputs: ports.
@@ -250,7 +260,13 @@ class Primitive:
         return True
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
-        """Report faults in a node's attributes."""
+        """Report faults in a node's attributes.
+
+        Args:
+            graph: the graph of the node.
+            node: the node.
+            faults: collects the faults; the method does not raise.
+        """
 
     def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the input port of an edge of a file; empty for an edge without meaning for the node.
@@ -278,7 +294,13 @@ class Primitive:
         return ""
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        """Return the loop nests of the outputs by port; the key ``""`` stands for all other outputs."""
+        """Return the loop nests of the outputs by port; the key ``""`` stands for all other outputs.
+
+        Args:
+            node: the node.
+            inputs: loop nest of the stream into each connected input, by port.
+            faults: collects a fault if the depths of the inputs do not match.
+        """
         if self.has_equal_depths and len({len(nest) for nest in inputs.values()}) > 1:
             depths = ", ".join(f"{port}: {describe_loops(nest)}" for port, nest in sorted(inputs.items()))
             faults.add(node.place, f"{node}: its input streams must have equal depths ({depths})")
@@ -346,7 +368,7 @@ class Primitive:
         return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
 
     def missing_twin(self, node: Node) -> str:
-        """Return the reason for a missing RTL twin, and the alternative."""
+        """Return the reason for a missing RTL twin (the block as Verilog), and the alternative."""
         return f"there is no RTL of {self.type}; fiberscope graph run simulates it"
 
     def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:

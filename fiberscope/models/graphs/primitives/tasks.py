@@ -27,6 +27,8 @@ FIBER_PAIRS = "fiberpairs"
 
 
 class _SpecificationNode(Primitive):
+    """Base of the node types whose blocks only a machine from a specification builds."""
+
     infers_ports = False
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -81,7 +83,10 @@ class _Sum(_SpecificationNode):
 
 
 class _SkipAhead(Primitive):
-    """Intersecter of two levels with skips; port ``ref[i]`` reads ``tensor{i}`` at ``mode{i}``."""
+    """Skip-ahead intersecter, which reads the fibers of two operands itself.
+
+    Operand i is the level of dimension ``mode{i}`` of ``tensor{i}``; its fibers are those at ``ref[i]``.
+    """
 
     infers_ports = False
     belongs_to_loop = has_equal_depths = intersects = True
@@ -108,7 +113,11 @@ class _Lookup(Primitive):
 
 
 class _Projection(_Lookup):
-    """Unit that computes a coordinate; ``terms`` has factor, divisor and size of each input."""
+    """Unit that computes a coordinate from those of loops, for an affine index such as ``q + s``.
+
+    The attribute ``terms`` has three numbers for each input: factor, divisor and size. The result is the
+    attribute ``constant`` plus the sum of ``factor * (coordinate // divisor % size)`` over the inputs.
+    """
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.seek import Projection
@@ -190,6 +199,8 @@ class _LaneSeek(_SkipAhead):
 
 
 class _RunSum(Primitive):
+    """Adder of runs of equal coordinates, as a merger sends them."""
+
     block_class = "run_sum.RunSum"
     infers_ports = False
     has_equal_depths = True

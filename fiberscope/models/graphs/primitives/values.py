@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk, ValueTree
     from fiberscope.workloads.expressions.expression import Expression
 
-EITHER, SECOND = (1, 0), (1,)  # operands that a register can hold, the best first
+EITHER, SECOND = (1, 0), (1,)  # operands that a register can hold, the best first: any, or only the second
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,12 @@ class _Maximum(_Alu):
 
 
 class _Reducer(Primitive):
+    """Reducer: adds up the values of each innermost fiber.
+
+    The attribute ``empty`` says what an empty fiber gives: ``drop`` for nothing, ``mark`` for N, another text
+    for 0. Without ``empty``, the droppers of the graph decide (``drops_empty``).
+    """
+
     latency_setting = "reduce"
     reduces = True
 

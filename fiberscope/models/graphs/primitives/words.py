@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class _BitVectorNode(Primitive):
+    """Base of the node types of bit vectors, which have no RTL."""
+
     def missing_twin(self, node: Node) -> str:
         return NO_WORDS
 
@@ -40,6 +42,8 @@ class _Packer(_BitVectorNode):
 
 
 class _Chunker(_BitVectorNode):
+    """Divider of words into chunks of ``width`` bits; output ``ref`` counts the ones in lower chunks."""
+
     block_class = "bit_words.Chunker"
     forwarded_input = BV
 
@@ -51,6 +55,8 @@ class _Chunker(_BitVectorNode):
 
 
 class _Expander(_BitVectorNode):
+    """Expander of words to the coordinates and references of their ones."""
+
     block_class = "bit_expander.BitExpander"
     belongs_to_loop = has_equal_depths = expands = True
 
@@ -67,6 +73,8 @@ class _Expander(_BitVectorNode):
 
 
 class _Intersection(_BitVectorNode):
+    """Intersecter of two streams of words, which also sends the references of the common ones."""
+
     block_class = "word_intersect.WordIntersect"
     belongs_to_loop = has_equal_depths = intersects = True
     infers_ports = False
