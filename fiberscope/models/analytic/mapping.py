@@ -171,7 +171,13 @@ class Mapping:
         )
 
     def nest(self, architecture: Architecture, problem: Problem, tiles: Sequence[str]) -> str:
-        """Return the loop nest as text, a line a loop, outermost first; ``tiles`` describe the levels."""
+        """Return the loop nest as text, a line a loop, outermost first.
+
+        Args:
+            architecture: names the levels.
+            problem: names the dimensions.
+            tiles: text in the heading of each level, such as the sizes of its tiles.
+        """
         lines: list[str] = []
         depth = 0
         for number, level in enumerate(architecture.levels):

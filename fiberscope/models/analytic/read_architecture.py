@@ -151,7 +151,15 @@ class _Tree:
         mesh: tuple[int, int],
         shared: Map[str, object],
     ) -> Iterator[_Unit]:
-        """Yield the components of a tree, outermost first."""
+        """Yield the components of a tree, outermost first.
+
+        Args:
+            node: the root of the tree.
+            place: its place in the file, for messages.
+            path: names of the nodes above.
+            mesh: instances of the node along X and Y.
+            shared: attributes that the nodes above give to all nodes below.
+        """
         shared = {**shared, **_model_attributes(node.attributes)}
         for part in ("nodes", "local", "subtree"):
             outer_path, inner, attributes_above = path, mesh, shared

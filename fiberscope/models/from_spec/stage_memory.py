@@ -29,8 +29,8 @@ READERS = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two 
 class StageMemory:
     """The memory accesses of the blocks of a stage, before or after the cut.
 
-    The methods add fetches and writers to the machine, and register their requests with ``memory``. Each
-    method is therefore called once for each port or block. ``memory.build`` later connects the requests.
+    The methods that return fetches or writers add them to the machine, and register their requests with
+    ``memory``. They are called once for each port or block. ``memory.build`` later connects the requests.
 
     Args:
         memory: the memory system of the machine.

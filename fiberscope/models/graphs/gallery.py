@@ -26,7 +26,13 @@ HEAD = ("expression", "formats", "order", "cycles", "busiest block", "of its cyc
 
 @dataclass(frozen=True)
 class GalleryEntry:
-    """An expression of the gallery, compiled and run."""
+    """An expression of the gallery, compiled and run.
+
+    Args:
+        kernel: the expression with its name and formats.
+        compiled: its graph and loop nests.
+        report: report of the run.
+    """
 
     kernel: Kernel
     compiled: CompiledExpression
@@ -59,7 +65,13 @@ def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator
 
 
 def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> list[Path]:
-    """Write the page and its images into the folder of the documentation, and return their paths."""
+    """Write the page and its images into the folder of the documentation, and return their paths.
+
+    Args:
+        folder: folder of the documentation.
+        kernels: the expressions, in the order of the page.
+        size: coordinates of each dimension of the operands.
+    """
     entries = list(make_entries(kernels, size))
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)

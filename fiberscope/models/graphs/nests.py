@@ -82,8 +82,8 @@ def accumulated_variables(node: Node) -> Nest:
 def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
     """Return whether a reducer drops the sums of empty fibers.
 
-    The attribute ``empty`` decides. Without the attribute, as in files of the public compiler, the reducer
-    drops such a sum if a dropper with the same loops drops the coordinate of the empty fiber.
+    The attribute ``empty`` decides. Without the attribute, the reducer drops such a sum if a dropper with the
+    same loops drops the coordinate of the empty fiber.
 
     Args:
         graph: the graph of the reducer.

@@ -37,7 +37,14 @@ def machine_transcript(machine: GraphMachine) -> Transcript:
 
 
 def record_transcripts(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
-    """Run a machine to its end; return the transcripts of tokens that leave and that enter the channels."""
+    """Run a machine to its end, and return two transcripts of its channels by name.
+
+    The first has the tokens that leave a channel, the second those that enter it, each with its cycle.
+
+    Args:
+        kernel: kernel of the machine, before its first cycle.
+        channels: the channels to record, by the name that they have in the transcripts.
+    """
     popped: dict[str, list[Transfer]] = {name: [] for name in channels}
     pushed: dict[str, list[Transfer]] = {name: [] for name in channels}
     running = True

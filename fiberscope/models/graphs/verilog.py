@@ -348,7 +348,13 @@ def _twins() -> Mapping[type[Component], RtlBlock]:
 
 
 def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
-    """Write a module and the contents of its memories, and return both paths."""
+    """Write a module and the contents of its memories, and return both paths.
+
+    Args:
+        hardware: the module.
+        name: stem of the files: ``NAME.v`` and ``NAME_words.csv``.
+        folder: an existing folder.
+    """
     files = folder / f"{name}.v", folder / f"{name}_words.csv"
     for file, text in zip(files, (hardware.text, hardware.words), strict=True):
         write_text(file, text)

@@ -104,7 +104,14 @@ class Prepared:
 
 @dataclass(frozen=True)
 class IntersectionCounts:
-    """Steps of the intersections at a loop, by type of intersector."""
+    """Steps of the intersections at a loop, by type of intersector.
+
+    Args:
+        two_finger: of two fibers, the matches and the advances of a single finger; of more fibers, the
+            coordinates that the loop visits.
+        skip_ahead: the matches, and the runs of advances of the same finger, of two fibers.
+        leader_follower: elements of the leader, each of which is looked up in the other fibers.
+    """
 
     two_finger: int
     skip_ahead: int

@@ -56,6 +56,11 @@ def read_constraints(
 ) -> Constraints:
     """Read constraints, which have the syntax of a mapping, with ``<=`` and ``>=`` for bounds.
 
+    Args:
+        directives: entries of the file, each with its place for messages.
+        architecture: names the levels.
+        problem: names the dimensions and tensors.
+
     Raises:
         ConfigurationError: a name does not exist, or constraints contradict each other.
     """

@@ -174,7 +174,13 @@ def _exceeds(count: int, limit: int | None) -> bool:
 def judge(
     results: Iterable[Outcome], limits: Limits, progress: Callable[[SearchState], None] = lambda _found: None
 ) -> SearchState:
-    """Search chunk by chunk until a limit is reached; ``progress`` is called after each chunk."""
+    """Search chunk by chunk until a limit is reached; return the final state, with the best mapping.
+
+    Args:
+        results: outcomes of the chunks, in the order of the walk.
+        limits: limits, which are checked after each chunk.
+        progress: called with the state of the search after each chunk.
+    """
     best = SearchState()
     for outcome in results:
         best.add(outcome)

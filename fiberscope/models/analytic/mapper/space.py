@@ -20,7 +20,12 @@ Truth = NDArray[np.bool_]
 
 
 def factorisations(number: int, least: Sequence[int], most: Sequence[int]) -> Whole:
-    """Return all factorisations of a number with bounded factors: factorisations x factors."""
+    """Return all factorisations of a number into ordered, bounded factors: factorisations x factors.
+
+    Args:
+        number: the product of the factors.
+        least, most: bounds of each factor, both inclusive.
+    """
     products: list[tuple[tuple[int, ...], int]] = [((), number)]
     for low, high in zip(least, most, strict=True):
         products = [
@@ -43,6 +48,11 @@ class Space:
 
     Loops of a single iteration are dropped: mappings that differ only in their positions are one mapping. A
     level has spatial loops if the units inside have more instances.
+
+    Args:
+        architecture: the levels and compute units.
+        problem: the loop nest and its tensors.
+        constraints: bounds of factors, fixed loop orders, and tensors that levels keep or bypass.
 
     Attributes:
         cuts: factorisations of each dimension: factorisations x (2 x levels), temporal then spatial.

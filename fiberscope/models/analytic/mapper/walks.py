@@ -75,6 +75,14 @@ WALKS: Final[dict[str, Walk]] = {
 def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> Iterator[Outcome]:
     """Yield the outcomes of batches that a sampler improves, without end.
 
+    The sampler is Optuna's tree-structured Parzen estimator (TPE).
+
+    Args:
+        design: the machine and the problem, for the evaluation of mappings.
+        space: the mapspace.
+        metrics: names in ``METRICS``; each further metric breaks ties of those before.
+        seed: seed of the sampler.
+
     Raises:
         InputError: Optuna is not installed.
     """
