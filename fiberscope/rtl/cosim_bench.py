@@ -1,4 +1,8 @@
-"""The cocotb test that runs in an HDL simulator with RTL in place of blocks (``rtl.cosim_runs``)."""
+"""The cocotb test of a cosimulation in an HDL simulator.
+
+``fiberscope.rtl.cosim_runs.run_in_hdl`` starts the simulator with this module. The test runs the accelerator,
+whose replaced components drive the RTL modules of the simulator.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from fiberscope.sim.interrupt import TERMINATIONS, interrupt_elsewhere
 
 @cocotb.test()
 async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
-    """Fails with whatever the run fails with."""
+    """Run the accelerator in a thread of its own; the test fails with the error of the run."""
 
     def backend(place: Place, watched: bool) -> CocotbBackend:
         within = getattr(dut, place.instance) if watched else None
@@ -32,9 +36,14 @@ async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa
 
 
 async def heed() -> None:
-    """Have Ctrl-C end the run, which is in a thread of its own, and leave its report; say in which process.
+    """Install signal handlers that end the run early, and publish the number of this process.
 
-    Icarus takes such signals for itself, behind the beginning of the simulation.
+    The handlers serve Ctrl-C and termination signals. They end the run, which is in another thread and then
+    writes its report. The bench's file ``process`` gets the process number, to which the parent process sends
+    the signal.
+
+    Icarus installs its own handlers at the beginning of the simulation. This coroutine therefore waits until
+    the simulation has begun, and replaces them.
     """
     await Timer(SETTLE, "ps")
     for number in (signal.SIGINT, *TERMINATIONS):

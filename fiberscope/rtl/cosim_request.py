@@ -1,4 +1,7 @@
-"""Requests for an accelerator with RTL in the loop."""
+"""Requests for a cosimulation: a run of an accelerator in which RTL modules replace components.
+
+A *twin* is the RTL module of a component that moves the same tokens in the same cycles.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,15 @@ def find_cosim_machine(name: str) -> Accelerator[Any]:
 
 
 def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
-    """Return the Verilog files that a machine's specification names for parts."""
+    """Return the Verilog files that a machine's specification names for parts, each once.
+
+    Args:
+        name: name of the machine.
+        blocks: the parts to replace; files of other parts are left out.
+
+    Raises:
+        ConfigurationError: there is no such machine.
+    """
     from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (rarely needed)
 
     own = find_cosim_machine(name).own.values()
@@ -41,17 +52,19 @@ def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class CosimRequest:
-    """A run with RTL in the loop.
+    """A run of an accelerator in which RTL replaces some components, or the whole machine.
 
     Args:
-        blocks: parts to replace, by their names in the RTL catalogue.
+        blocks: parts to replace, by their names in the RTL catalogue; ``all`` for every part that exists as
+            RTL, ``machine`` alone for the whole machine as one module.
         accelerator: name of the accelerator, or ``mint``.
-        a, b: the operands; without B, A times A.
+        a, b: the operands, as files or names; without ``b``, A is multiplied by itself.
         settings: parameters of the accelerator, ``key=value``.
-        at: instance names of the components to replace; by default the first instance of each block.
+        at: instance names of the components to replace, or ``all``; by default the first instance of each
+            block.
         sources: Verilog files of the user, for one block; by default those of the twins.
         module: module in these files; by default the block's name.
-        cycle_limit: last cycle of a run; None for no limit.
+        cycle_limit: last cycle of the run; None for no limit.
         lock_step: whether the RTL runs in every cycle of the machine. Otherwise the RTL may sleep as a
             component does, and simulates the skipped cycles when it wakes.
         waveform: waveform of the run with RTL, which is then in lock-step.
@@ -103,7 +116,11 @@ class CosimRequest:
 
     @property
     def model(self) -> Accelerator[Any]:
-        """Return the accelerator; for lock-step with a kernel in which no component sleeps."""
+        """Return the accelerator; for lock-step, with a kernel in which no component sleeps.
+
+        Raises:
+            InputError: lock-step is requested, and the accelerator's event model takes no kernel.
+        """
         accelerator = find_cosim_machine(self.accelerator)
         if not self.is_in_lock_step:
             return accelerator

@@ -85,8 +85,10 @@ class CosimulationResult:
     def first_difference(self) -> str | None:
         """Describe the first difference of the RTL from the component; None if there is none.
 
-        The outputs decide. If inputs are taken in different cycles, reports may differ, which is no
-        difference. If they are not, the counters of the modules differ.
+        A wrong output token, or an output token in a wrong cycle, is a difference. If all outputs are equal,
+        different reports are a difference only if every input is also taken in the component's cycle: the
+        counters of the module are then wrong. A module may take an input in another cycle than its component
+        and send the same outputs; the reports may then differ.
         """
         output = earliest(exercise.output for exercise in self.exercised.values())
         counted = f"{SAME_OUTPUTS}; what differs is what is counted"
@@ -94,11 +96,11 @@ class CosimulationResult:
 
     @property
     def place_names(self) -> tuple[str, ...]:
-        """Names of the instances that RTL replaces."""
+        """Return the instance names of the components that RTL replaces."""
         return tuple(self.exercised)
 
     def entries(self) -> int:
-        """Return the number of compared entries."""
+        """Return the number of report entries that both runs have to agree on."""
         return len(self._compared(self.component)) - len(self.missing_counters())
 
     def _compared(self, report: Report) -> dict[str, object]:
@@ -119,7 +121,7 @@ class CosimulationResult:
         return tuple(f"components.{part}." for part in parts)
 
     def differences(self) -> list[str]:
-        """Return one line for each entry that differs."""
+        """Return one line for each report entry that differs between the two runs."""
         first, second = self._compared(self.component), self._compared(self.rtl)
         for key in self.missing_counters():
             del first[key]
@@ -133,9 +135,11 @@ class CosimulationResult:
 def cosimulate(
     request: CosimRequest, simulator: str, folder: Path, recorder: Recorder | None = None
 ) -> CosimulationResult:
-    """Run the accelerator with and without RTL; concurrently if the RTL runs in this process.
+    """Run the accelerator with and without RTL, and compare both runs.
 
-    RTL that never ends is stopped at twice the expected cycles.
+    The reference run without RTL is in a process of its own, beside a run with RTL in this process. An HDL
+    simulator starts after the reference run, whose length determines the cycle limit. RTL that never ends is
+    stopped at ``ReferenceProcess.limit``, about twice the cycles of the reference run.
 
     Args:
         request: the run.
@@ -155,10 +159,13 @@ def cosimulate(
 
 
 def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
-    """Find the places of RTL. This checks the machine's settings and operands, and needs no tool.
+    """Find the places of RTL, that is, the components that RTL replaces and their modules.
+
+    This checks the machine's settings and operands, and needs no tool.
 
     Returns:
-        The places, none if the whole machine is one module, and a maker for each block.
+        The places, none if the whole machine is one module, and for each block the maker that has recorded
+        its instances.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: an error that the user can correct.
@@ -182,7 +189,7 @@ def _compared(
     folder: Path,
     recorder: Recorder | None,
 ) -> CosimulationResult:
-    """Run with and without RTL; without places, the machine is one module."""
+    """Run with and without RTL, and return both reports. Without places, the machine is one module."""
     if simulator != PYRTL:
         _check_folder(request, places, folder)
     reference_request = replace(request, waveform=None, lock_step=False)
@@ -197,7 +204,7 @@ def _compared(
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A run with RTL, and the reference run without RTL."""
+    """A run with RTL, and the reference run without RTL, ``component``, which has already started."""
 
     request: CosimRequest
     places: Sequence[Place]
@@ -223,6 +230,7 @@ class _Attempt:
         return CosimulationResult(component, rtl, exercised, files, self.simulator)
 
     def _run(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
+        """Run with RTL in the selected simulator."""
         if not self.places:
             return self._run_whole(request, folder, recorder)
         if self.simulator == PYRTL:
@@ -246,7 +254,11 @@ class _Attempt:
     def _run_to_limit(
         self, request: CosimRequest, simulate: Callable[[CosimRequest, Progress | None], Run]
     ) -> Run:
-        """Run with RTL in this process; if it exceeds the limit, repeat it up to the limit."""
+        """Run with RTL in this process, beside the reference run.
+
+        The cycle limit is known only when the reference run has ended. A run that has then passed the limit
+        is stopped (``TooLongError``) and repeated with the limit.
+        """
         try:
             return simulate(request, self.component.hold)
         except TooLongError:
@@ -263,7 +275,11 @@ class _Attempt:
 
 
 def _check(request: CosimRequest, simulator: str) -> None:
-    """Check the request for the run with RTL before the reference run."""
+    """Check the request before the reference run, which may take long.
+
+    Raises:
+        InputError: options that exclude each other, an unknown simulator, or a missing Verilog file.
+    """
     if request.module is not None and not request.sources:
         raise InputError(f"--module {request.module}: say by --verilog in which file it is")
     if (len(request.blocks) > 1 or ALL in request.blocks) and request.sources:
@@ -279,7 +295,11 @@ def _check(request: CosimRequest, simulator: str) -> None:
 
 
 def _find_installed(request: CosimRequest, simulator: str) -> str:
-    """Return the installed simulator that runs the RTL."""
+    """Return the name of an installed simulator for the RTL: the given one, or one for ``auto``.
+
+    Raises:
+        InputError: the simulator is not installed; for ``auto`` and Verilog of the user, if none is.
+    """
     try:
         selected = choose_simulator(simulator, () if request.sources else (PYRTL,))
         if selected != PYRTL:
@@ -290,7 +310,11 @@ def _find_installed(request: CosimRequest, simulator: str) -> str:
 
 
 def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) -> None:
-    """Refuse to overwrite the inputs of the run."""
+    """Check that no file which the run will write is one of its inputs.
+
+    Raises:
+        InputError: naming the file.
+    """
     twins = () if request.sources else (f"{place.module}.v" for place in places)
     for name in (f"{TOP}.v", *twins, *RESULTS, *FILES):
         if (folder / name).exists():

@@ -1,4 +1,7 @@
-"""Functional coverage of modules in a run: counts of events at ports, as a table and a JSON file."""
+"""Functional coverage of modules in a run: counts of events at ports, as a table and a JSON file.
+
+A *bin* is the count of one kind of event, such as a token or a wait, at one stream, or a counter.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from fiberscope.hw.rtl.kit.port_coverage import BACK_TO_BACK, TOKENS, WAITS
 from fiberscope.results.report.files import write_text
 
 PortBins: TypeAlias = "Mapping[str, Mapping[str, int]]"  # by stream: counts by kind of event
-COLUMNS = (TOKENS, BACK_TO_BACK, WAITS)
+COLUMNS = (TOKENS, BACK_TO_BACK, WAITS)  # kinds of events in the table
 WIDTH = 80  # columns of a terminal
 NAME = 34  # columns for the name of a port
 
@@ -30,12 +33,12 @@ class Coverage:
     counters: Mapping[str, int] = field(default_factory=dict)
 
     def bins(self) -> dict[str, int]:
-        """Return all bins, by port and kind, or by counter."""
+        """Return all bins by name: ``PORT KIND`` for an event at a port, ``counter NAME`` for a counter."""
         at_ports = {f"{label} {kind}": n for label, kinds in self.ports.items() for kind, n in kinds.items()}
         return at_ports | {f"counter {name}": count for name, count in self.counters.items()}
 
     def empty(self) -> list[str]:
-        """Return the bins without an event."""
+        """Return the names of the bins that are 0: events that the run did not cover."""
         return [name for name, count in self.bins().items() if not count]
 
     def rows(self) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""The cocotb test that runs in an HDL simulator with an instance as Verilog, for ``element_export``."""
+"""The cocotb test that compares an exported instance with its machine in an HDL simulator.
+
+``fiberscope.rtl.element_export.check_element`` starts the simulator with this module.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from fiberscope.rtl.element_export import ElementRequest
 
 @cocotb.test()
 async def the_module_is_the_instance(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
-    """Fails where a stream of the module is not that of the machine, token by token."""
+    """Fail if a token at a port of the module, or its cycle, differs from that in the machine."""
     bench_order = read_order()
     order = ElementRequest(**bench_order["order"])
     with chdir(bench_order["here"]):  # relative paths of tensors

@@ -1,4 +1,7 @@
-"""Coverage of RTL in a run with the loop, as equal results say nothing about parts that did not run."""
+"""Report of the ports of an RTL module that a cosimulation has used, and of those that it has not.
+
+Equal results prove nothing about ports at which no token moved, and about waits that did not occur.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from fiberscope.results.report.parts import Component
 
 
 def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
-    """Yield a line on the exercised ports of a place, and a line on unused ports, if any.
+    """Yield a line with the tokens and stalls of a module, and a line with what did not occur, if anything.
 
     Args:
-        at: the instance.
-        exercise: events at the ports of its module.
-        component: its entry in the report.
+        at: instance name of the replaced component.
+        exercise: counts of events at the ports of its module.
+        component: the entry of the instance in the report of the run with RTL.
     """
     tokens, stalls = exercise.tokens, exercise.stalls
     yield (
@@ -32,7 +35,7 @@ def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterato
 
 
 def _never(counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the ports that were never used; for an array, with the number of unused members."""
+    """Yield the ports with a count of 0; for an array, with the number of such members."""
     for port, members in _by_port(counts).items():
         unused = members.count(0)
         if unused:
@@ -40,6 +43,7 @@ def _never(counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _by_port(counts: Mapping[str, int]) -> dict[str, list[int]]:
+    """Return the counts of each port; an array such as ``ways`` has one for each member, ``ways[3]``."""
     counts_by_port: dict[str, list[int]] = {}
     for label, count in counts.items():
         counts_by_port.setdefault(label.partition("[")[0], []).append(count)

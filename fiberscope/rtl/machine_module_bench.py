@@ -1,4 +1,7 @@
-"""The cocotb test that runs in an HDL simulator with a whole machine as one module."""
+"""The cocotb test of a cosimulation in an HDL simulator, with a whole machine as one module.
+
+``fiberscope.rtl.machine_module.run_in_hdl`` starts the simulator with this module.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from fiberscope.rtl.machine_module import run_with
 
 @cocotb.test()
 async def the_machine_runs_as_a_module(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
-    """Fails with whatever the run fails with."""
+    """Run the accelerator in a thread of its own; the test fails with the error of the run."""
 
     def backend(composition: Composition) -> CocotbBackend:
         return CocotbBackend(dut, composition.interface(), prefix(composition.module))

@@ -18,15 +18,23 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
 
 ALIASES = {"scanner": "compressed_scanner"}  # short names of blocks
-LOG = "fault.log"
+LOG = "fault.log"  # file with all lines of an error of several lines
 ROOM_BYTES = 1 << 20  # a folder with less space counts as full; Verilog compilers write less at once
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT)  # error numbers: no space on the device, quota exceeded
 
 
 def condense_error(error: Exception, folder: Path) -> InputError:
-    """Return an error with its most informative line. The log in the folder has all lines.
+    """Return an error of one line. If the original has several lines, a log in the folder gets all of them.
 
-    A full disk causes many messages of tools; the error then names the folder without space.
+    A full disk causes misleading messages of tools; the error then names the folder without space, and no log
+    is written.
+
+    Args:
+        error: the error of a tool; its first line says what failed.
+        folder: folder of the log, created if necessary.
+
+    Raises:
+        InputError: the folder of the log cannot be created.
     """
     first, *others = str(error).splitlines()
     if full := full_folder((Path(tempfile.gettempdir()), folder)):
@@ -51,6 +59,7 @@ def full_folder(folders: Iterable[Path]) -> Path | None:
 
 
 def _is_full(folder: Path) -> bool:
+    """Return whether a file of ``ROOM_BYTES`` fails for lack of space; false if it fails otherwise."""
     try:
         with tempfile.NamedTemporaryFile(prefix="fiberscope-", dir=folder) as file:
             file.write(bytes(ROOM_BYTES))
@@ -61,7 +70,7 @@ def _is_full(folder: Path) -> bool:
 
 
 def _informative_line(lines: Sequence[str]) -> str:
-    """Return the last exception of Python, or a compiler's first error, or the first line."""
+    """Return the last Python exception; without one, the first line with ``error``, else the first line."""
     raised = [line for line in lines if re.match(r" *\w+(Error|Exception): ", line)]
     errors = [line for line in lines if "error" in line.lower()]
     return " ".join([*raised[-1:], *errors, *lines][0].split())
@@ -69,7 +78,7 @@ def _informative_line(lines: Sequence[str]) -> str:
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Convert the ``ValueError`` of a block's parameters to an error of the user."""
+    """Convert a ``ValueError`` within the context, as of a block's parameters, to an ``InputError``."""
     try:
         yield
     except ValueError as error:
@@ -78,6 +87,10 @@ def input_errors() -> Iterator[None]:
 
 def find_block(name: str, machine: str = "") -> RtlBlock:
     """Return the block with this name or alias, from the catalogue or from a machine's folder.
+
+    Args:
+        name: name or alias.
+        machine: name or path of the machine whose folder is searched too; empty for the catalogue alone.
 
     Raises:
         InputError: there is no such block; names the nearest.

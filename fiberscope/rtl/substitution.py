@@ -1,4 +1,9 @@
-"""Selection of the components of an accelerator that RTL replaces, and of the modules that replace them."""
+"""Selection of the components of an accelerator that RTL replaces, and of the modules that replace them.
+
+A *place* is a component that RTL replaces. A first construction of the accelerator with ``Maker`` factories
+records all instances of the blocks; ``choose_places`` selects places among them. The accelerator is then
+constructed again, with makers that create the RTL at these places.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ ALL = "all"  # in place of blocks: every block that exists as RTL; in place of i
 
 @dataclass(frozen=True)
 class Place:
-    """A component that a module replaces.
+    """A component that an RTL module replaces.
 
     Args:
         at: instance name of the component.
@@ -76,8 +81,8 @@ class Maker:
 
     Args:
         block: the block.
-        kind: factory of the accelerator's component.
-        rtl: factories of the RTL, by instance name.
+        kind: creates the component, as the accelerator does; usually its class.
+        rtl: for each instance that RTL replaces, by name, a function that creates its adapter.
 
     Attributes:
         parameters_by_name: by instance name, a function that returns the parameters of matching RTL. Call it
@@ -93,7 +98,12 @@ class Maker:
         self.parameters_by_name: dict[str, Callable[[], Parameters]] = {}
 
     def __call__(self, name: str, *arguments: object, **options: object) -> Component:
-        """Return a component for an instance name; the arguments are those of the accelerator."""
+        """Create the component or the RTL of an instance, and record the instance.
+
+        Args:
+            name: instance name.
+            arguments, options: the accelerator's constructor arguments for the component.
+        """
         component = self.rtl.get(name, self.kind)(name, *arguments, **options)
         matching = partial(self.block.matching, *arguments, **options)
         self.parameters_by_name[name] = lambda: replace(matching(), **self.block.connected(component))
@@ -111,8 +121,8 @@ def makers(
     Args:
         accelerator: name of the accelerator.
         blocks: names of the parts to replace; ``ALL`` for every part that exists as RTL.
-        rtl: factories of the RTL, by instance name.
-        own: factories of the user's components, by part.
+        rtl: see ``Maker``.
+        own: factories of the user's components, by part; they replace the machine's own.
 
     Raises:
         InputError: a block cannot be replaced; the message names each such block.
@@ -140,7 +150,9 @@ def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -
 
 
 def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
-    """Return whether a block's module has the ports of a part; parts of the same name differ by accelerator.
+    """Return whether a block's module has all ports of a part, and otherwise only optional ports.
+
+    Parts of the same name may have different ports in different accelerators.
 
     A part that is a function, not a class, creates components with the ports of the block.
     """
@@ -151,7 +163,10 @@ def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
 
 
 def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
-    """Return the makers of instances that are in no other instance, and the names of these instances."""
+    """Return the makers of instances that are in no other recorded instance, and their names.
+
+    RTL of an outer instance includes its inner instances, which are then no places of their own.
+    """
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
     return {

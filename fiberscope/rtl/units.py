@@ -1,4 +1,7 @@
-"""The units that can replace a machine's parts: of the catalogue, and of the machine's folder."""
+"""The RTL units that can replace a machine's parts, from the catalogue and from the machine's folder.
+
+A *unit* (``RtlBlock``) is the definition of a block from which its RTL module and its adapter follow.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,14 @@ from fiberscope.accelerators.user_machines import file_of, is_path, run_file
 from fiberscope.hw.rtl.catalogue import BLOCKS, PARTS
 from fiberscope.hw.rtl.kit.block import RtlBlock
 
-FILES = "*_rtl.py"  # beside the components, as in ``hw``
+FILES = "*_rtl.py"  # files that define units, in the folder of the components
 
 
 def units(accelerator: str) -> Mapping[str, RtlBlock]:
-    """Return the units by name. Units in the machine's folder have priority.
+    """Return the units by name. Units in the machine's folder have priority over those of the catalogue.
+
+    Args:
+        accelerator: name of a shipped machine, or the path of a user's machine.
 
     Raises:
         ConfigurationError: a file of a user's machine cannot be run.
@@ -29,7 +35,10 @@ def units(accelerator: str) -> Mapping[str, RtlBlock]:
 
 
 def measured_units(accelerator: str) -> Mapping[str, RtlBlock]:
-    """Return the units whose netlists are measured, including unlisted units.
+    """Return the units whose netlists are measured, including those that the catalogue does not list.
+
+    Args:
+        accelerator: see ``units``; empty for the units of the catalogue alone.
 
     Raises:
         ConfigurationError: see ``units``.
@@ -46,6 +55,7 @@ def _shipped_units(accelerator: str) -> Mapping[str, RtlBlock]:
 
 
 def _modules(accelerator: str) -> Iterator[ModuleType]:
+    """Import the modules of a shipped machine that define units."""
     package = f"fiberscope.accelerators.{accelerator}"
     folder = Path(accelerators.__path__[0]) / accelerator
     return (import_module(f"{package}.{file.stem}") for file in sorted(folder.glob(FILES)))
@@ -53,10 +63,11 @@ def _modules(accelerator: str) -> Iterator[ModuleType]:
 
 @lru_cache
 def _user_units(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
-    """Return the units of files, each with its time of change."""
+    """Return the units of files. The time of change of each file is part of the key of the cache."""
     return _units_of(run_file(file) for file, _written in files)
 
 
 def _units_of(modules: Iterable[ModuleType], *, listed: bool = True) -> Mapping[str, RtlBlock]:
+    """Return the listed or the unlisted units among the variables of modules, by name."""
     blocks = (block for module in modules for block in vars(module).values())
     return {block.name: block for block in blocks if isinstance(block, RtlBlock) and block.listed == listed}

@@ -1,4 +1,9 @@
-"""Python models of foreign Verilog modules, and their places in a twin."""
+"""Python models of foreign Verilog modules, for simulations in PyRTL.
+
+A *foreign* module is Verilog that no design in PyRTL describes. A PyRTL block leaves a *seat* for such a
+module: the outputs of the module are inputs of the block, which a Python model drives in each cycle, and its
+inputs are outputs of the block, which the model reads.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +19,21 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Behaviour(Protocol):
-    """Behaviour of a module: call ``outputs`` of a cycle, then ``clock`` with the values of all wires.
+    """Behaviour of a module, which the simulation calls twice in each cycle: ``outputs``, then ``clock``.
 
-    Outputs of a cycle therefore depend only on registers, not on inputs of the same cycle.
+    The outputs of a cycle are needed before its inputs are known. They therefore depend only on the state
+    after the cycle before, as if all outputs came from registers.
     """
 
     def outputs(self) -> Mapping[str, int]:
         """Return the bits of every output in the next cycle."""
 
     def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle with these values of all wires."""
+        """Run the cycle, which changes the state.
+
+        Args:
+            wires: the bits of all inputs and outputs in this cycle, by name.
+        """
 
 
 class _Driven(pyrtl.Input):  # type: ignore[misc]  # PyRTL has no types
@@ -34,7 +44,14 @@ class _Driven(pyrtl.Input):  # type: ignore[misc]  # PyRTL has no types
 
 @dataclass(eq=False)
 class _Seat:
-    """The place of a model in a PyRTL block: the wires that it drives and reads, by the module's names."""
+    """The seat of a model in a PyRTL block.
+
+    Args:
+        module: name of the module.
+        model: creates the model, in its state after reset.
+        driven: wires of the block that the model drives, by the names of the module's outputs.
+        seen: wires of the block that the model reads, by the names of the module's inputs.
+    """
 
     module: str
     model: Callable[[], Behaviour]
@@ -43,7 +60,13 @@ class _Seat:
 
 
 def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: Streams) -> None:
-    """Leave the place of a module empty for a model."""
+    """Leave a seat for a model in the current PyRTL block, in place of a module's logic.
+
+    Args:
+        interface: ports of the module.
+        model: creates the model, in its state after reset.
+        between: the streams around the module.
+    """
     seat = _Seat(interface.module, model, {}, {})
     for wire in interface.wires():
         port = between.ports.get(wire.name)
@@ -61,9 +84,16 @@ def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: St
 
 
 class Models:
-    """The models within a twin: they drive ``driven_bits``, then they are ``clocked``.
+    """The models in the seats of a twin.
 
-    ``count`` is the number of models, ``seen`` has the names of the wires that they read.
+    In each cycle, call ``driven_bits``, simulate the logic, then call ``clocked``.
+
+    Args:
+        twin: the twin.
+
+    Attributes:
+        count: number of models.
+        seen: names of the wires of the PyRTL block that the models read.
 
     Raises:
         SimulationError: in the run, if a model omits an output, or its value does not fit the wire.
@@ -86,7 +116,11 @@ class Models:
         }
 
     def clocked(self, seen: Mapping[str, int]) -> None:
-        """Run the cycle with these values of the wires that models read."""
+        """Run the cycle in all models.
+
+        Args:
+            seen: the bits of the wires in ``self.seen``, by name.
+        """
         for (seat, model), outputs in zip(self._seated, self._outputs, strict=True):
             model.clock({**outputs, **{name: seen[wire.name] for name, wire in seat.seen.items()}})
 
@@ -97,6 +131,7 @@ def _driven(twin: Twin) -> set[_Driven]:
 
 
 def _checked(seat: _Seat, name: str, width: int, outputs: Mapping[str, int]) -> int:
+    """Return the bits of an output, checked to exist and to fit."""
     if name not in outputs:
         raise SimulationError(f"the model of {seat.module} does not say what {name} is")
     if not 0 <= outputs[name] < 1 << width:

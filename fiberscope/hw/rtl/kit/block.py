@@ -1,4 +1,8 @@
-"""Blocks that have a twin; ``fiberscope.hw.rtl.catalogue`` lists them."""
+"""Blocks that exist as RTL; ``fiberscope.hw.rtl.catalogue`` lists them.
+
+The *twin* of a component is an RTL module that moves the same tokens in the same cycles. The class of the
+component in event models is the *event class* of the block.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +22,23 @@ from fiberscope.sim import Component
 
 @dataclass(frozen=True)
 class RtlBlock:
-    """A block that has a twin.
+    """The definition of a block that has a twin: its parameters, ports, logic and adapter.
 
     Args:
         name: name on the command line.
         summary: description in one line.
         parameters: dataclass of its parameters.
-        matching: returns the parameters for a component, from the component's constructor arguments.
+        matching: returns the parameters for a component, from the component's constructor arguments after
+            its name; raises ``ValueError`` if no twin matches.
         interface: returns the module's ports for parameters.
         design: creates the logic between the ports.
         adapter: adapter class that replaces the component by a module with these ports.
         component: creates the component from a name and ``parameters``; None if the block replaces several.
         listed: whether the block is in the catalogue; false for blocks that only join others.
         kinds: event classes of which the block is the twin.
-        instance: returns the parameters that an instance of an event class determines, except widths.
-        connected: returns the parameters that the connections of an instance determine.
+        instance: returns the parameters, except widths, that the attributes of a component determine.
+        connected: returns the parameters that the connections of a component determine; called after it is
+            connected.
         has_registered_outputs: whether outputs are independent of ``ready`` and stable until they are taken.
     """
 
@@ -51,7 +57,10 @@ class RtlBlock:
     has_registered_outputs: bool = False
 
     def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
-        """Return the twin for these parameters, with or without status outputs."""
+        """Return the twin for these parameters, with or without status outputs.
+
+        Status outputs show what the streams do not, for counters and for the accounting of cycles.
+        """
         interface = self.interface(parameters)
         kept = interface if status else replace(interface, status=())
         return build(kept, lambda streams: self.design(parameters, streams))
@@ -59,8 +68,13 @@ class RtlBlock:
     def verilog(self, parameters: Parameters, module: str | None = None, *, status: bool = True) -> str:
         """Return the twin as Verilog, deterministic; by default under the block's name.
 
-        An adapter needs the status outputs; a user's design usually does not. Comments at the head list the
-        parameters and the contract of the ports.
+        Comments at the head list the parameters and the contract of the ports.
+
+        Args:
+            parameters: the parameters.
+            module: name of the module.
+            status: whether the module has status outputs, which an adapter needs, and a user's design usually
+                does not.
         """
         interface = self.interface(parameters)
         modules = self.modules(parameters, module or interface.module, status=status)
@@ -89,7 +103,7 @@ class ForeignBlock(RtlBlock):
     model: Callable[[], Behaviour] = field(kw_only=True)
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """Return no text, as the file has the module."""
+        """Return no text: the module is in ``source``."""
         return ""
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:

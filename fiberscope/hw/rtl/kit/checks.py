@@ -21,7 +21,13 @@ CORE = "unchecked"  # suffix of the inner module's name
 
 
 def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> str:
-    """Return the Verilog of a block with registered and checked outputs, and of its parts."""
+    """Return the Verilog of a block with registered and checked outputs, and of its parts.
+
+    Args:
+        block: the block; its outputs get registers here.
+        parameters: its parameters.
+        status: whether the module has status outputs.
+    """
     inner = registered(block)
     interface = inner.interface(parameters)
     core = f"{interface.module}_{CORE}"
@@ -31,7 +37,12 @@ def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> 
 
 
 def wrapper(interface: Interface, core: str) -> str:
-    """Return a module with these ports around a module with the same ports, named ``core``."""
+    """Return the Verilog of a module that checks the outputs of an inner module.
+
+    Args:
+        interface: name and ports of the checking module.
+        core: name of the inner module, which has the same ports.
+    """
     pins = ",\n".join(f"        .{wire.name}({wire.name})" for wire in interface.wires())
     outputs = [stream for stream in interface.streams if stream.direction == "output"]
     checks = [line for stream in outputs for line in _check(interface.module, stream)]
@@ -41,7 +52,10 @@ def wrapper(interface: Interface, core: str) -> str:
 
 
 def _check(module: str, stream: Stream) -> Iterator[str]:
-    """Yield a register for the refused token of the cycle before, and its comparison."""
+    """Yield Verilog that compares an output with the refused token of the cycle before.
+
+    ``held`` is high if a token was refused; ``was`` has the fields of the cycle before.
+    """
     valid, ready, held, was = (stream.wire(part) for part in ("valid", "ready", "held", "was"))
     fields = f"{{{', '.join(map(stream.wire, stream.widths))}}}"
     yield f"    reg {held};"

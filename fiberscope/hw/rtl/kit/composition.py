@@ -1,4 +1,8 @@
-"""Composition of blocks into one module: parts, the channels or wires between them, ports, and checks."""
+"""Composition of blocks into one module: parts, the channels or wires between them, ports, and checks.
+
+An *end* is a port of a part, written ``part.port``. A *net* is a wire of the module, to which pins of parts
+are connected.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,13 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 
 @dataclass(frozen=True)
 class Part:
-    """A block with parameters, with or without status outputs."""
+    """A block with parameters, as a part of a composition.
+
+    Args:
+        block: the block.
+        parameters: its parameters.
+        status: whether its module has status outputs.
+    """
 
     block: RtlBlock
     parameters: Parameters
@@ -31,16 +41,21 @@ class Part:
 
     @property
     def all_status(self) -> Mapping[str, int]:
-        """Bits of each possible status output."""
+        """Bits of each status output that the block has with ``status``."""
         return self.block.interface(self.parameters).status_widths
 
 
 @dataclass(frozen=True)
 class Link:
-    """A channel between two ports, each ``part.port``, as ``Kernel.connect`` creates.
+    """A channel between two ports, as ``Kernel.connect`` creates, or wires.
 
-    A capacity of 0 means wires instead of a channel. The composition is refused if this creates a
-    combinational loop of ``valid`` and ``ready``. Fields that the target lacks end at the source.
+    Wires must not create a combinational loop. Fields that the target lacks are not connected.
+
+    Args:
+        source: end of the output, ``part.port``.
+        target: end of the input.
+        capacity: tokens in the channel, including those in flight; 0 for wires instead of a channel.
+        latency: cycles from a push until the token is visible, at least 1; ignored for wires.
     """
 
     source: str
@@ -52,10 +67,18 @@ class Link:
 def joined(
     parts: dict[str, Part], source: str, target: str, capacity: int, latency: int = 1
 ) -> Iterator[Link]:
-    """Yield the links between two ports, of which the source may have lanes.
+    """Yield the links between two ports, of which the source may have several lanes.
 
-    The channel for several lanes is added to the parts. A lane without fields only senses by ``ready``
-    whether the channel is empty.
+    A link is a channel for one lane only. For several lanes, a channel with these lanes is added to
+    ``parts``, and wires connect it. A lane without fields sends nothing: it reads at ``ready`` whether the
+    channel is empty.
+
+    Args:
+        parts: the parts by name; may get a channel.
+        source: end of the output, without lane.
+        target: end of the input.
+        capacity: tokens in the channel, at least 1.
+        latency: cycles from a push until the token is visible.
     """
     streams = [stream for stream in _streams(parts, source) if stream.content]
     ends = [f"{_part(source)}.{stream.label}" for stream in _streams(parts, source)]
@@ -74,7 +97,13 @@ def joined(
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance of a part, and the net at each pin except clock, reset and unused status."""
+    """An instance of a part.
+
+    Args:
+        name: instance name.
+        part: the part.
+        nets: the net at each pin, except clock, reset and unused status outputs.
+    """
 
     name: str
     part: Part
@@ -164,14 +193,18 @@ class Composition:
             yield f"wires make a loop without a register, where a channel should be: {' -> '.join(loop)}"
 
     def _is_cut(self, link: Link) -> bool:
-        """Return whether all outputs of a part at one end come from registers."""
+        """Return whether all outputs of a part at one end come from registers.
+
+        No combinational loop passes through such a part. This holds for channels, and is required of foreign
+        modules.
+        """
         blocks = [self.parts[_part(end)].block for end in (link.source, link.target)]
         return any(
             block in (channel.OF_STREAM, channel.BLOCK) or isinstance(block, ForeignBlock) for block in blocks
         )
 
     def _shorts(self, there: set[str]) -> Iterator[str]:
-        """Yield streams whose nets would have the same names."""
+        """Yield an error for streams whose nets would have the same names, and be short-circuited."""
         named: dict[str, list[str]] = {}
         for label in self.exports:
             named.setdefault(self._prefix(label), []).append(f"port {label}")
@@ -235,7 +268,11 @@ class Composition:
         return replace(instance, nets={**instance.nets, **nets})
 
     def shown(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
-        """Return the nets whose OR is each status output."""
+        """Return, for each status output of the module, the nets whose OR it is.
+
+        Args:
+            instances: all instances, from ``instances``.
+        """
         if not self._has_status:
             return {}
         pending = [instance.nets[PENDING] for instance in instances if PENDING in instance.nets]
@@ -243,7 +280,11 @@ class Composition:
         return {PENDING: pending, **passed_on}
 
     def tapped(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
-        """Return, for each tap, its nets of ``valid``, ``ready`` and the field."""
+        """Return, for each tap, the nets of ``valid``, ``ready`` and of the field, if the tap shows a field.
+
+        Args:
+            instances: all instances, from ``instances``.
+        """
         nets = {instance.name: instance.nets for instance in instances}
         return {
             name: [nets[_part(end)][self._stream(end).wire(wire)] for wire in ("valid", "ready", *fields)]
@@ -268,7 +309,7 @@ class Composition:
         return [stream.port for stream in streams].count(self._stream(end).port) > 1
 
     def _prefix(self, label: str) -> str:
-        """Return the prefix of the wires of a port, with padded numbers."""
+        """Return the prefix of a port's wires, with padded indices: ``ways_03`` for ``ways[3]`` of 64."""
         label, dot, lane = label.partition(".")
         if dot:
             return f"{self._prefix(label)}_lane_{lane}"
@@ -285,6 +326,7 @@ def _nets(link: Link) -> tuple[str, str]:
 
 
 def _mismatch(link: Link, source: Stream, target: Stream) -> Iterator[str]:
+    """Yield the errors of a link: in direction, in fields of the target, and in number of lanes."""
     if (source.direction, target.direction) != ("output", "input"):
         yield f"{link.source} to {link.target} is not from an output to an input"
     widths, fields = ({name: of.get(name) for name in target.widths} for of in (source.widths, source.fields))
@@ -322,6 +364,7 @@ def _pins(stream: Stream, prefix: str, taken: Stream | None = None) -> dict[str,
 
 
 def _part(end: str) -> str:
+    """Return the name of the part at an end."""
     return end.partition(".")[0]
 
 

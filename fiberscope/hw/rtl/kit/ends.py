@@ -1,5 +1,10 @@
 # cython: infer_types=True
-"""Ends of a module's streams at channels: conversion between tokens and words of the ports."""
+"""Ends of a module's streams at channels: conversion between tokens and words of the ports.
+
+The machine's channels carry tokens; the module's ports carry bits, in the arrays of ``Words``. In each cycle
+the adapter calls ``End.update`` before the module runs, then reads ``End.moves``, and calls ``End.move`` for
+each stream that moves.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +17,20 @@ from fiberscope.hw.stream import EMPTY
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.constants import FIRST_STALL
 
-CONTROL, COORDINATE, REFERENCE, VALUE = range(len(FIELDS))
-NOTHING = -1  # an input shows no token
-NO_MASK = -1  # no word has one
+CONTROL, COORDINATE, REFERENCE, VALUE = range(len(FIELDS))  # indices of a token's fields
+NOTHING = -1  # in place of the number of a token: an input shows no token
+NO_MASK = -1  # in place of the index of a word: the stream has no mask
 
 
 class Cell:  # C: final
-    """A field of a lane: its part of the token, its codec, and its word."""
+    """A field of a lane, and where its number is in the token and at the ports.
+
+    Args:
+        codec: conversion between the number and its bits.
+        part: index of the token's field in ``FIELDS``.
+        word: index of the field's word in ``Words.inputs`` or ``Words.outputs``.
+        name: name of the field in the stream.
+    """
 
     def __init__(self, codec: Codec, part: int, word: int, name: str) -> None:
         self.codec = codec
@@ -35,6 +47,8 @@ class Lane:  # C: final
         stream: stream of the channel.
         number: lane of the channel in the stream.
         words: the module's ports.
+
+    ``show`` and ``hide`` are for inputs of the module, ``push`` is for outputs.
     """
 
     def __init__(self, channel: Channel, stream: Stream, number: int, words: Words) -> None:
@@ -55,10 +69,15 @@ class Lane:  # C: final
         self._stopped_by = [cell for cell in self.cells if cell.part == CONTROL]
         self._words = words.inputs if stream.direction == "input" else words.outputs  # C: unsigned long[::1]
         same = memoryview(bytearray(8))
-        self._bits, self._values = same.cast("q"), same.cast("d")  # so that a value keeps its bits
+        # the same 8 bytes as an integer and as a double, to convert a value without a change of its bits
+        self._bits, self._values = same.cast("q"), same.cast("d")
 
     def show(self) -> None:  # C: cdef
-        """Write the head of the channel into the words."""
+        """Write the head of the channel into the words.
+
+        Raises:
+            SimulationError: a field does not fit its wire.
+        """
         has_token = self._mask == NO_MASK or self.channel.control() != EMPTY
         if self._mask != NO_MASK:
             self._words[self._mask] = has_token
@@ -112,7 +131,7 @@ class Lane:  # C: final
         return self._mask != NO_MASK and self._words[self._mask] == 0
 
     def is_stop(self) -> bool:  # C: cdef, noexcept
-        """Return whether the token in the words is a stop; true for a lane without control."""
+        """Return whether the control of the token in the words is not 0; false for a lane without control."""
         for cell in self._stopped_by:  # C: Cell
             return self._words[cell.word] != 0
         return False
@@ -147,9 +166,19 @@ class Lane:  # C: final
 class End:  # C: final
     """A stream of a module and the channels of its lanes.
 
-    ``tokens`` counts moved tokens without empty lanes, ``elements`` those that are no stops, and ``rows`` the
-    transfers. ``within`` is whether the last token was an element of a fiber. ``is_open`` is whether the
-    machine's side allows a transfer in this cycle: an input has a token, an output has space.
+    Args:
+        stream: the stream.
+        lanes: its lanes, at least one; several for a bundle.
+        words: the module's ports.
+
+    Attributes:
+        rows: number of transfers so far.
+        tokens: number of tokens that moved, without empty lanes.
+        elements: number of these tokens that are no stops.
+        in_fiber: whether the last token was an element of a fiber, whose stop is still missing.
+        is_open: whether the machine's side allows a transfer in this cycle: every lane of an input has a
+            token, or every lane of an output has space.
+        is_quiet: whether transfers here do not count as work of the module.
     """
 
     def __init__(self, stream: Stream, lanes: Sequence[Lane], words: Words) -> None:
@@ -177,7 +206,7 @@ class End:  # C: final
 
     @property
     def stops(self) -> int:
-        """Return the number of stops that moved, that is, of complete fibers."""
+        """Return the number of stops that moved, which is the number of complete fibers."""
         return self.tokens - self.elements
 
     def update(self) -> bool:  # C: cdef
@@ -254,13 +283,13 @@ class End:  # C: final
         return None
 
     def token(self) -> Transfer:  # C: lane=Lane, cpdef
-        """Return the token that moves."""
+        """Return the token that moves; for a bundle, a token for each lane."""
         if not self.is_bundle:
             return self.first.token()
         return tuple([lane.token() for lane in self.lanes])
 
     def stalls(self) -> tuple[int, ...]:
-        """Return the accounting states of waits here, or at any port of the array."""
+        """Return the accounting states of a component that waits here, or at any port of the array."""
         states: list[int] = []
         for lane in self.lanes:  # C: Lane
             channel = lane.channel  # C: Channel

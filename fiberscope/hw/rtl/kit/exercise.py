@@ -1,4 +1,8 @@
-"""Events at the ports of a module that replaces a component, over a run."""
+"""Counts and errors at the ports of a module that replaces a component, over a run.
+
+The *exercise* of a module says how much a run has used its ports, and whether the module behaved as its
+component.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,17 @@ Event: TypeAlias = "tuple[int, str]"  # a cycle, and what happens in it
 
 @dataclass(frozen=True)
 class Exercise:
-    """Events at the streams of a module, by label, and the comparison with its component.
+    """The exercise of one module. Streams are named by their labels, such as ``tasks`` or ``ways[3]``.
 
     Args:
-        tokens: tokens that moved.
-        stalls: number of waits in the accounting: for a token at an input, for space at an output.
+        tokens: number of tokens that moved, by stream.
+        stalls: number of times, by stream, that the accounting of cycles began to count a wait there: for a
+            token at an input, for space at an output.
         output: the first cycle in which an output token, or its cycle, differs from the component; None if
             none.
         input: the first cycle in which only one of module and component takes an input token; None if none.
         violation: the first violation of the protocol of the ports; None if none.
-        bins: counts of events at each stream, by kind; None without coverage.
+        bins: counts of events, by stream and kind (``port_coverage``); None if coverage is off.
     """
 
     tokens: Mapping[str, int]
@@ -32,6 +37,6 @@ class Exercise:
 
 
 def earliest(events: Iterable[Event | None]) -> str | None:
-    """Return the text of the event in the first cycle, None if there is no event."""
+    """Return the text of the event with the lowest cycle; None if there is no event."""
     present = [event for event in events if event is not None]
     return min(present)[1] if present else None

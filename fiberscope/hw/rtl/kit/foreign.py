@@ -1,6 +1,7 @@
 """Foreign Verilog as a part of a composition: a macro, a floating-point unit, or a user's module.
 
-HDL simulators run the Verilog. PyRTL runs a Python model in its place.
+HDL simulators run the Verilog. PyRTL runs a Python model in its place
+(``fiberscope.hw.rtl.kit.behaviour``).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ def foreign(source: Path, interface: Interface, model: Callable[[], Behaviour]) 
 
     Args:
         source: the file.
-        interface: name and ports of the module, which HDL simulators compare.
-        model: creates its Python model. All outputs must come from registers.
+        interface: name and ports of the module. A run in an HDL simulator checks that the file has them.
+        model: creates its Python model, in its state after reset. All outputs must come from registers.
     """
     return ForeignBlock(
         interface.module,

@@ -1,4 +1,7 @@
-"""Combinational paths through modules, and loops that wires between modules create."""
+"""Combinational paths through modules, and loops that wires between modules create.
+
+A path is combinational if no register is on it, so that the output follows the input in the same cycle.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,15 @@ from fiberscope.hw.rtl.kit.twin import Signal
 
 @lru_cache(maxsize=256)
 def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str]]:
-    """Return the inputs on which each output of a block depends within a cycle."""
+    """Return the inputs on which each output of a block depends within a cycle.
+
+    Args:
+        block: a block with logic in PyRTL.
+        parameters: its parameters.
+
+    Returns:
+        The names of the input wires, by name of the output wire.
+    """
     twin = block.twin(parameters)
     sources, _ = twin.block.net_connections()
     outputs = twin.block.wirevector_subset(pyrtl.Output)
@@ -22,7 +33,7 @@ def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str
 
 
 def _cone(sources: Mapping[Signal, Signal], wire: Signal) -> Iterable[str]:
-    """Return the inputs before a wire, up to registers. Memories have combinational reads."""
+    """Yield the inputs and constants before a wire, up to registers. Paths go through memories' reads."""
     seen, ahead = set(), [wire]
     while ahead:
         wire = ahead.pop()
@@ -37,9 +48,14 @@ def _cone(sources: Mapping[Signal, Signal], wire: Signal) -> Iterable[str]:
 
 
 def loop_of(follows: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the nodes of a cycle, the least first, given the successors of each; none without a cycle."""
+    """Return the nodes of a cycle of a graph, the smallest first; none if the graph is acyclic.
+
+    Args:
+        follows: the successors of each node.
+    """
     done: set[str] = set()
     for start in follows:
+        # depth-first search without recursion: the nodes of the path, and the successors left at each
         path: list[str] = []
         trail = [iter([start])]
         while trail:

@@ -1,7 +1,7 @@
 """Blocks with registered outputs, as AXI4-Stream requires.
 
-With a channel at its inputs too, the module matches a component between channels in every cycle. A bench for
-one then runs on the other (``fiberscope.hw.rtl.kit.model``).
+With channels at its inputs too, the module behaves in every cycle as the component between channels does. A
+test bench for the module then also runs on the component (``fiberscope.hw.rtl.kit.model``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
-BEHIND = "behind_"  # prefix of the instances of output channels
+BEHIND = "behind_"  # prefix of the instance names of output channels
 CAPACITY = 2  # of a channel at a port: a token in and one out in every cycle
 
 

@@ -1,6 +1,7 @@
-"""Ports of a module as two arrays of words, with a fixed layout of the fields.
+"""Ports of a module as two arrays of 64-bit words, one for the inputs and one for the outputs.
 
-Backends and adapters exchange bits through these arrays.
+Each field of a port has a word of its own, and a field of more than 64 bits has several. An adapter writes
+the inputs and reads the outputs; the backend that runs the module reads the inputs and writes the outputs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from fiberscope.hw.rtl.kit.interface import CLOCKING, Direction, Interface, Wire
 
 @dataclass(frozen=True)
 class Piece:
-    """Bits of a wire in one word: a field, or a part of a wide field."""
+    """Bits of a wire in one word: a field, or a part of a wide field.
+
+    Args:
+        wire: name of the wire.
+        low: lowest of the bits in the wire.
+        width: number of bits, 1 to 64.
+    """
 
     wire: str
     low: int
@@ -23,11 +30,12 @@ class Piece:
 
 
 def pieces(wires: Iterable[Wire], fields: Mapping[str, int]) -> list[Piece]:
-    """Divide wires into pieces, each with the next word.
+    """Divide wires into pieces; the piece at index i is in word i.
 
     Args:
         wires: the wires.
-        fields: bits of a field, by the name of a wire with several adjacent fields.
+        fields: for each wire with adjacent fields of several lanes, the bits of one field; other wires are
+            divided after 64 bits.
     """
     steps = ((wire, fields.get(wire.name, WORD)) for wire in wires)
     return [
@@ -60,7 +68,11 @@ class Words:
         self.unknown: dict[str, str] = {}
 
     def place(self, direction: Direction, wire: str, low: int = 0) -> int:
-        """Return the word of the piece of a wire that begins at bit ``low``."""
+        """Return the index of the word with the piece of a wire that begins at bit ``low``.
+
+        Raises:
+            StopIteration: no piece of such a wire begins there.
+        """
         return next(
             i for i, piece in enumerate(self.layout[direction]) if (piece.wire, piece.low) == (wire, low)
         )
