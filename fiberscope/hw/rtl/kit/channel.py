@@ -1,4 +1,7 @@
-"""The twin of ``fiberscope.sim.channel.Channel``, with reader and writer on the same clock."""
+"""The RTL of ``fiberscope.sim.channel.Channel``, whose reader and writer are on the same clock.
+
+The module moves the same tokens in the same cycles as the channel of a simulation.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from fiberscope.sim.channel import Channel
 CAPACITY = (1, 1024)  # minimum and maximum
 LATENCY = (1, 64)
 PENDING = "pending"  # status of a module that may act while nothing at its ports changes
-DRAINED = "drained"
+DRAINED = "drained"  # input without fields that is ready while the channel is empty
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,14 @@ class ChannelOf(Parameters):
 def carrying(
     stream: Stream, capacity: int, latency: int = 1, lanes: int = 1, *, drained: bool = False
 ) -> ChannelOf:
-    """Return a channel for the content of this stream; equal for equal contents."""
+    """Return the parameters of a channel for the content of a stream.
+
+    Parameters for equal contents are equal, so that such channels share a module.
+
+    Args:
+        stream: a stream with the fields to carry; its label, prefix and direction do not matter.
+        capacity, latency, lanes, drained: see ``ChannelOf``.
+    """
     tokens = replace(stream, label="out", prefix="out", direction="output")
     return ChannelOf(tokens, capacity, latency, lanes, drained)
 
@@ -134,7 +144,12 @@ def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
 
 
 def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
-    """Create a buffer that forwards tokens unchanged."""
+    """Create a buffer that forwards tokens unchanged.
+
+    Args:
+        parameters: the parameters.
+        between: the streams of ``interface``.
+    """
     inputs = dict(between.inputs)
     drained = inputs.pop(DRAINED, None)
     sources = list(inputs.values())
@@ -159,12 +174,12 @@ class Sized(Protocol):
 
 
 class Source(Protocol):
-    """Source of a channel: whether a token arrives, and when it is accepted."""
+    """A source of tokens, such as an ``InputStream``; ``valid`` is high while it offers a token."""
 
     valid: Signal
 
     def accept(self, ready: Signal) -> None:
-        """Drive whether there is space."""
+        """Drive ``ready``: whether the channel has space for the token."""
 
 
 def buffered(
@@ -174,7 +189,9 @@ def buffered(
     sink: OutputStream,
     late: bool = False,
 ) -> tuple[Signal, list[Signal]]:
-    """Create a circular buffer. A token occupies a slot at once, and is visible after its latency.
+    """Create a circular buffer.
+
+    A pushed token occupies a slot from the next cycle on, and is visible at the sink after the latency.
 
     A slot that is freed in a cycle accepts a token from the next cycle on, so that ``ready`` and ``valid``
     depend only on registers. Lane n accepts a token if there is space for n + 1 tokens, and only together
@@ -188,7 +205,7 @@ def buffered(
         late: whether the fields arrive in the last cycle of the latency, not the first; for a single lane.
 
     Returns:
-        The number of tokens, and for each lane whether it accepts a token.
+        The register with the number of tokens, and for each lane whether it accepts a token.
     """
     held: Signal = pyrtl.Register(parameters.capacity.bit_length(), "held")
     rooms = [alias(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
@@ -198,7 +215,7 @@ def buffered(
     ]
     pushed = reduce(add, pushes)
     popped: Signal = pyrtl.WireVector(1, "popped")
-    shown, comes = held, pushed
+    shown, comes = held, pushed  # tokens whose latency has passed, and those whose latency passes now
     if parameters.latency > 1:
         shown, comes = pyrtl.Register(len(held), "shown"), _delayed(pushed, parameters.latency - 1)
         shown.next <<= _counted(shown, comes, popped)
@@ -216,11 +233,12 @@ def buffered(
 
 
 def _counted(count: Signal, more: Signal, fewer: Signal) -> Signal:
-    """Return a counter's next state."""
+    """Return the next state of a counter; it never overflows, as full channels accept nothing."""
     return (count + more - fewer)[: len(count)]
 
 
 def _delayed(wire: Signal, cycles: int) -> Signal:
+    """Return a wire delayed by ``cycles`` cycles; low at first, as the registers have a reset."""
     for cycle in range(cycles):
         behind: Signal = pyrtl.Register(len(wire), f"under_way_{cycle:02}")
         behind.next <<= wire
@@ -229,7 +247,10 @@ def _delayed(wire: Signal, cycles: int) -> Signal:
 
 
 def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal], popped: Signal) -> Signal:
-    """Return the oldest word of a buffer with up to two words in a cycle, stored in two alternating banks."""
+    """Return the oldest word of a buffer that takes up to two words in a cycle.
+
+    Words are stored in two banks in turn, so that each bank takes at most one word in a cycle.
+    """
     tail_odd: Signal = pyrtl.Register(1, "tail_side")
     head_odd: Signal = pyrtl.Register(1, "head_side")
     tail_odd.next <<= tail_odd ^ pushed[0] ^ pushed[1]
@@ -244,7 +265,15 @@ def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal
 def stored(
     capacity: int, words: Sequence[Signal], pushes: Sequence[Signal], popped: Signal, side: str = ""
 ) -> Signal:
-    """Return the oldest word that was pushed and not popped."""
+    """Return the oldest word in a buffer that takes at most one word in a cycle.
+
+    Args:
+        capacity: maximum number of words.
+        words: the word to push, as the only element.
+        pushes: whether it is pushed, as the only element.
+        popped: whether the oldest word leaves.
+        side: suffix of the names of registers.
+    """
     (word,), (pushed,) = words, pushes
     if capacity == 1:
         slot: Signal = DataRegister(len(word), f"slot{side}")
@@ -257,14 +286,14 @@ def stored(
 
 
 def pointer(name: str, capacity: int, advance: Signal) -> Signal:
-    """Return a register that cycles through the slots."""
+    """Return a register with a slot number, which moves to the next slot while ``advance`` is high."""
     place: Signal = pyrtl.Register(index_bits(capacity), name)
     place.next <<= pyrtl.select(advance, following(place, capacity), place)
     return place
 
 
 def following(place: Signal, capacity: int) -> Signal:
-    """Return the next slot, cyclically."""
+    """Return the number of the next slot; after the last of ``capacity`` slots, 0."""
     last = place == capacity - 1
     return pyrtl.select(last, pyrtl.Const(0, len(place)), (place + 1)[: len(place)])
 
@@ -276,12 +305,12 @@ class PendingAdapter(Adapter):
     """
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Return busy while a token moves or is inside, else idle."""
+        """See ``Adapter``: busy while a token moves or ``pending`` is high, else idle."""
         return self.busy(now + 1) if moved or self.status[PENDING] else self.idle()
 
 
 class ChannelAdapter(PendingAdapter):
-    """A channel as a component from ``in`` to ``out``."""
+    """An adapter for the RTL of a channel, as a component with the ports ``in`` and ``out``."""
 
     PORTS = (Input("in", ANY), Output("out", ANY))
     FIBERS_OF: ClassVar[Mapping[str, str]] = {"out": "in"}

@@ -27,7 +27,8 @@ def contract(interface: Interface, *, registered: bool) -> str:
 
     Args:
         interface: the ports.
-        registered: whether outputs are registered, that is, independent of ``ready``.
+        registered: whether outputs are registered, that is, independent of ``ready`` and stable until they
+            are taken.
     """
     rules = (*_CLOCKING, _INPUT, *((_REGISTERED,) if registered else _PLAIN))
     alike = groupby(interface.streams, key=lambda stream: (stream.port[0], stream.direction))
@@ -36,12 +37,17 @@ def contract(interface: Interface, *, registered: bool) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
+    """Wrap a line; further lines are indented by two more columns."""
     indent = " " * (len(line) - len(line.lstrip()))
     return wrap(line.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
 
 
 def _of_port(streams: list[Stream]) -> Iterator[str]:
-    """Yield the lines of one port of the component: a stream, its lanes, or an array of these."""
+    """Yield the lines on one port of the component.
+
+    Args:
+        streams: all streams of the port: of each member of an array, and of each lane of a member.
+    """
     places = [[*lanes] for _place, lanes in groupby(streams, key=lambda stream: stream.port)]
     first = places[0]
     prefixes = [stream.prefix for stream in first]
@@ -67,6 +73,7 @@ def _of_port(streams: list[Stream]) -> Iterator[str]:
 
 
 def _fields(stream: Stream) -> Iterator[str]:
+    """Yield name, kind and bits of each field."""
     for name, width in stream.widths.items():
         kind = stream.fields[name].kind if name in stream.fields else "mask" if name == MASK else "payload"
         yield f"{name} {kind} {width}"

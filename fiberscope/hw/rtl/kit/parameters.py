@@ -11,15 +11,19 @@ from typing import Any, TypeVar
 
 from fiberscope.sim.names import nearest
 
-CHOICES = "choices"  # keys in a field's metadata: the names of which the parameter is one,
-BOUNDS = "bounds"  # the least and the most number that it may be,
-WITHIN = "within"  # a function of all parameters that returns tighter bounds,
-NUMBERS = "numbers"  # the numbers of which it is one,
-UNNAMED = "unnamed"  # whether the head of the Verilog names it only with a value that is no default
+# Keys of the metadata of a parameter's dataclass field:
+CHOICES = "choices"  # the allowed names
+BOUNDS = "bounds"  # the minimum and maximum of a number
+WITHIN = "within"  # a function of all parameters that returns tighter bounds
+NUMBERS = "numbers"  # the allowed numbers
+UNNAMED = "unnamed"  # present if the head of the Verilog omits the parameter with its default value
 
 
 class Refusals:
-    """Collect the errors of several checks and raise them as one error."""
+    """Collect the errors of several checks and raise them as one error.
+
+    Run each check within ``collected``, and call ``check`` after all of them.
+    """
 
     def __init__(self) -> None:
         self._messages: dict[str, None] = {}
@@ -37,7 +41,11 @@ class Refusals:
             self.add(str(error))
 
     def check(self) -> None:
-        """Raise all messages as one ValueError, if there are any."""
+        """Raise the collected messages as one error.
+
+        Raises:
+            ValueError: there is a message.
+        """
         if self._messages:
             raise ValueError("; ".join(self._messages))
 
@@ -92,20 +100,26 @@ class Parameters:
 def number(
     default: int, least: int, most: int, within: Callable[[Any], tuple[int, int]] | None = None
 ) -> int:
-    """Declare a parameter between two bounds, and between those that ``within`` computes from the others."""
+    """Declare a parameter that is a number within bounds, as the default value of a dataclass field.
+
+    Args:
+        default: the default.
+        least, most: minimum and maximum.
+        within: returns a tighter minimum and maximum from all parameters; None for none.
+    """
     metadata = {BOUNDS: (least, most)} | ({WITHIN: within} if within else {})
     parameter: int = field(default=default, metadata=metadata)
     return parameter
 
 
 def one_of(default: int, *numbers: int) -> int:
-    """Declare a parameter that is one of several numbers."""
+    """Declare a parameter that is one of ``numbers``, as the default value of a dataclass field."""
     parameter: int = field(default=default, metadata={NUMBERS: numbers})
     return parameter
 
 
 def choice(default: str, names: Sequence[str]) -> str:
-    """Declare a parameter that is one of several names."""
+    """Declare a parameter that is one of ``names``, as the default value of a dataclass field."""
     parameter: str = field(default=default, metadata={CHOICES: names})
     return parameter
 
@@ -140,7 +154,11 @@ def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> 
 
 
 def least(kind: type[Kind]) -> Kind:
-    """Return the smallest parameters: for each number, the minimum that is valid with those before."""
+    """Return the smallest parameters: each number in turn gets its minimum, if that is valid.
+
+    A minimum may be invalid with the parameters before it, or with the defaults of those after it. The number
+    then keeps its default.
+    """
     parameters = kind()
     for own_field in fields(kind):
         metadata = own_field.metadata
@@ -151,7 +169,7 @@ def least(kind: type[Kind]) -> Kind:
 
 
 def described(kind: type[Parameters]) -> list[str]:
-    """Return lines with the parameters and their defaults, and the choices of each named parameter."""
+    """Return a line with all parameters and their defaults, and a line for each parameter with choices."""
     listed = fields(kind)
     defaults = " ".join(f"{parameter.name}={parameter.default}" for parameter in listed)
     return [defaults] + [

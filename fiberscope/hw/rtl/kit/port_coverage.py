@@ -12,7 +12,11 @@ WIDEST = 2  # bits of a control field, each of whose values has a bin
 
 
 class _Place(NamedTuple):
-    """Positions of the words of ``valid``, ``ready`` and ``control`` of a stream; None without control."""
+    """Positions of ``valid``, ``ready`` and ``control`` of a stream in the words of a module.
+
+    A position is whether the word is in ``Words.inputs``, and its index there. ``control`` is None if the
+    stream has no control field with bins.
+    """
 
     valid: tuple[bool, int]
     ready: tuple[bool, int]
@@ -45,7 +49,7 @@ class PortCoverage:
             self._places[stream.label] = _place(stream, words)
 
     def cycle(self, cycle: int) -> None:
-        """Count the events at the ports in this cycle."""
+        """Count the events at the ports in a cycle, whose bits are in the words; cycles ascend."""
         words = {True: self._words.inputs, False: self._words.outputs}
         for label, place in self._places.items():
             (own, valid), (other, ready) = place.valid, place.ready
@@ -67,6 +71,7 @@ class PortCoverage:
 
 
 def _controls(stream: Stream) -> list[str]:
+    """Return the bins of a stream's control values; none if the field is absent or wider than ``WIDEST``."""
     width = stream.widths.get("control", 0)
     return [f"control={value}" for value in range(1 << width)] if 0 < width <= WIDEST else []
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The protocol checker of a module's ports, common to all loops and benches."""
+"""The protocol checker of a module's ports, common to cosimulations and test benches."""
 
 from __future__ import annotations
 
@@ -19,9 +19,22 @@ NO_WORD = -1  # place of a field that a stream lacks
 class Pins:  # C: final
     """The pins of a stream in the words of a module, and the state of the protocol.
 
-    ``is_valid`` and ``moves`` are of the current cycle. ``offered`` has the fields of a token that was
-    refused in the cycle before. ``stops`` counts complete fibers; without a field ``control``, each token is
-    a fiber. ``lanes`` are the pins of all lanes of the port.
+    Args:
+        stream: the stream.
+        words: bits of the module's ports.
+
+    Attributes:
+        may_end: whether an offer may end before it is taken.
+        may_change: whether another token may replace an offered token.
+        has_done: whether the stream ends with the token ``done``.
+        lanes: the pins of all lanes of the port, this one included.
+        is_valid: whether a token is offered in this cycle.
+        moves: whether it is taken.
+        is_offered: whether a token was refused in the cycle before and must be offered again.
+        offered: the fields of this token.
+        stops: number of complete fibers so far; without a field ``control``, each token is a fiber.
+        in_fiber: whether the last token was no stop.
+        is_done: whether the token ``done`` has moved.
     """
 
     def __init__(self, stream: Stream, words: Words) -> None:
@@ -163,7 +176,7 @@ class ProtocolChecker:
         self._sources = list({id(each): each for each in followed.values()}.values())
 
     def cycle(self, cycle: int) -> None:
-        """Check the cycle that the module has run, from ``words``."""
+        """Check a cycle that the module has run, whose bits are in the words. Call it for every cycle."""
         if self.coverage is not None:
             self.coverage.cycle(cycle)
         if self.violation is None:

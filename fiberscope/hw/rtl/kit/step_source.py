@@ -17,11 +17,12 @@ from fiberscope.hw.rtl.kit.twin import Signal
 from fiberscope.hw.rtl.kit.words import Piece
 
 _DEEPEST, _LONGEST = 12, 400  # limits of an inlined expression: nesting depth, and characters
-_MAKES_MORE_BITS = {  # than the widest argument; other operations have the bits of the wire
+# Bits of the Python result by operation, where they may exceed the bits of the wire. Results are then masked.
+_MAKES_MORE_BITS = {
     "+": lambda net: len(net.args[0]) + 1,
     "*": lambda net: len(net.args[0]) + len(net.args[1]),
-    "-": lambda net: len(net.dests[0]) + 1,  # a sign
-    "m": lambda net: len(net.dests[0]) + 1,  # initial contents may be wider
+    "-": lambda net: len(net.dests[0]) + 1,  # always masked, as the result may be negative
+    "m": lambda net: len(net.dests[0]) + 1,  # always masked, as initial contents may be wider
     "w": lambda net: len(net.args[0]),
     "&": lambda net: len(net.args[0]),
     "|": lambda net: len(net.args[0]),
@@ -33,14 +34,14 @@ _MAKES_MORE_BITS = {  # than the widest argument; other operations have the bits
 
 @dataclass(frozen=True)
 class _Text:
-    """An expression and its nesting depth; 0 for a name or a number."""
+    """A Python expression, and the number of nested operations in it: 0 for a name or a number."""
 
     code: str
     depth: int = 0
 
 
 class StepSource:
-    """The source of ``step(inputs, registers, driven)``.
+    """The Python source ``code`` of a function ``step(inputs, registers, driven)`` that runs one clock cycle.
 
     ``inputs`` are the words of the module's inputs, ``registers`` the values of all registers in the given
     order, ``driven`` the other inputs by name. The function returns the next values of the registers, the
@@ -53,6 +54,9 @@ class StepSource:
         inputs: the piece of an input in each word.
         outputs: the piece of an output in each word.
         seen: names of other wires to return.
+
+    Raises:
+        PyrtlError: a wire depends on itself within a cycle.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class StepSource:
         Raises:
             PyrtlError: the wire depends on itself.
         """
-        stack = [wire]
+        stack = [wire]  # depth first without recursion, as logic may be deeper than Python's stack
         while stack:
             top = stack[-1]
             net = self._sources.get(id(top))
@@ -152,6 +156,11 @@ class StepSource:
         return _Text(code, 1 + max(text.depth for text in texts))
 
     def _operation(self, net: pyrtl.LogicNet, codes: Sequence[str], mask: int) -> str:
+        """Return the expression of a net from the expressions of its arguments.
+
+        The operations are PyRTL's: ``w`` wire, ``n`` nand, ``x`` multiplexer, ``c`` concatenation, ``s``
+        selection of bits, ``m`` read of a memory.
+        """
         match net.op:
             case "w":
                 return codes[0]
@@ -171,6 +180,7 @@ class StepSource:
         return f"{codes[0]} {'==' if net.op == '=' else net.op} {codes[1]}"
 
     def _memory(self, net: pyrtl.LogicNet) -> str:
+        """Return the name of a net's memory in the source, and record the memory."""
         memory = net.op_param[1]
         name = f"m{memory.id}"
         self.memories[name] = memory

@@ -1,4 +1,8 @@
-"""A twin: an interface, and the PyRTL block that is designed between its streams."""
+"""Twins: RTL modules in PyRTL that move the same tokens in the same cycles as a component.
+
+A *design* is a function that gets the streams of a module (``Streams``) and creates the logic between them in
+PyRTL's working block. ``build`` makes a twin of a design, ``verilog`` writes its Verilog.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,11 @@ _PYRTL_HEAD = re.compile(r"module [^;]*;\n(?:    (?:in|out)put.*\n)+")
 
 
 class InputStream:
-    """The wires of a stream that the module receives.
+    """The wires of a stream that the module receives. A design calls ``accept`` once, which drives ``ready``.
 
-    Attributes are ``valid`` and the fields of its tokens; ``accept`` drives ``ready``.
+    Attributes:
+        valid: whether a token is offered.
+        fields: the wires of the token's fields, by name; of all lanes for a bundle.
     """
 
     def __init__(self, stream: Stream, ports: Ports) -> None:
@@ -39,7 +45,7 @@ class InputStream:
 
     @property
     def lanes(self) -> list[dict[str, Signal]]:
-        """Return the fields of each lane of a bundle."""
+        """Return the fields of each lane of a bundle; a single lane for any other stream."""
         return [
             {name: self.fields[name][low : low + width] for name, (low, width) in lane.items()}
             for lane in _places(self._stream)
@@ -51,9 +57,11 @@ class InputStream:
 
 
 class OutputStream:
-    """The wires of a stream that the module sends; ``send`` drives all wires except ``ready``.
+    """The wires of a stream that the module sends. A design calls ``send`` or ``send_lanes`` once.
 
-    Attributes are ``ready`` and ``widths``, the bits of each field.
+    Attributes:
+        ready: whether the receiver has space.
+        widths: bits of each field; of one lane for a bundle.
     """
 
     def __init__(self, stream: Stream, ports: Ports) -> None:
@@ -89,9 +97,13 @@ def _places(stream: Stream) -> list[dict[str, tuple[int, int]]]:
 
 @dataclass(frozen=True)
 class Streams:
-    """Streams around a block, by the labels of the component's ports, and status outputs.
+    """The streams and status outputs of a module, seen from the logic inside.
 
-    ``ports`` has all wires, ``unseen`` the names of status outputs that the module lacks.
+    Args:
+        inputs, outputs: streams by label, that is, by port of the component, such as ``ways[3]``.
+        status: status outputs by name.
+        ports: all wires by name, except clock and reset.
+        unseen: receives the names of status outputs that a design shows and the module lacks.
     """
 
     inputs: Mapping[str, InputStream]
@@ -102,14 +114,14 @@ class Streams:
 
     @classmethod
     def from_interface(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
-        """Create the streams of an interface with wires from ``make``."""
+        """Create the streams of an interface; ``make`` creates the wire of each port."""
         ports = {wire.name: make(wire) for wire in interface.wires() if wire.name not in CLOCKING}
         inputs = {s.label: InputStream(s, ports) for s in interface.streams if s.direction == "input"}
         outputs = {s.label: OutputStream(s, ports) for s in interface.streams if s.direction == "output"}
         return cls(inputs, outputs, {name: ports[name] for name in interface.status}, ports)
 
     def show(self, name: str, condition: Signal) -> None:
-        """Drive a status output, if the module has it."""
+        """Drive a status output, if the module has it; a design calls this once for each of its outputs."""
         if name in self.status:
             port = self.status[name]
             port <<= condition
@@ -119,7 +131,13 @@ class Streams:
 
 @dataclass(frozen=True)
 class Twin:
-    """A PyRTL block and its interface, and the origins of its unnamed wires."""
+    """The RTL of a module.
+
+    Args:
+        interface: its ports.
+        block: its logic in PyRTL.
+        origins: for each unnamed wire, the name of its Verilog (``fiberscope.hw.rtl.kit.naming``).
+    """
 
     interface: Interface
     block: pyrtl.Block
@@ -127,10 +145,18 @@ class Twin:
 
 
 def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
-    """Return a twin from its design, deterministic including the names of its wires."""
+    """Return the twin of a design. The result is deterministic, including the names of wires.
+
+    Args:
+        interface: the ports.
+        design: creates the logic between the streams.
+
+    Raises:
+        PyrtlError: an error of the design, such as a wire that nothing drives.
+    """
     block = pyrtl.Block()
     block.sanity_check_net = lambda _net: None  # PyRTL's operators create only valid nets
-    block.outside = []  # writers of the instances of modules outside of the logic
+    block.outside = []  # functions that write instances of memories outside of the module (``kit.sram``)
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.wire._wvIndexer = origins = Origins()
@@ -139,7 +165,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
         design(between)
         name_what_is_held(block, origins.names)
         if between.unseen:
-            pyrtl.passes._remove_unlistened_nets(block)  # of what they would say
+            pyrtl.passes._remove_unlistened_nets(block)  # logic that only feeds omitted status outputs
             pyrtl.passes._remove_unused_wires(block)
     block.sanity_check()
     del block.sanity_check_net
@@ -157,12 +183,13 @@ def taken_as_checked(block: pyrtl.Block) -> Iterator[None]:
 
 
 def _port(wire: Wire) -> Signal:
+    """Create a port in PyRTL's working block."""
     kind = pyrtl.Input if wire.direction == "input" else pyrtl.Output
     return kind(wire.width, wire.name)
 
 
 def alias(name: str, wire: Signal) -> Signal:
-    """Return a wire with a name that the Verilog keeps, connected to a wire."""
+    """Return a new wire with a name that the Verilog keeps, driven by ``wire``."""
     same: Signal = pyrtl.WireVector(len(wire), name)
     same <<= wire
     return same
@@ -223,7 +250,15 @@ def index_bits(count: int) -> int:
 
 
 def verilog(twin: Twin, module: str) -> str:
-    """Return a twin as one Verilog module; PyRTL would sort its ports by name."""
+    """Return a twin as one Verilog module, with the ports in the order of the interface.
+
+    PyRTL's text is changed in three ways: the ports are not sorted by name, data registers have no reset, and
+    unnamed wires get names.
+
+    Args:
+        twin: the twin.
+        module: name of the module.
+    """
     text = io.StringIO()
     with taken_as_checked(twin.block):
         pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
@@ -233,7 +268,7 @@ def verilog(twin: Twin, module: str) -> str:
 
 
 def _without_resets(text: str, block: pyrtl.Block) -> str:
-    """Return the module with data registers in a separate process without reset."""
+    """Return the module with a separate ``always`` block without reset for data registers."""
     data = {register.name for register in block.wirevector_subset(DataRegister)}
     written = _CLOCKED.search(text)
     if not data or written is None:

@@ -1,6 +1,8 @@
 """Declaration of a hardware unit: its event class and its logic, from which ports and adapter follow.
 
-The event class determines the ports, their directions, and the summary (the first line of its docstring).
+The event class is the component's class in event models. It determines the ports, their directions, and the
+summary (the first paragraph of its docstring). The adapter is the component that runs the unit's RTL in place
+of the event class.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class StatusCounter:
     """A counter that adds up a status output over all cycles.
 
     Args:
-        status: the output; without it, a user's module has no such counter.
+        status: name of the output. A user's module may lack the output; the counter is then omitted.
     """
 
     status: str
@@ -71,7 +73,7 @@ CounterSource: TypeAlias = (
 
 @dataclass(frozen=True)
 class Lanes:
-    """Lanes of an array of ports whose tokens move together (``Bundle``).
+    """The content of an array of ports whose tokens move together (``Bundle``).
 
     Args:
         content: fields of a lane.
@@ -86,7 +88,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Each:
-    """Array of ports that move independently.
+    """The content of an array of ports that move independently.
 
     Args:
         content: fields of a token.
@@ -142,7 +144,7 @@ def unit(
     connected: Callable[[Any], Mapping[str, int]] = lambda _component: {},
     **flags: object,
 ) -> RtlBlock:
-    """Declare a unit for the catalogue.
+    """Declare a unit. The catalogue finds it as a variable of a module of ``hw`` whose name ends in ``_rtl``.
 
     Args:
         name: name on the command line and of its module.
@@ -151,8 +153,8 @@ def unit(
         contents: returns the content of each port for parameters, in the order of the module's ports.
         design: creates the logic between the ports; None if only Verilog defines it.
         arguments: parameters that are constructor arguments of the class after its name, in their order.
-        as_made: other parameters of a module that replaces a machine's instance; or a function of the value
-            of an argument.
+        as_made: values of parameters, by name, for a module that replaces an instance of a machine. A function
+            as value converts the argument of the same name to the parameter.
         status: the module's status outputs, or a function that returns them for parameters.
         counters: counters of the class, from transfers at the ports; those of ``base`` follow.
         base: adapter class, if ports do not determine the accounting.
@@ -175,6 +177,7 @@ def unit(
 
 
 def _without_logic(name: str, _parameters: Parameters, _streams: Streams) -> None:
+    """Refuse to create logic: the design of a unit that only Verilog defines."""
     raise SimulationError(f"{name} has no logic in PyRTL; give it as Verilog, by --verilog and --sim icarus")
 
 
@@ -190,6 +193,7 @@ def _interface(
 
 
 def _as_it_is(arguments: Sequence[str], component: Component) -> dict[str, object]:
+    """Return the parameters of a component that are its attributes of the same names."""
     return {argument: getattr(component, argument) for argument in arguments}
 
 
@@ -203,7 +207,7 @@ def _matching(
     """Return the parameters for a component with these constructor arguments.
 
     Raises:
-        ValueError: more arguments than modules have parameters for.
+        ValueError: there are more positional arguments than ``arguments`` names.
     """
     if len(values) > len(arguments):
         raise ValueError(f"no module is made with {', '.join(map(str, values[len(arguments) :]))}")
@@ -248,6 +252,7 @@ def _streams(declared: Sequence[Port], contents: PortContents) -> Iterator[Strea
 
 
 def _at(port: Port, what: Fields | Lanes | Each) -> Sequence[Stream]:
+    """Return the streams of a port with this content."""
     direction: Direction = "input" if isinstance(port, Input) else "output"
     if isinstance(what, Lanes):
         return [Bundle(port.name, port.name, direction, what.content, what.lanes, mask=what.mask)]
