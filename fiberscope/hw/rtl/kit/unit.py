@@ -144,7 +144,7 @@ def unit(
     connected: Callable[[Any], Mapping[str, int]] = lambda _component: {},
     **flags: object,
 ) -> RtlBlock:
-    """Declare a unit. The catalogue finds it as a variable of a module of ``hw`` whose name ends in ``_rtl``.
+    """Declare a unit, which the catalogue finds as a variable of a module ``*_rtl`` in ``fiberscope.hw``.
 
     Args:
         name: name on the command line and of its module.

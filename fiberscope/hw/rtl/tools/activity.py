@@ -1,7 +1,8 @@
 """Toggles of the cells of a module in a run, computed for thousands of cycles at once.
 
-A run records the registers and inputs of the RTL in every cycle. They determine all other nets: each net is a
-long integer with one bit for each cycle, and a cell is an operation on such integers.
+A run records the registers and inputs of the RTL in every cycle. They determine all other nets of the
+module's cells. The levels of a net are one long integer with a bit for each cycle, the first cycle lowest; a
+cell is a bitwise operation on such integers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ class DifferentNetlistError(Exception):
 
 @dataclass(frozen=True)
 class Activity:
-    """Toggles of each net, and the number of cycles in which it was high, in ``cycles`` cycles."""
+    """The activity of the nets of a module in a run.
+
+    Args:
+        cycles: number of cycles.
+        toggles: number of changes between one cycle and the next, by net.
+        high: number of cycles in which the net was high, by net.
+    """
 
     cycles: int
     toggles: Mapping[int, int]
@@ -35,9 +42,9 @@ class Activity:
 
 
 class RecordingBackend(BackendObserver):
-    """A backend around another that counts the toggles of the cells of modules.
+    """A backend that runs another one and counts the toggles of the cells of modules.
 
-    The registers are also checked: each must become what its cells compute.
+    The netlists are also checked: each register must get the value that the cells before it compute.
 
     Args:
         backend: the backend of the RTL, with inner wires.
@@ -45,6 +52,7 @@ class RecordingBackend(BackendObserver):
 
     Raises:
         HdlError: when constructed, if a register or an input of the netlist is no wire of the RTL.
+        DifferentNetlistError: in the run, if a register of the RTL has another value than its cells compute.
     """
 
     def __init__(self, backend: Backend, netlists: Mapping[str, Netlist]) -> None:
@@ -140,7 +148,11 @@ class _Cells:
         self._count(nets, count)
 
     def _compare(self, nets: Mapping[int | str, int], count: int) -> None:
-        """Compare the registers with the results of their cells."""
+        """Compare the registers with the results of their cells.
+
+        The state of a cycle is the data input of the cycle before, hence the shift by one bit. The first bit
+        comes from the computation before this one; in the first computation, it is not compared.
+        """
         ones = (1 << count) - 1
         for cell in self._netlist.registers:
             assert cell.kind.data is not None
@@ -153,6 +165,7 @@ class _Cells:
             self._expected[cell.name] = expected >> count - 1
 
     def _count(self, nets: Mapping[int | str, int], count: int) -> None:
+        """Add the toggles and the high cycles of all nets, also the toggles since the last cycle before."""
         ones = (1 << count) - 1
         for net, bits in nets.items():
             if isinstance(net, str):

@@ -1,4 +1,4 @@
-"""A module in an HDL simulator as a backend: cocotb owns the clock, and a component's tick advances it.
+"""A module in an HDL simulator as a backend: a component's tick advances the simulator's time by a cycle.
 
 Usable only within a cocotb test, in a function that the test calls through ``cocotb.task.bridge``:
 
@@ -28,7 +28,9 @@ SETTLE = 1  # ps from a change of inputs to a read of outputs
 
 
 class CocotbBackend:
-    """A driver for the module under test, which is reset in the constructor.
+    """A backend (``fiberscope.hw.rtl.kit.backend.Backend``) for the module under test.
+
+    The constructor resets the module.
 
     Cycle n of the module is at time n times ``CYCLE`` after reset, or later if the run has advanced further.
     This is the machine's time if the component ticks in every cycle. The edge that ends a cycle is at the
@@ -81,7 +83,11 @@ class CocotbBackend:
         return [int(value) if value.is_resolvable else 0 for value in values]
 
     async def _cycle(self, changed: Mapping[str, int]) -> dict[str, int]:
-        """Inputs settle while the clock is low; outputs are read."""
+        """Run a cycle with these changed inputs; return the bits of the outputs.
+
+        The rising edge at the beginning ends the cycle before. The inputs then settle while the clock is low,
+        and the outputs are read.
+        """
         self._begin += CYCLE
         early = self._begin - get_sim_time("ps")
         if early > 0:
@@ -91,7 +97,7 @@ class CocotbBackend:
         return self._pins.driven()
 
     async def _settle(self, inputs: Mapping[str, int]) -> None:
-        """Drive inputs, and wait for what follows from them."""
+        """Drive inputs, and wait until combinational logic has settled."""
         for name, bits in inputs.items():
             self._pins.handles[name].value = bits
         await Timer(SETTLE, "ps")

@@ -1,4 +1,7 @@
-"""A top module without logic for several modules, each with its own clock, in one simulation."""
+"""A harness: a top module without logic around several modules, for one run of an HDL simulator.
+
+Each module has a clock pin of its own, so that each is advanced on its own.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ def prefix(instance: str) -> str:
 
 
 def harness(top: str, instances: Mapping[str, Interface]) -> str:
-    """Return a module in which every wire of every instance is a port.
+    """Return the Verilog of a module in which every wire of every instance is a port.
 
     Args:
         top: name of the module.
-        instances: ports of the inner modules by instance name.
+        instances: name and ports of the inner module, by instance name.
     """
     ports = ",\n".join(
         f"    {replace(wire, name=prefix(instance) + wire.name)}"

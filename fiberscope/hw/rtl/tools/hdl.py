@@ -1,4 +1,8 @@
-"""Execution of cocotb benches on Verilog modules in an HDL simulator."""
+"""Execution of cocotb benches on Verilog modules in an HDL simulator.
+
+The simulator is a separate process. It gets the parameters of the bench, the *order*, as a JSON file, which
+the bench reads with ``read_order``.
+"""
 
 from __future__ import annotations
 
@@ -116,13 +120,17 @@ def run(bench: Bench, simulator: str = AUTO) -> int:
 
 
 def read_order() -> dict[str, Any]:
-    """Return the parameters of the bench in this process."""
+    """Return the parameters of the bench. Only for modules that run in the simulator's process."""
     order: dict[str, Any] = json.loads(Path(os.environ[ORDER]).read_text(encoding="utf-8"))
     return order
 
 
 def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
-    """Return the number of tests, and of failed tests."""
+    """Return the number of tests, and of failed tests.
+
+    Raises:
+        HdlError: the simulator wrote no results, for example because a source does not compile.
+    """
     folder = bench.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     order, results, *logs = (folder / name for name in FILES)

@@ -1,6 +1,7 @@
 """Netlist of a module in a cell library: the functions of its cells, and Verilog for static timing.
 
-Memories, with their read and write logic, are outside; the netlist has cells and wires.
+Yosys moves all cells into an inner module. Memories, with their read and write logic, stay outside, so that
+the netlist has cells and wires only. A *net* is one bit, named by Yosys's number.
 """
 
 from __future__ import annotations
@@ -64,7 +65,13 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: instance name, kind, and the net at each pin."""
+    """A cell of a netlist.
+
+    Args:
+        name: instance name.
+        kind: its function.
+        nets: the net at each pin.
+    """
 
     name: str
     kind: Kind
@@ -73,7 +80,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory beside the cells: its bits, and the nets that enable reads and writes."""
+    """A memory beside the cells.
+
+    Args:
+        name: name in the RTL.
+        entries: number of entries.
+        bits: bits of an entry.
+        read, write: nets that enable a read and a write; None if the memory has no such net.
+    """
 
     name: str
     entries: int
@@ -136,7 +150,11 @@ def map_to_cells(verilog: str, module: str, liberty: Path) -> Netlist:
 
 
 def _kind(name: str, model: Json) -> Kind:
-    """Return a kind of cell, from the gates that Yosys reads in the library."""
+    """Return a kind of cell, from the gates that Yosys reads in the library.
+
+    Raises:
+        HdlError: the cell has a gate that is neither simple logic nor a rising-edge flip-flop.
+    """
     pins = {pin: port["bits"][0] for pin, port in model["ports"].items()}
     outputs = [pin for pin, port in model["ports"].items() if port["direction"] == "output"]
     wires = {bit: pin for pin, bit in pins.items() if pin not in outputs}

@@ -1,4 +1,7 @@
-"""A block's bench in an HDL simulator, on its RTL or model; see ``fiberscope.rtl.user_bench``."""
+"""A user's cocotb tests on a block, on its RTL or on its event model, in an HDL simulator.
+
+``fiberscope.rtl.user_bench.run_block_bench`` starts the simulator with this module.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import read_order
 from fiberscope.hw.rtl.tools.user_tests import Accompanied
 
-ORDER = read_order()
+ORDER = read_order()  # parameters of the bench, as ``run_block_bench`` wrote them
 BLOCK = BLOCKS[ORDER["block"]]
 PARAMETERS = BLOCK.parameters(**ORDER["parameters"])
 REGISTERED = registered(BLOCK, inputs=True)
@@ -18,6 +21,7 @@ INTERFACE = REGISTERED.interface(PARAMETERS)
 
 
 def _model() -> Model:
+    """Create the event model of the block, between channels at all its ports."""
     assert BLOCK.component is not None, "the order is for a block that is one component"
     return Model(INTERFACE.streams, functools.partial(BLOCK.component, parameters=PARAMETERS))
 

@@ -36,7 +36,10 @@ class PinReader:
         self._status = interface.status
 
     def driven(self) -> dict[str, int]:
-        """Read the outputs of the module. Unknown payloads, which no token carries, are not recorded."""
+        """Return the bits of the outputs of the module.
+
+        X and Z in payloads, which no token carries, are not recorded as unknown.
+        """
         self._unknown.clear()
         wires: dict[str, int] = {}
         for stream in self._streams:
@@ -48,7 +51,10 @@ class PinReader:
         return wires
 
     def all(self) -> dict[str, int]:
-        """Read every pin of every stream. Of the fields, only unknown control fields are recorded."""
+        """Return the bits of every pin of every stream.
+
+        X and Z in fields are recorded as unknown only for the fields in ``CONTROL``.
+        """
         self._unknown.clear()
         wires: dict[str, int] = {}
         for stream in self._streams:
@@ -57,7 +63,12 @@ class PinReader:
         return wires
 
     def _offer(self, stream: Stream, noted: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Yield the bits of ``valid`` and of each field; fields of a lane that the mask omits are 0."""
+        """Yield the bits of ``valid`` and of each field; fields of a lane that the mask omits are 0.
+
+        Args:
+            stream: the stream.
+            noted: fields whose unknown bits are recorded.
+        """
         valid = self._read(stream.wire("valid"))
         yield stream.wire("valid"), valid
         if not valid:
@@ -74,7 +85,14 @@ class PinReader:
     def _read(
         self, name: str, keeps: Collection[int] = (1,), width: int = 0, *, is_noted: bool = True
     ) -> int:
-        """Return the bits of a wire in some lanes; unknown bits are 0."""
+        """Return the bits of a wire; unknown bits are 0.
+
+        Args:
+            name: the wire.
+            keeps: for each lane, the highest first, whether its bits count; other lanes are 0.
+            width: bits of a lane; 0 for a wire without lanes.
+            is_noted: whether unknown bits are recorded.
+        """
         value: Logic | LogicArray = self.handles[name].value
         if value.is_resolvable and all(keeps):
             return int(value)

@@ -46,11 +46,14 @@ class PortMonitor:
 
     @property
     def bins(self) -> Mapping[str, Mapping[str, int]]:
-        """Counts of events at each stream, by kind."""
+        """Return the counts of events at each stream, by kind; over all resets."""
         return self._coverage.bins
 
     async def cycles(self) -> AsyncIterator[tuple[int, dict[str, int]]]:
-        """Yield each cycle since the last reset with the bits at all streams, as they are before its end."""
+        """Yield the cycles outside of reset: number since the last reset, and bits at all streams.
+
+        The bits are those just before the rising edge that ends the cycle. The checker has already seen them.
+        """
         checker, cycle = self._new_checker(), 0
         while True:
             await RisingEdge(self._clock)
@@ -67,6 +70,7 @@ class PortMonitor:
             cycle += 1
 
     def _new_checker(self) -> ProtocolChecker:
+        """Return a checker in the state after reset, with the coverage so far."""
         checker = self._make(self._interface.module, self._interface, self._words)
         checker.coverage = self._coverage
         return checker

@@ -1,4 +1,4 @@
-"""Comparison of a module's ports with the ports of its place."""
+"""Comparison of the ports of a user's module with the ports that its place in a machine requires."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from fiberscope.sim.errors import SimulationError
 
 
 def check_ports(interface: Interface, ports: Sequence[Wire]) -> Interface:
-    """Check that a module has the required ports. Further outputs are allowed and ignored.
+    """Check that a module has the required ports.
+
+    Status outputs may be missing, and further outputs are ignored.
+
+    Args:
+        interface: the required ports.
+        ports: the ports that the module has.
 
     Returns:
         The interface with the status outputs that the module has.

@@ -1,7 +1,7 @@
 """Typical stimulus of a block whose energy is measured outside of a machine.
 
-Fibers, rows and lists have typical lengths, numbers are uniform in the given bits, all determined by a seed.
-(The tests of the twins draw unusual stimulus.)
+A stimulus is a list of tokens for each input port. Fibers, rows and lists have typical lengths, and numbers
+are uniform in the given bits, all determined by a seed. The tests of the RTL draw unusual stimulus instead.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ COLUMN_BITS = 13  # bits of a column, as in wiki-Vote
 def stimulus(block: str, parameters: Parameters, seed: int = 1) -> Inputs:
     """Return the tokens at each input port of a block.
 
+    Args:
+        block: name of the block, one of ``STIMULI``.
+        parameters: its parameters, which bound numbers and lanes.
+        seed: seed of the random numbers.
+
     Raises:
         KeyError: the block has no stimulus.
     """
@@ -45,7 +50,7 @@ def stimulus(block: str, parameters: Parameters, seed: int = 1) -> Inputs:
 
 
 def output_ports(interface: Interface, adapter: type[Adapter]) -> list[str]:
-    """Return the outputs that must be connected."""
+    """Return the labels of the outputs of required ports, each lane of a bundle included."""
     optional = {port.name for port in adapter.PORTS if port.optional}
     return [
         label
@@ -56,6 +61,7 @@ def output_ports(interface: Interface, adapter: type[Adapter]) -> list[str]:
 
 
 def _by_lane(port: str, rows: Sequence[Sequence[Token]]) -> Inputs:
+    """Return the tokens of rows for each member of an array of ports."""
     return {f"{port}[{lane}]": list(tokens) for lane, tokens in enumerate(zip(*rows, strict=True))}
 
 

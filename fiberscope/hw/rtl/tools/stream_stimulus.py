@@ -1,6 +1,6 @@
-"""Stimulus of the blocks of the stream machine, and of other blocks without typical stimulus.
+"""Stimulus of the stream blocks (``fiberscope.hw.streams``), and of other blocks without typical stimulus.
 
-Streams have two levels: fibers of 0 to 6 sorted coordinates. All numbers fit the widths.
+A stream is a list of fibers, each of 0 to 6 sorted coordinates. All numbers fit the widths of the block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIBERS = 24
 LONGEST = 6  # elements of a fiber
 SPAN_BITS = 4  # bits of coordinates, few enough for common coordinates
 MERGED = 48  # approximate number of fibers of all merges
-MANY = 1 << 20  # larger than any parameter
+MANY = 1 << 20  # larger than any parameter: no limit
 DONE_TOKEN: Token = (DONE, 0, 0, 0.0)
 Stimulus = Callable[[random.Random, Parameters], Inputs]
 

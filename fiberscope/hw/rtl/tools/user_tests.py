@@ -1,6 +1,7 @@
 """Execution of a user's cocotb tests in an HDL simulator, each with a transcript.
 
-If the device under test is a model, a coroutine drives the outputs of an empty module.
+A *transcript* lists every transfer at the ports of the module under test. If the device under test is an
+event model, the module is empty, and a coroutine drives its outputs with those of the model.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
 
 
 class Accompanied:
-    """The tests of a user's file, with the coroutines beside them.
+    """The tests of a user's file. Each runs beside a coroutine that records and checks the ports.
 
     Args:
-        order: ``bench``, the module in ``folder``; ``transcript``, ``violations``, ``bins``: files.
+        order: ``bench``, name of the Python module with the tests, and ``folder``, the folder of its file;
+            ``transcript``, ``violations`` and ``bins``, JSON files that the results of all tests so far are
+            written to after each test.
         interface: ports of the module under test.
-        checker: creates the checker of its protocol.
-        model: creates the driver of the outputs, after every reset; None if the module drives them.
+        model: creates the model that drives the outputs, again after every reset; None if the module itself
+            drives them.
+        checker: creates the checker of the protocol of the ports.
     """
 
     def __init__(
@@ -52,7 +56,7 @@ class Accompanied:
         self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
-        """Yield the tests of the file by name, each with its coroutines."""
+        """Import the file and yield its tests by name, each with its coroutines, for cocotb to find them."""
         sys.path.insert(0, self._order["folder"])
         for name, test in vars(import_module(self._order["bench"])).items():
             if isinstance(test, Test | TestGenerator):
@@ -60,6 +64,8 @@ class Accompanied:
                 yield name, test
 
     def _accompany(self, test: CocotbTest, name: str) -> CocotbTest:
+        """Return a test that starts the coroutines, runs a test, and writes the results, also if it fails."""
+
         @functools.wraps(test)
         async def run(dut: Any, *arguments: object, **options: object) -> None:  # noqa: ANN401
             transcript = self._transcripts.setdefault(name, [])
@@ -80,8 +86,8 @@ class Accompanied:
         return run
 
     async def _behave(self, dut: Any, make: Callable[[], Behaviour]) -> None:  # noqa: ANN401
-        """Drive the outputs of the empty module as the model would; anew after every reset."""
-        model, worn = make(), False
+        """Drive the outputs of the empty module from the model, which is created again after every reset."""
+        model, worn = make(), False  # worn: the model has run a cycle since the last reset
         while True:
             driven = model.outputs()
             for name, bits in driven.items():
@@ -94,7 +100,7 @@ class Accompanied:
                 model, worn = make(), False
 
     async def _write_down(self, monitor: PortMonitor, transcript: list[list[Any]]) -> None:
-        """Every token that moves: its cycle since the last reset, its port and its fields."""
+        """Append each transfer to the transcript: cycle since the last reset, port, and fields by lane."""
         async for cycle, wires in monitor.cycles():
             for stream in self._interface.streams:
                 if stream.moves(wires):
@@ -106,4 +112,5 @@ class Accompanied:
 
 
 def _bits(handle: Any, unknown: int = 0) -> int:  # noqa: ANN401
+    """Return the bits of a pin; bits that are X or Z count as ``unknown``."""
     return int("".join(bit if bit in "01" else str(unknown) for bit in str(handle.value)), 2)

@@ -28,7 +28,8 @@ from fiberscope.hw.rtl.tools.verilator import Verilator, root
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial_files import Partial
 
-OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # its handlers exit the process
+# The wrapper defines the handlers of $fatal, $stop and $finish, as Verilator's own end the process.
+OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
 OFF = ("-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 FLAGS = ("-std=c++20", "-fPIC", *OFF, *OWN_ENDS)
 SLOW = "__Slow"  # in the names of Verilator's files that run once, at the start
@@ -142,7 +143,9 @@ _WITHIN = re.compile(  # an inner wire in Verilator's C++
 
 
 class VerilatedModule:
-    """A module as a library, compiled in the constructor, loaded once, with any number of instances.
+    """A module as a loaded library, from which any number of instances are created (``VerilatedBackend``).
+
+    The constructor compiles the library, unless the folder has one of the same sources.
 
     Args:
         sources: Verilog files.
@@ -178,7 +181,14 @@ class VerilatedModule:
 
 
 class VerilatedBackend:
-    """An instance of a verilated module, after reset; see ``fiberscope.hw.rtl.kit.backend.Backend``."""
+    """An instance of a verilated module, after reset; see ``fiberscope.hw.rtl.kit.backend.Backend``.
+
+    Args:
+        module: the module.
+
+    Raises:
+        SimulationError: in a cycle, if the module calls ``$fatal``, ``$stop`` or ``$finish``.
+    """
 
     def __init__(self, module: VerilatedModule) -> None:
         self.words = Words(module.interface)
@@ -221,6 +231,7 @@ class VerilatedBackend:
         return list(joined(self._inner_wires, self._sampled).values())
 
     def _fail(self) -> NoReturn:
+        """Raise the error that ended the last cycle."""
         raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
 
 
