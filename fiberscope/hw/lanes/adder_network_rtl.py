@@ -20,7 +20,7 @@ from fiberscope.hw.rtl.kit.rows import Row, Rows
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, rows, tokens, unit
 
-LEAVES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
+LEAVES = (2, 4, 8, 16, 32, 64, 128)  # sizes for which the module is tested; the component allows 256
 OPERAND_BITS = 32
 
 
@@ -40,7 +40,7 @@ class AdderNetworkParameters(Parameters):
 
 
 def port_contents(parameters: AdderNetworkParameters) -> PortContents:
-    """Rows with a mask; a sum has as many bits more as the network has levels."""
+    """Return the ports: rows with a mask. A sum has one bit more than an operand for each level of adders."""
     bits, lanes = parameters.operand_bits, parameters.leaves
     leaf: Fields = {"coordinate": parameters.id_bits, "value": Field("value", bits, "whole")}
     total = {**leaf, "value": Field("value", bits + lanes.bit_length() - 1, "whole")}
@@ -48,10 +48,10 @@ def port_contents(parameters: AdderNetworkParameters) -> PortContents:
 
 
 def design(parameters: AdderNetworkParameters, between: Streams) -> None:
-    """A stage for each level of adders, and the output register.
+    """Create a stage for each level of adders, and the output register.
 
-    Lane a holds leaf a until adder a has added, from then on its sum. ``joined`` says of a lane that the leaf
-    behind it is of the same neuron, so that its adder adds.
+    Lane a holds leaf a until the level of adder a, and the sum of adder a after that level. The flag
+    ``joined`` of a lane says that the next leaf belongs to the same neuron, so that the lane's adder adds.
     """
     rows = Rows(between, "leaves", "sums", depth(parameters.leaves))
     row = _joined(rows.entering)
@@ -72,7 +72,7 @@ def design(parameters: AdderNetworkParameters, between: Streams) -> None:
 
 
 def _joined(row: Row) -> Row:
-    """The row with a flag in each lane: whether its leaf and the next are of one neuron."""
+    """Return the row with a flag in each lane: whether its leaf and the next belong to the same neuron."""
     none = pyrtl.Const(0, 1)
     flags = [
         alias(f"joined_{i:03}", lane["mask"] & behind["mask"] & (lane["coordinate"] == behind["coordinate"]))
@@ -82,7 +82,7 @@ def _joined(row: Row) -> Row:
 
 
 def _added(row: Row, stage: int) -> Row:
-    """The row behind the adders of a level."""
+    """Return the row after the adders of a level; ``stage`` is the number of the level."""
     behind, flags = list(row), [lane["joined"] for lane in row]
     steps = [1 << below for below in range(stage)]
     for adder in range((1 << stage) - 1, len(row) - 1, 2 << stage):
@@ -97,9 +97,13 @@ def _added(row: Row, stage: int) -> Row:
 
 
 def _operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]) -> Signal:
-    """Return the operand of an adder from one side: the farthest sum there within the neuron, or the leaf.
+    """Return the operand of an adder from one side: the sum there that spans most leaves of the neuron.
 
-    Each adder comes with the flags of the lanes between, the nearest first.
+    Args:
+        row: the row.
+        leaf: the nearest leaf on this side, the operand if no sum is within the neuron.
+        adders: the adders of lower levels on this side, the nearest first, each with the flags of the lanes
+            between; its sum is within the neuron if all these flags are set.
     """
     chosen = row[leaf]["value"]
     for adder, flags in adders:
@@ -111,15 +115,16 @@ def _operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]
 
 
 def _sum(left: Signal, right: Signal) -> Signal:
-    """One adder of integers in two's complement, a bit wider than they are."""
+    """Return the sum of two integers in two's complement, which has one bit more than the wider of them."""
     width = max(len(left), len(right)) + 1
     return (left.sign_extended(width) + right.sign_extended(width))[:width]
 
 
 def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
-    """Return whether a sum leaves on this lane: that of the neuron's highest adder, or that of its leaf.
+    """Return whether a sum leaves on this lane, see ``fiberscope.hw.lanes.adder_network.output_lanes``.
 
-    The next higher adders are as far away as its span reaches.
+    This is the lane of the neuron's highest adder, or of its only leaf. The lane's adder is the highest if
+    the neuron ends on both sides before the next higher adders, which are one span away.
     """
     span = 1 << level(lane)
     alone = ~flags[lane] & (~flags[lane - 1] if lane else pyrtl.Const(1, 1))
@@ -132,7 +137,7 @@ def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
 
 
 def _additions(adapter: Adapter) -> int:
-    """Additions; those of a vector within are counted when its sums leave."""
+    """Return the number of additions; those of a vector in the pipeline count when its sums leave."""
     return adapter.end("leaves").tokens - adapter.end("sums").tokens
 
 

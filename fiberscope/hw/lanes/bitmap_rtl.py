@@ -25,10 +25,10 @@ class RegorParameters(Parameters):
     """Parameters of a filter; widths in bits.
 
     Args:
-        vectors: a cycle, 1 to 64.
-        words: the words of a vector, 1 to 64; there are at most 64 lanes in all.
-        width: the width of a word, 1 to 62.
-        reference_bits: 0 to 64; 0 leaves references out, where all are 0.
+        vectors: vectors a cycle, 1 to 64.
+        words: words of a vector, 1 to 64; ``vectors`` times ``words`` is at most 64.
+        width: bits of a word, 1 to 62.
+        reference_bits: bits of a reference, 0 to 64; 0 omits references, which are then 0.
     """
 
     vectors: int = number(4, *LANES)
@@ -37,24 +37,28 @@ class RegorParameters(Parameters):
     reference_bits: int = number(0, 0, 64)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters, and that the number of lanes is in its range."""
         super().__post_init__()
         check_range("regor", "vectors times words", self.lanes, *LANES)
 
     @property
     def lanes(self) -> int:
-        """Words a cycle."""
+        """Return the number of words a cycle."""
         return self.vectors * self.words
 
 
 def regor_contents(parameters: RegorParameters) -> PortContents:
-    """Rows of vectors."""
+    """Return the ports: rows of vectors, at the input and at the output."""
     word = {"control": 1, "coordinate": parameters.width} | payload_widths(parameters.reference_bits, 0)
     return dict.fromkeys(("bitmaps", "kept"), Lanes(word, parameters.lanes))
 
 
 def regor(parameters: RegorParameters, between: Streams) -> None:
-    """A register of a vector, behind the vectors of a row in a chain: ORs of columns, ANDs of rows."""
+    """Create the filter: a register with the OR of the columns of a slice, and a chain through a row.
+
+    The vectors of a row are handled in order. A column is ORed into the value from the vector before it; a
+    row is ANDed with that value and sent. The register takes the value after the last vector.
+    """
     rows = Rows(between, "bitmaps", "kept", 0)
     taken = alias("taken", rows.arriving())
     filters: Signal = pyrtl.Register(1, "filters")  # high while the vector before is a row
@@ -80,7 +84,7 @@ def regor(parameters: RegorParameters, between: Streams) -> None:
 
 
 def _ones(word: Token) -> int:
-    """Count the ones of a row of the stationary operand."""
+    """Return the number of ones in a word of a stationary row; 0 for a word of a column."""
     return word.coordinate.bit_count() if word.control == ROW else 0
 
 
@@ -91,10 +95,10 @@ class PrefixPopcountParameters(Parameters):
     Args:
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: words a cycle, 1 to 64.
-        width: the width of a word, 1 to 62.
-        sum_width: the sum width of a count, 1 to 62.
-        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
-        registers: 1 for one behind each stage; 0 for none, the receiver's is the only one.
+        width: bits of a word, 1 to 62.
+        sum_width: bits of a count, 1 to 62.
+        value_bits: bits of a value: 0, 32 or 64; 0 omits values, which are then 0.
+        registers: 1 for a register after each stage; 0 for none, so that the receiver has the only register.
     """
 
     form: str = choice(PARALLEL, FORMS)
@@ -106,7 +110,7 @@ class PrefixPopcountParameters(Parameters):
 
 
 def popcount_contents(parameters: PrefixPopcountParameters) -> PortContents:
-    """Rows of words; with a count, as reference, its word."""
+    """Return the ports: rows of words, and rows of counts, each with its word as reference."""
     value = payload_widths(0, parameters.value_bits)
     word = {"control": 1, "coordinate": parameters.width} | value
     count: Fields = {
@@ -119,7 +123,7 @@ def popcount_contents(parameters: PrefixPopcountParameters) -> PortContents:
 
 
 def prefix_popcount(parameters: PrefixPopcountParameters, between: Streams) -> None:
-    """The stages of a prefix sum behind one in which the ones of each word are counted."""
+    """Create a stage that counts the ones of each word, followed by the stages of a prefix sum."""
     form, lanes, registers = parameters.form, parameters.lanes, parameters.registers
     rows = Rows(between, "words", "counts", (1 + depth(form, lanes)) * registers)
     row: Row = [

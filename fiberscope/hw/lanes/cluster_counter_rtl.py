@@ -19,24 +19,32 @@ from fiberscope.hw.stream import DATA
 
 @dataclass(frozen=True)
 class ClusterCounterParameters(ItemParameters):
-    """Parameters of a cluster counter: an item, whose reference is not looked at, and ``lanes``."""
+    """Parameters of a cluster counter.
+
+    Args:
+        width, reference_bits, word_bits: see ``ItemParameters``; received references are dropped.
+        lanes: keys a cycle, 1 to 64.
+    """
 
     lanes: int = number(16, *LANES)
 
     @property
     def rank_bits(self) -> int:
-        """Bits of a rank, in two's complement."""
+        """Return the bits of a rank, including the sign bit of a reference, which is 0."""
         return index_bits(self.lanes) + 1
 
 
 def port_contents(parameters: ClusterCounterParameters) -> PortContents:
-    """Rows; an item that leaves has its rank as reference."""
+    """Return the ports: rows of items; a sent item has its rank as reference."""
     ranked = parameters.item(reference=parameters.rank_bits)
     return {"sorted": Lanes(parameters.item(), parameters.lanes), "clusters": Lanes(ranked, parameters.lanes)}
 
 
 def design(parameters: ClusterCounterParameters, between: Streams) -> None:
-    """A comparator between neighbours, and the equal ones before each lane, counted at doubling distances."""
+    """Create a comparator between neighbouring lanes, and the logic of the ranks.
+
+    The rank of a lane is the number of equal keys directly before it.
+    """
     rows = Rows(between, "sorted", "clusters", 0)
     ranks = _trailing_ones(_equal_to_the_one_before(rows.entering), index_bits(parameters.lanes))
     rows.pass_out(
@@ -48,12 +56,18 @@ def design(parameters: ClusterCounterParameters, between: Streams) -> None:
 
 
 def _equal_to_the_one_before(row: Row) -> list[Signal]:
+    """Return, for each lane, whether its key equals that of the lane before; false for lane 0."""
     equal = [a["coordinate"] == b["coordinate"] for a, b in pairwise(row)]
     return [pyrtl.Const(0, 1), *(alias(f"equal_{lane:02}", flag) for lane, flag in enumerate(equal, 1))]
 
 
 def _trailing_ones(flags: list[Signal], bits: int) -> list[Signal]:
-    """For each flag how many up to it are set without a gap: fewer than the distance, or those before too."""
+    """Return, for each flag, the length of the run of set flags that ends with it.
+
+    Distances double (as in a Kogge-Stone prefix network): after each step, a count is right for runs shorter
+    than twice the distance. If all flags within the distance are set, the count of the flag before them is
+    added.
+    """
     counts = [flag.zero_extended(bits) for flag in flags]
     every, distance = flags, 1
     while distance < len(flags):

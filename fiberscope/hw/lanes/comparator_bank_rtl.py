@@ -17,24 +17,29 @@ from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, unit
 
 @dataclass(frozen=True)
 class ComparatorBankParameters(ItemParameters):
-    """Parameters of a comparator bank: an item, ``lanes``, and the ``test``.
+    """Parameters of a comparator bank.
+
+    Args:
+        width, reference_bits, word_bits: see ``ItemParameters``.
+        lanes: items a cycle, 1 to 64.
+        test: ``"nonzero"`` or ``"changed"``, see ``ComparatorBank``.
 
     Raises:
-        ValueError: for what cannot be built, as a test of values without any.
+        ValueError: a value is out of its range, or the test is for nonzero values and there are no values.
     """
 
     lanes: int = number(16, *LANES)
     test: str = choice(NONZERO, TESTS)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters, and that the items have what the test needs."""
         super().__post_init__()
         if self.test == NONZERO and not self.word_bits:
             raise ValueError("comparator_bank: a test for zero needs values; word_bits must not be 0")
 
 
 def port_contents(parameters: ComparatorBankParameters) -> PortContents:
-    """Rows with a mask."""
+    """Return the ports: rows with a mask; a flag has a coordinate of one bit."""
     item, lanes = parameters.item(), parameters.lanes
     return {
         "lanes": Lanes(item, lanes, mask=True),
@@ -44,7 +49,10 @@ def port_contents(parameters: ComparatorBankParameters) -> PortContents:
 
 
 def design(parameters: ComparatorBankParameters, between: Streams) -> None:
-    """A comparator a lane; for changes also a register, with the coordinate of the last item of a row."""
+    """Create a comparator for each lane.
+
+    The test ``changed`` also has a register with the coordinate of the last item, for the next row.
+    """
     source, flags, kept = between.inputs["lanes"], between.outputs["flags"], between.outputs["kept"]
     moves = alias("row_moves", source.valid & flags.ready & kept.ready)
     source.accept(moves)
@@ -57,18 +65,24 @@ def design(parameters: ComparatorBankParameters, between: Streams) -> None:
 
 
 def _sent(lane: Lane, mask: Signal, **changed: Signal) -> Lane:
-    """Return the output of a lane, with this mask and other fields."""
+    """Return the fields of a lane, with this mask and these changed fields, and zeros in a stop."""
     return {**blank_if_stop({**lane, **changed}), MASK: mask}
 
 
 def _nonzero(row: Row) -> list[Signal]:
+    """Return whether the value of each lane is not 0."""
     return [lane["value"] != 0 for lane in row]
 
 
 def _changed(row: Row, moves: Signal) -> list[Signal]:
-    """Return whether each coordinate is the first of an array, or differs from the one before."""
-    has_item: Signal = pyrtl.Register(1, "known")  # whether the array has had an item,
-    before: Signal = DataRegister(len(row[0]["coordinate"]), "coordinate_before")  # and its coordinate
+    """Return whether the coordinate of each lane is the first of its array, or differs from the item before.
+
+    Args:
+        row: the row.
+        moves: whether the row is taken in this cycle.
+    """
+    has_item: Signal = pyrtl.Register(1, "known")  # whether the array has had an item in an earlier row
+    before: Signal = DataRegister(len(row[0]["coordinate"]), "coordinate_before")  # of that item
     any_before, last = has_item, before
     changed = []
     for lane in row:

@@ -37,7 +37,7 @@ from fiberscope.sim.channel import Channel
 LANES = (1, 2, 4, 8, 16, 32)
 SWEEP_LANES = (1, 2, 4, 8, 16, 32, 64)
 COUNTERS = (1, 2048)
-AWAITS = "awaits"  # status output: a bit each for a row of updates, of fetches, of starts
+AWAITS = "awaits"  # status output: the command takes rows of updates (bit 0), fetches (1), or starts (2)
 CONFLICT = "conflict"  # status output: a row waits for one of its banks
 
 
@@ -46,13 +46,14 @@ class CounterBanksParameters(Parameters):
     """Parameters of counters in banks.
 
     Args:
-        counters: how many, 1 to 2,048.
+        counters: number of counters, 1 to 2,048.
         lanes: items of a row, a power of two to 32.
-        sweep_lanes: counters of a row of a sweep, a power of two to 64, at least as many as banks.
-        fetch_lanes: items of a row of ``fetches``, to 32; 0 where ``FETCH`` takes its rows from ``updates``.
-        banks: a power of two to 32; 0 for as many as lanes.
+        sweep_lanes: counters of a row of a sweep (``SCAN`` or ``READ``), a power of two to 64, at least as
+            many as banks.
+        fetch_lanes: items of a row of ``fetches``, to 32; 0 if ``FETCH`` takes its rows from ``updates``.
+        banks: number of banks, a power of two to 32; 0 for as many as lanes.
         counter_bits: bits of a counter, 16 to 62.
-        word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
+        word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 omits values.
     """
 
     counters: int = number(256, *COUNTERS)
@@ -64,7 +65,7 @@ class CounterBanksParameters(Parameters):
     word_bits: int = number(33, *WORD_BITS)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters, and that a sweep takes a counter of every bank."""
         super().__post_init__()
         banks = self.shape.banks
         if self.sweep_lanes < banks:
@@ -79,7 +80,7 @@ class CounterBanksParameters(Parameters):
 
 
 def port_contents(parameters: CounterBanksParameters) -> PortContents:
-    """Rows with a mask on ``updates``, ``fetches`` and ``slots``, without on the others."""
+    """Return the ports: rows with a mask on ``updates``, ``fetches`` and ``slots``, without on the others."""
     lanes, sweep_lanes, fetch_lanes = parameters.lanes, parameters.sweep_lanes, parameters.fetch_lanes
     index = index_bits(parameters.counters)
     value: Fields = {"value": Field("value", parameters.word_bits, "whole")} if parameters.word_bits else {}
@@ -99,7 +100,15 @@ def port_contents(parameters: CounterBanksParameters) -> PortContents:
 
 @dataclass(frozen=True)
 class _Command:
-    """The command that is on: its kind, bit by bit, how many counters, and whether it begins now."""
+    """The active command.
+
+    Args:
+        runs: whether a command is active in this cycle and nothing stalls it.
+        begins: whether this is its first cycle.
+        updates: ``runs``, for ``COUNT`` and ``FETCH``.
+        fetches, scans, reads: ``runs``, for ``FETCH``, ``SCAN`` and ``READ``.
+        length: number of counters of a sweep.
+    """
 
     runs: Signal
     begins: Signal
@@ -110,12 +119,12 @@ class _Command:
     length: Signal
 
     def fresh(self, register: Signal) -> Signal:
-        """Return the value of a register for this command: 0 at its begin."""
+        """Return the value of a register in this command: 0 in its first cycle, then the register."""
         return unless(self.begins, register)
 
 
 def design(parameters: CounterBanksParameters, between: Streams) -> None:
-    """Commands, rows of updates in their two cycles, sweeps, and the memory that they share."""
+    """Create the control of commands, the pipeline of updates, the sweeps, and the memory that they share."""
     active: Signal = pyrtl.Register(1, "active")
     drains: Signal = pyrtl.Register(1, "drains")  # the cycle in which the last row of an array is written
     slots = between.outputs["slots"]
@@ -140,7 +149,7 @@ def design(parameters: CounterBanksParameters, between: Streams) -> None:
 
 
 def _rows(between: Streams, command: _Command) -> InputStream | Joined:
-    """The rows of the command: those of fetches, if they have a port of their own, or of updates."""
+    """Return the rows that the command takes: for ``FETCH`` those of ``fetches``, if there is such a port."""
     updates = between.inputs["updates"]
     if "fetches" not in between.inputs:
         return updates
@@ -148,6 +157,7 @@ def _rows(between: Streams, command: _Command) -> InputStream | Joined:
 
 
 def _command(between: Streams, active: Signal, free: Signal) -> _Command:
+    """Take a command if none is active and ``free`` is high; return the active command."""
     source = between.inputs["commands"]
     takes = ~active & free
     source.accept(takes)
@@ -178,11 +188,11 @@ def _sweep(
     memory: CounterMemory,
     rows: UpdateRows,
 ) -> Signal:
-    """Counters out, and sums in; whether the command has ended with that."""
+    """Create the sweeps: send counters, and store sums. Return whether the command ends in this cycle."""
     shape = parameters.shape
     counts, stored, starts = between.outputs["counts"], between.outputs["stored"], between.inputs["starts"]
     sent: Signal = pyrtl.Register(1, "sent")
-    row: Signal = DataRegister(index_bits(shape.entries + 1), "sweep_row")  # behind the last entry stops
+    row: Signal = DataRegister(index_bits(shape.entries + 1), "sweep_row")  # one more row, of stops
     row_now = command.fresh(row)
     entry_now = row_now[: shape.entry_bits]
     sends = alias("sends", (command.scans | command.reads) & ~command.fresh(sent))
@@ -215,7 +225,7 @@ def _sweep(
 def _store(
     shape: Shape, command: _Command, memory: CounterMemory, row: list[dict[str, Signal]], takes: Signal
 ) -> None:
-    """Write sums, each a counter further on."""
+    """Write each sum to the counter after its own, and 0 to the first counter."""
     total: Signal = DataRegister(shape.bits, "sum")
     entry: Signal = DataRegister(shape.entry_bits, "store_entry")
     entry_now = command.fresh(entry)
@@ -226,7 +236,7 @@ def _store(
 
 
 class CounterBanksAdapter(Adapter):
-    """Stands in for ``CounterBanks``; its ports are those of ``fiberscope.hw.lanes.counter_banks_rtl``."""
+    """The adapter for ``CounterBanks``: it counts accesses by transfers, and conflicts by a status output."""
 
     RETRACTS = ("counts",)
     OBSERVED = ("updates", "fetches")
@@ -236,23 +246,23 @@ class CounterBanksAdapter(Adapter):
         self._clusters = self._conflicts = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the clusters of rows."""
+        """Count the clusters of rows, each of which reads and writes a counter; see ``Adapter``."""
         tokens = (token for row in moved.values() for token in tokens_of(row))
         self._clusters += sum(token.control == DATA and token.reference == 0 for token in tokens)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """Count the cycles in which a row waits for a bank."""
+        """Classify this cycle, see ``Adapter``; count the cycles in which a row waits for a bank."""
         self._conflicts += self.status[CONFLICT]
         return super().account(now, moved, blocked)
 
     def awaited(self) -> Channel | None:
-        """The first lane without a token of the row that the command takes."""
+        """Return the first lane without a token of the row that the command takes; None without a command."""
         awaits = self.status[AWAITS]
         ports = {1: "updates", 2: "fetches", 4: "starts"}
         return self.end(ports[awaits]).waits_at() if awaits else None
 
     def counters(self) -> dict[str, int]:
-        """Counters read and written, and cycles in which a row waited for a bank."""
+        """Return the counters read and written, and the cycles in which a row waited for a bank."""
         swept = self.end("stored").elements
         return {
             "reads": self._clusters + self.end("counts").elements + swept,

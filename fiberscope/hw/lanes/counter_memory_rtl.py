@@ -1,4 +1,7 @@
-"""The memory of counters in banks: where a counter lies, and its ports for updates and for sweeps."""
+"""The memory of counters in banks: the location of each counter, and ports for updates and for sweeps.
+
+An *update* accesses one counter in each bank. A *sweep* accesses consecutive counters in all banks at once.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,17 @@ from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, unless
 
 @dataclass(frozen=True)
 class Shape:
-    """Position of a counter: an entry has as many as a sweep takes, bank by bank, then part by part."""
+    """The location of each counter: its bank, the entry in the bank, and the part of the entry.
+
+    Consecutive counters are in consecutive banks. An entry of all banks together has the counters of one row
+    of a sweep, so that an entry of one bank has ``sweep_lanes // banks`` counters, its parts.
+
+    Args:
+        counters: number of counters.
+        banks: number of banks, a power of two.
+        sweep_lanes: counters of a row of a sweep, a power of two.
+        bits: bits of a counter.
+    """
 
     counters: int
     banks: int
@@ -24,21 +37,21 @@ class Shape:
 
     @property
     def entries(self) -> int:
-        """Entries of a bank."""
+        """Return the number of entries of a bank."""
         return -(-self.counters // self.sweep_lanes)
 
     @property
     def entry_bits(self) -> int:
-        """Bits that number them."""
+        """Return the bits of the number of an entry."""
         return index_bits(self.entries)
 
     @property
     def parts(self) -> int:
-        """Counters of an entry in a bank."""
+        """Return the number of counters in an entry of a bank."""
         return self.sweep_lanes // self.banks
 
     def place(self, index: Signal) -> tuple[Signal, Signal, Signal]:
-        """Entry, flags of the part, and flags of the bank of a counter."""
+        """Return the location of a counter: entry number, one-hot part, and one-hot bank."""
         low, middle = self.banks.bit_length() - 1, self.sweep_lanes.bit_length() - 1
         wide = index.zero_extended(max(len(index), middle + self.entry_bits))
         part = decoded(wide[low:middle], self.parts) if self.parts > 1 else pyrtl.Const(1, 1)
@@ -46,16 +59,19 @@ class Shape:
         return wide[middle : middle + self.entry_bits], part, bank
 
     def number(self, entry: Signal, lane: int) -> Signal:
-        """The counter of a lane of a sweep."""
+        """Return the number of the counter in a lane of a sweep's row; ``entry`` is the number of the row."""
         bits = self.sweep_lanes.bit_length() - 1
         return pyrtl.concat(entry, pyrtl.Const(lane, bits)) if bits else entry
 
 
 class CounterMemory:
-    """A memory a bank, read at once: the register behind its port is that of an update, or the receiver's.
+    """One synchronous memory for each bank. The output registers of the memories are outside (``Sram.look``).
 
-    A bit for each entry of a bank, in a register, says whether it was ever written: before, it reads as
-    zeros, and with the first part that is written the others become 0.
+    A register bit for each entry of a bank says whether the entry was ever written. An entry that was not
+    reads as zeros; the first write to one of its parts clears the others.
+
+    Order of calls: ``look_at`` once, then ``shown`` and ``parts``; any number of ``write``, ``store`` and
+    ``clear``; ``finish`` once, at the end.
     """
 
     def __init__(self, shape: Shape) -> None:
@@ -69,40 +85,50 @@ class CounterMemory:
         self._writes: list[list[tuple[Signal, list[Signal], list[Signal]]]] = [[] for _ in self._banks]
 
     def look_at(self, entries: list[Signal]) -> None:
-        """Show an entry of each bank."""
+        """Read an entry of each bank, given by its number."""
         self._shown = [
             [unless(~self._is_known(b, entry), part) for part in bank.look(entry)]
             for b, (bank, entry) in enumerate(zip(self._banks, entries, strict=True))
         ]
 
     def shown(self, lane: int) -> Signal:
-        """The counter of a lane of a sweep, of the entry that shows."""
+        """Return the counter of a lane of a sweep, from the entries that ``look_at`` reads."""
         return self._shown[lane % self.shape.banks][lane // self.shape.banks]
 
     def parts(self, bank: int) -> list[Signal]:
-        """The counters of a bank, of the entry that shows."""
+        """Return all counters of a bank in the entry that ``look_at`` reads."""
         return self._shown[bank]
 
     def write(self, bank: int, entry: Signal, enables: list[Signal], counts: list[Signal]) -> None:
-        """Write parts of an entry at the end of the cycle; one of all that may is enabled."""
+        """Write parts of an entry at the end of the cycle.
+
+        In each cycle, at most one of the calls for a bank may have an enabled part.
+
+        Args:
+            bank: number of the bank.
+            entry: number of the entry.
+            enables: for each part, whether it is written.
+            counts: for each part, its new counter.
+        """
         self._writes[bank].append((entry, enables, counts))
 
     def store(self, entry: Signal, enables: list[Signal], counts: list[Signal]) -> None:
-        """Write lanes of a sweep."""
+        """Write the enabled lanes of a sweep's row, each with its own new counter."""
         for bank in range(self.shape.banks):
             mine = slice(bank, None, self.shape.banks)
             self.write(bank, entry, enables[mine], counts[mine])
 
     def clear(self, entry: Signal, enables: list[Signal]) -> None:
-        """Write zeros to lanes of a sweep."""
+        """Write zeros to the enabled lanes of a sweep's row."""
         self.store(entry, enables, [pyrtl.Const(0, self.shape.bits)] * len(enables))
 
     def finish(self) -> None:
-        """Join all that is written, once all has been said."""
+        """Create the write ports, after all calls that write."""
         for bank in range(self.shape.banks):
             self._join(bank)
 
     def _join(self, bank: int) -> None:
+        """Create the write port of a bank from all its writes, of which at most one is enabled."""
         ways = [reduce(or_, enables) for _, enables, _ in self._writes[bank]]
         entry = reduce(
             or_, [unless(~way, entry) for way, (entry, _, _) in zip(ways, self._writes[bank], strict=True)]
@@ -125,5 +151,6 @@ class CounterMemory:
         register.next <<= register | unless(~writes, number)
 
     def _is_known(self, bank: int, entry: Signal) -> Signal:
+        """Return whether an entry of a bank was ever written."""
         flags = decoded(entry, self.shape.entries) & self._valid[bank]
         return any_of("known", list(flags)) if len(flags) == 1 else flags != 0

@@ -1,4 +1,8 @@
-"""Rows of updates of counters in banks: who has a bank in a cycle, and the two cycles of a sum."""
+"""Rows of updates of counters in banks: arbitration for the banks, and the pipeline of two cycles.
+
+In the first cycle, a bank reads the counter of one cluster (a run of items with the same index). In the
+second cycle, it adds the number of items and writes the counter.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,13 @@ Row: TypeAlias = list[Mapping[str, Signal]]
 
 
 class Joined:
-    """Rows of two streams as if of one: of the second while one of its is wanted.
+    """Two streams of rows as one, with the interface of an ``InputStream``.
 
-    Lanes that a stream has not are empty.
+    Lanes that the selected stream lacks are empty.
+
+    Args:
+        streams: the streams.
+        second: whether the second stream is selected in this cycle.
     """
 
     def __init__(self, streams: tuple[InputStream, InputStream], second: Signal) -> None:
@@ -43,22 +51,31 @@ class Joined:
         return pyrtl.select(self._second, other, first)
 
     def accept(self, ready: Signal) -> None:
-        """Say when a row that is valid is taken."""
+        """Drive ``ready`` of the selected stream; the other one waits."""
         first, other = self._streams
         first.accept(ready & ~self._second)
         other.accept(ready & self._second)
 
 
 class UpdateRows:
-    """The row of updates that shows: in each cycle the first cluster of every bank that waits is read.
+    """The pipeline of updates.
 
-    It is taken with its last cluster. A cycle later what was read is added to, written, and given as slots.
+    In each cycle, every bank reads the counter of its first waiting cluster in the row at the inputs. The row
+    is taken in the cycle of its last cluster. One cycle after a read, the sum is written, and the counter
+    before the sum is the basis of the cluster's slots.
+
+    Call ``connect`` once, before ``slots``.
 
     Args:
-        shape: where counters lie.
+        shape: location of the counters.
         source: the rows.
-        updates: whether a command takes them.
-        moves: whether the slots of the row before leave, if there are any.
+        updates: whether a command takes rows in this cycle.
+        moves: whether the second cycle can proceed, that is, no row of slots is blocked.
+
+    Attributes:
+        shows: whether a row at the inputs is processed in this cycle.
+        completes: whether this is its last cycle.
+        ends: whether the row also ends its array.
     """
 
     def __init__(self, shape: Shape, source: InputStream | Joined, updates: Signal, moves: Signal) -> None:
@@ -92,23 +109,26 @@ class UpdateRows:
             done.next <<= (done | flag) & ~self.completes
 
     def entries(self) -> list[Signal]:
-        """The entry of each bank that is read."""
+        """Return the number of the entry that each bank reads."""
         return [chosen(grants, [place[0] for place in self.places]) for grants in self.grants]
 
     def connect(self, memory: CounterMemory) -> None:
-        """Read, and a cycle later add and write; what is written in the same cycle is read instead."""
+        """Connect the memory, whose entries of ``entries`` are read in this cycle.
+
+        A counter that is written in the cycle of its read is forwarded.
+        """
         amounts = self._amounts()
         self.old = [self._bank(memory, bank, amounts) for bank in range(self.shape.banks)]
         memory.finish()
 
     def _held(self, name: str, wire: Signal) -> Signal:
-        """A register that takes over the wire when slots move."""
+        """Return a register of the second cycle, which samples the wire while ``moves`` is high."""
         register: Signal = DataRegister(len(wire), name)
         register.next <<= pyrtl.select(self.moves, wire, register)
         return register
 
     def _bank(self, memory: CounterMemory, bank: int, amounts: list[Signal]) -> Signal:
-        """Return the value of the counter to which a bank adds now."""
+        """Return the counter of a bank in its second cycle, before the addition."""
         grants = self.grants[bank]
         entry = chosen(grants, [place[0] for place in self.places])
         part = chosen(grants, [place[1] for place in self.places])
@@ -125,7 +145,10 @@ class UpdateRows:
         return old
 
     def _amounts(self) -> list[Signal]:
-        """For each lane how many items its cluster has: one more than the rank of the last from it on."""
+        """Return, for the first lane of each cluster, its number of items.
+
+        The number is the rank of the last item plus one, passed from the end of the row to the first item.
+        """
         bits = len(self.row[0]["reference"])
         goes_on, length = pyrtl.Const(0, 1), pyrtl.Const(0, bits)  # of the items behind the lane
         amounts = []
@@ -138,7 +161,11 @@ class UpdateRows:
         return amounts[::-1]
 
     def slots(self, lanes: int) -> Row:
-        """Return so many lanes of the last row, with the previous values of their counters."""
+        """Return the slots of the last row in its first ``lanes`` lanes.
+
+        The coordinate of a slot is the counter before the row plus the rank of the item; the reference is the
+        index of the counter.
+        """
         before: Signal = pyrtl.Const(0, self.shape.bits)
         sent: Row = []
         for i, lane in enumerate(self.row[:lanes]):
@@ -160,7 +187,7 @@ class UpdateRows:
         return sent
 
     def _taken(self, name: str, wire: Signal) -> Signal:
-        """A register that takes over the wire with the row."""
+        """Return a register that samples the wire when the row is taken."""
         register: Signal = DataRegister(len(wire), name)
         register.next <<= pyrtl.select(self.completes, wire, register)
         return register

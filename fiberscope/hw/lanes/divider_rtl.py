@@ -27,9 +27,9 @@ class DividerParameters(Parameters):
 
     Args:
         lanes: divisions a cycle, 1 to 64.
-        width: the width of dividend, divisor, quotient and remainder, 1 to 62, as in the component.
-        bits_per_stage: the bits per stage of the quotient that a stage finds, 1 to ``width``.
-        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
+        width: bits of dividend, divisor, quotient and remainder, 1 to 62.
+        bits_per_stage: bits of the quotient that a stage computes, 1 to ``width``.
+        value_bits: bits of a value: 0, 32 or 64; 0 omits values, which are then 0.
     """
 
     lanes: int = number(1, *LANES)
@@ -39,7 +39,10 @@ class DividerParameters(Parameters):
 
 
 def port_contents(parameters: DividerParameters) -> PortContents:
-    """The remainder, as a reference is in two's complement, has a bit above the width, which is always 0."""
+    """Return the ports: rows of dividends, their divisors, and rows of results.
+
+    The remainder is a reference, which is in two's complement, and therefore has one more bit, always 0.
+    """
     width, lanes = parameters.width, parameters.lanes
     element = {"control": 1, "coordinate": width}
     value = payload_widths(0, parameters.value_bits)
@@ -51,11 +54,11 @@ def port_contents(parameters: DividerParameters) -> PortContents:
 
 
 def design(parameters: DividerParameters, between: Streams) -> None:
-    """Restoring division: a subtractor for each bit of a quotient, ``bits_per_stage`` of them in a stage.
+    """Create a restoring divider: a subtractor for each bit of a quotient, ``bits_per_stage`` in a stage.
 
-    The coordinate of a lane is what is left of the dividend, then the bits of the quotient that are found.
-    Each row has its divisor with it, so that arrays follow one another. A divisor of 0 can always be
-    subtracted: the quotient is all ones, and the remainder the dividend.
+    The coordinate of a lane has the remaining bits of the dividend above the computed bits of the quotient.
+    The divisor accompanies each row through the stages, so that arrays can follow each other without a gap. A
+    divisor of 0 can always be subtracted: the quotient is all ones, and the remainder is the dividend.
     """
     stages = depth(parameters.width, parameters.bits_per_stage)
     rows, divisor = constant_of(between, "divisors", "dividends", "results", stages)
@@ -70,7 +73,19 @@ def design(parameters: DividerParameters, between: Streams) -> None:
 def constant_of(
     between: Streams, constants: str, inputs: str, outputs: str, stages: int
 ) -> tuple[Rows, Signal]:
-    """Rows of arrays that have a constant each, and the constant of the row that enters."""
+    """Create a pipeline of rows in which each array has a constant.
+
+    A constant is taken with the first row of its array, and held until the array ends.
+
+    Args:
+        between: the streams of the module.
+        constants: label of the stream of constants.
+        inputs, outputs: labels of the bundles.
+        stages: number of register stages, at least 1.
+
+    Returns:
+        The pipeline, and the constant of the row at the inputs.
+    """
     source = between.inputs[constants]
     within: Signal = pyrtl.Register(1, "in_array")
     name = constants.removesuffix("s")
@@ -84,22 +99,23 @@ def constant_of(
 
 
 def _bits_by_stage(parameters: DividerParameters) -> list[int]:
-    """Bits of the quotient that each stage finds; the last has what is left."""
+    """Return the number of quotient bits that each stage computes; the last stage may have fewer."""
     step = parameters.bits_per_stage
     return [min(step, parameters.width - bits_done) for bits_done in range(0, parameters.width, step)]
 
 
 def _found(row: Row, divisor: Signal, bits: int, stage: str) -> Row:
-    """The row with so many more bits of its quotients found."""
+    """Return the row after ``bits`` more bits of its quotients are computed; ``stage`` names the wires."""
     for bit in range(bits):
         row = [_one_bit(lane, divisor, f"{stage}_lane{i:02}_bit{bit:02}") for i, lane in enumerate(row)]
     return row
 
 
 def _one_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
-    """One subtractor: the remainder and the next bit of the dividend, less the divisor if it is no more.
+    """Return a lane after one step: append the next dividend bit to the remainder, and subtract the divisor.
 
-    What is left is less than the divisor, so of ``width`` bits, and the bit above them is the borrow.
+    If the divisor is larger, the step keeps the remainder, and the bit of the quotient is 0. The new
+    remainder is below the divisor and has ``width`` bits; the bit above is the borrow of the subtraction.
     """
     width = len(divisor)
     before = alias(f"{name}_before", pyrtl.concat(lane["reference"], lane["coordinate"][-1]))
@@ -114,12 +130,12 @@ def _one_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
 
 
 def _unsigned(lane: Lane) -> Lane:
-    """The lane with a bit above its remainder that says that it is not negative."""
+    """Return the lane with a zero above its remainder, the sign bit of a reference."""
     return {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), lane["reference"])}
 
 
 class DividerAdapter(Adapter):
-    """Counts numbers that are divided by zero."""
+    """The adapter for a ``Divider``, which counts the divisions by zero."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
@@ -127,7 +143,7 @@ class DividerAdapter(Adapter):
         self._by_zero = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow the divisor."""
+        """Record the divisor of the array, and count the divisions by zero of a row; see ``Adapter``."""
         for divisor in tokens_of(moved.get("divisors", ())):
             self._divisor = divisor.coordinate
         if self._divisor == 0:

@@ -29,32 +29,39 @@ from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 
 @dataclass(frozen=True)
 class PackerParameters(ItemParameters):
-    """Parameters of a packer: an item, and the lanes of its two sides, ``inputs`` and ``outputs``."""
+    """Parameters of a packer.
+
+    Args:
+        width, reference_bits, word_bits: see ``ItemParameters``.
+        inputs: lanes of an input row, 1 to 64.
+        outputs: lanes of an output row, 1 to 64.
+    """
 
     inputs: int = number(16, *LANES)
     outputs: int = number(16, *LANES)
 
     @property
     def places(self) -> int:
-        """Items that can be there in a cycle: a row held back, and one that comes."""
+        """Return the maximum number of items in a cycle: an output row that is held, and an input row."""
         return self.inputs + self.outputs
 
     @property
     def kept(self) -> int:
-        """Items that are held back at the most."""
+        """Return the maximum number of items that are held from one cycle to the next."""
         return max(self.inputs, self.outputs - 1)
 
 
 def port_contents(parameters: PackerParameters) -> PortContents:
-    """Rows with a mask, and full ones."""
+    """Return the ports: input rows with a mask, and output rows without empty lanes."""
     item = parameters.item()
     return {"lanes": Lanes(item, parameters.inputs, mask=True), "packed": Lanes(item, parameters.outputs)}
 
 
 def design(parameters: PackerParameters, between: Streams) -> None:
-    """A crossbar from the lanes to all places, those that are held in front.
+    """Create a crossbar from the lanes to a list of places, which begins with the held items.
 
-    ``held`` counts them, and ``ending`` says that stops are still to leave.
+    The first ``outputs`` places are the output row. The register ``held`` is the number of held items, and
+    ``ending`` is high while an array has ended whose stops have not been sent.
     """
     source, sink = between.inputs["lanes"], between.outputs["packed"]
     bits = parameters.places.bit_length()
@@ -88,17 +95,18 @@ def design(parameters: PackerParameters, between: Streams) -> None:
 
 
 def _kept(parameters: PackerParameters, row: Row) -> list[Signal]:
-    """The registers of the items that are held, the oldest first."""
+    """Return the registers for held items, the oldest item first."""
     width = len(_word(row[0]))
     return [DataRegister(width, f"kept_{i:02}") for i in range(parameters.kept)]
 
 
 def _word(lane: Lane) -> Signal:
+    """Return the fields of an item as one word, without mask and control."""
     return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})
 
 
 def _places(counts: list[Signal], held: Signal) -> list[Signal]:
-    """The place of each lane, if it has an item: behind those that are held, and those before it."""
+    """Return the place of each lane's item: after the held items, and the items of lower lanes."""
     before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
     return [(held + ones)[: len(held)] for ones in before]
 
@@ -111,7 +119,16 @@ def _crossed(
     held: Signal,
     places: list[Signal],
 ) -> list[Signal]:
-    """The item in each place: one that is held, or of the lane that has the place."""
+    """Return the item in each place: a held item, or the item of the lane with this place.
+
+    Args:
+        parameters: the parameters.
+        kept: the held items.
+        row: the row at the inputs.
+        items: for each lane, whether it has an item that is taken.
+        held: number of held items.
+        places: for each lane, the place of its item.
+    """
     words = [_word(lane) for lane in row]
     at = [decoded(place, parameters.places) for place in places]
     crossed = []

@@ -19,9 +19,13 @@ from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 
 @dataclass(frozen=True)
 class PositionMultiplierParameters(ItemParameters):
-    """Parameters of a multiplier: ``width``, 1 to 62 bits, ``word_bits`` and ``lanes``.
+    """Parameters of a multiplier.
 
-    References, the offsets, have the width and a bit more; ``reference_bits`` is not looked at.
+    Args:
+        width: bits of number, factor, offset and product, 1 to 62.
+        reference_bits: ignored: a reference is an offset and has ``width`` + 1 bits.
+        word_bits: see ``ItemParameters``.
+        lanes: products a cycle, 1 to 64.
     """
 
     width: int = number(32, 1, MAXIMUM_WIDTH)
@@ -29,7 +33,7 @@ class PositionMultiplierParameters(ItemParameters):
 
 
 def port_contents(parameters: PositionMultiplierParameters) -> PortContents:
-    """Rows of numbers, their offsets as references."""
+    """Return the ports: rows of numbers with offsets as references, their factors, and rows of products."""
     width, lanes = parameters.width, parameters.lanes
     return {
         "lanes": Lanes(parameters.item(reference=width + 1), lanes),
@@ -39,9 +43,10 @@ def port_contents(parameters: PositionMultiplierParameters) -> PortContents:
 
 
 def design(parameters: PositionMultiplierParameters, between: Streams) -> None:
-    """A stage for each digit of the factor, which goes along; the last without registers.
+    """Create a stage for each digit of the factor; the last stage has no registers.
 
-    The reference of a lane is the sum so far: the offset, then the products with the digits.
+    The factor accompanies each row through the stages. The reference of a lane is the sum so far: the offset
+    plus the products of the number and the digits.
     """
     rows, factor = constant_of(between, "factors", "lanes", "products", DEPTH - 1)
     row: Row = [{**lane, "reference": lane["reference"][: parameters.width]} for lane in rows.entering]
@@ -55,7 +60,14 @@ def design(parameters: PositionMultiplierParameters, between: Streams) -> None:
 
 
 def _added(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
-    """The lane with the product of its number and a digit of the factor added."""
+    """Return the lane after the product of its number and a digit of the factor is added.
+
+    Args:
+        lane: the lane.
+        factor: the factor.
+        shift: lowest bit of the digit.
+        bits: bits of the digit.
+    """
     width = len(factor)
     if shift >= width:
         return lane
@@ -66,7 +78,7 @@ def _added(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
 
 
 def _product(lane: Lane) -> Lane:
-    """The sum in the place of the number."""
+    """Return the lane with the sum as coordinate, without reference."""
     fields = {field: wire for field, wire in lane.items() if field != "reference"}
     return {**fields, "coordinate": lane["reference"]}
 

@@ -22,9 +22,9 @@ class PrefixSumParameters(Parameters):
     Args:
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: numbers a cycle, 1 to 64.
-        width: the width of a number and of a sum, 1 to 62, as in the component.
-        reference_bits: 0 to 64; 0 leaves references out, where all are 0.
-        value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
+        width: bits of a number and of a sum, 1 to 62.
+        reference_bits: bits of a reference, 0 to 64; 0 omits references, which are then 0.
+        value_bits: bits of a value: 0, 32 or 64; 0 omits values, which are then 0.
     """
 
     form: str = choice(PARALLEL, FORMS)
@@ -35,17 +35,17 @@ class PrefixSumParameters(Parameters):
 
 
 def port_contents(parameters: PrefixSumParameters) -> PortContents:
-    """Rows."""
+    """Return the ports: rows of numbers, and rows of sums with the same fields."""
     element = {"control": 1, "coordinate": parameters.width}
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
     return dict.fromkeys(("lanes", "sums"), Lanes(element, parameters.lanes))
 
 
 def design(parameters: PrefixSumParameters, between: Streams) -> None:
-    """A stage for each level of the network, and one for the row of adders for the offset.
+    """Create a stage for each level of the network, and a stage of adders for the offset.
 
-    Adders and registers work on stops too; a stop leaves with zeros. A row with a number behind a stop is for
-    the sender to avoid.
+    Stops pass through the adders like numbers, and are sent with zeros. The module does not check its inputs:
+    no number may follow a stop in its row.
     """
     rows = Rows(between, "lanes", "sums", depth(parameters.form, parameters.lanes))
     row = rows.entering
@@ -55,7 +55,7 @@ def design(parameters: PrefixSumParameters, between: Streams) -> None:
 
 
 def added(row: Row, level: Level) -> Row:
-    """The row behind a level of adders."""
+    """Return the row after a level of adders, see ``fiberscope.hw.lanes.prefix_sum.network``."""
     behind = list(row)
     for source, target in level:
         behind[target] = {
@@ -66,7 +66,7 @@ def added(row: Row, level: Level) -> Row:
 
 
 def with_offset(rows: Rows, row: Row) -> Row:
-    """The row behind the adders for the offset: a register with the last sum before it in the array."""
+    """Return the row after the offset is added: the last sum of the array's previous row, in a register."""
     offset: Signal = pyrtl.Register(len(row[0]["coordinate"]), "offset")
     sums = [_sum(lane["coordinate"], offset) for lane in row]
     after = unless(row[-1]["control"], sums[-1])  # an array ends with a stop in its last lane
@@ -75,7 +75,7 @@ def with_offset(rows: Rows, row: Row) -> Row:
 
 
 def _sum(left: Signal, right: Signal) -> Signal:
-    """One adder, modulo 2**width."""
+    """Return a sum modulo 2**width."""
     return (left + right)[: len(left)]
 
 

@@ -25,25 +25,31 @@ LANES = (2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True)
 class SortingNetworkParameters(ItemParameters):
-    """Parameters of a sorting network: an item, and ``lanes``, 2, 4, 8, 16, 32 or 64."""
+    """Parameters of a sorting network.
+
+    Args:
+        width, reference_bits, word_bits: see ``ItemParameters``.
+        lanes: items of a row: 2, 4, 8, 16, 32 or 64.
+    """
 
     lanes: int = one_of(16, *LANES)
 
 
 def port_contents(parameters: SortingNetworkParameters) -> PortContents:
-    """Rows."""
+    """Return the ports: rows of items, and the sorted rows with the same fields."""
     return dict.fromkeys(("lanes", "sorted"), Lanes(parameters.item(), parameters.lanes))
 
 
 def status(parameters: SortingNetworkParameters) -> tuple[str, ...]:
-    """``pending`` while a row is inside or enters, where there are stages."""
+    """Return the status outputs: ``pending``, if there are stages, while a row is inside or enters."""
     return (PENDING,) if parameters.lanes > LANES[0] else ()
 
 
 def design(parameters: SortingNetworkParameters, between: Streams) -> None:
-    """A stage for each column of compare-exchanges, the last without registers.
+    """Create a stage for each column of compare-exchanges; the last column has no registers.
 
-    What is compared is whether it is a stop, then the coordinate, then the lane that it came in on.
+    Items are compared by control first, so that stops come last, then by coordinate, then by the lane at the
+    input, so that the sort is stable.
     """
     rows = Rows(between, "lanes", "sorted", depth(parameters.lanes) - 1)
     bits = index_bits(parameters.lanes)
@@ -55,7 +61,7 @@ def design(parameters: SortingNetworkParameters, between: Streams) -> None:
 
 
 def _exchanged(row: Row, column: tuple[tuple[int, int], ...], name: str) -> Row:
-    """The row behind a column of compare-exchanges."""
+    """Return the row after a column of compare-exchanges, each between a low and a high lane."""
     behind = list(row)
     for low, high in column:
         swaps = alias(f"{name}_swap_{low:02}_{high:02}", _key(row[high]) < _key(row[low]))
@@ -77,7 +83,7 @@ def _without_order(lane: Lane) -> Lane:
 
 
 class SortingNetworkAdapter(Adapter):
-    """Counts rows with numbers."""
+    """The adapter for a ``SortingNetwork``, which counts the rows that have a number."""
 
     OBSERVED = ("lanes",)
 
@@ -86,11 +92,11 @@ class SortingNetworkAdapter(Adapter):
         self._chunks = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Look for a number."""
+        """Count a row if it has a number; see ``Adapter``."""
         self._chunks += any(token.control == DATA for token in tokens_of(moved["lanes"]))
 
     def counters(self) -> dict[str, int]:
-        """Those, and their compare-exchanges."""
+        """Return the number of rows with a number (``chunks``), and of compare-exchanges in these rows."""
         comparators = sum(map(len, network(len(self.end("lanes").lanes))))
         return {"chunks": self._chunks, "compare_exchanges": self._chunks * comparators}
 

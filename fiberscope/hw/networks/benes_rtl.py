@@ -30,7 +30,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, pac
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, rows, tokens, unit
 from fiberscope.sim.channel import Channel
 
-LANES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
+LANES = (2, 4, 8, 16, 32, 64, 128)  # sizes for which the module is tested
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class BenesParameters(Parameters):
     Args:
         form: ``"minimal"`` or ``"double"``.
         lanes: a power of two, 2 to 128.
-        stages: registers between columns, 0 to the number of columns of multiplexers.
+        stages: number of registers between columns, 0 to the number of columns of multiplexers.
         vector_bits: bits of the number of vectors of a task, 1 to 62.
-        coordinate_bits: 1 to 62.
-        reference_bits: 0 to 64; 0 leaves references out, where all are 0.
-        value_bits: 0, 32 or 64; 0 leaves values out.
+        coordinate_bits: bits of a coordinate, 1 to 62.
+        reference_bits: bits of a reference, 0 to 64; 0 omits references, which are then 0.
+        value_bits: bits of a value: 0, 32 or 64; 0 omits values.
     """
 
     form: str = choice(DOUBLE, FORMS)
@@ -57,7 +57,7 @@ class BenesParameters(Parameters):
 
 
 def port_contents(parameters: BenesParameters) -> PortContents:
-    """Rows with a mask; the settings are a row of a task."""
+    """Return the ports: vectors are rows with a mask; the settings of a task are one row."""
     form, lanes = parameters.form, parameters.lanes
     element = {"coordinate": parameters.coordinate_bits}
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
@@ -70,9 +70,10 @@ def port_contents(parameters: BenesParameters) -> PortContents:
 
 
 def design(parameters: BenesParameters, between: Streams) -> None:
-    """The settings in a register, and columns of multiplexers, of which each row of settings has some bits.
+    """Create a register for the settings of a task, and the columns of multiplexers.
 
-    Where there are registers between columns, the settings that the columns behind need go along.
+    Each column uses the lowest remaining bits of each row of settings. Registers between columns also hold
+    the settings for the columns after them, so that vectors of two tasks can be in the network.
     """
     left: Signal = pyrtl.Register(parameters.vector_bits, "left")
     rows = Rows(between, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
@@ -91,7 +92,11 @@ def design(parameters: BenesParameters, between: Streams) -> None:
 
 
 def _settings(parameters: BenesParameters, between: Streams, rows: Rows, left: Signal) -> list[Signal]:
-    """The register of settings, which takes new ones when the last vector of a task has come or comes."""
+    """Return the register of the settings.
+
+    New settings are taken with their task, in or after the cycle in which the last vector of the previous
+    task enters. ``left`` is the number of vectors of the task that have not entered.
+    """
     tasks, settings = between.inputs["tasks"], between.inputs["settings"]
     ends = alias("task_ends", rows.move & ((left == 0) | ((left == 1) & rows.taken)))
     loads = alias("loads", ends & tasks.valid & settings.valid)
@@ -109,11 +114,11 @@ def _settings(parameters: BenesParameters, between: Streams, rows: Rows, left: S
 
 Column = tuple[
     list[Signal], list[Signal]
-]  # the wires behind a column, and the settings left for those behind
+]  # the wires after a column, and the settings for the columns after it
 
 
 def _switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
-    """A stage of switches, each of which crosses or not by the lowest bit of its settings."""
+    """Return a stage of switches of the minimal network; a switch crosses if its lowest setting bit is 1."""
     lanes = len(wires)
     places = wiring(lanes)[place - 1] if place else range(lanes)
     moved = [wires[before] for before in places]
@@ -122,7 +127,10 @@ def _switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, c
 
 
 def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
-    """A column of nodes; ``wires`` has the horizontal and the diagonal output of each node before it."""
+    """Return a column of nodes of SIGMA's network.
+
+    Each node has a horizontal and a diagonal output, adjacent in ``wires``; in the last column, only one.
+    """
     lanes, last = len(settings), place == count - 1
     away = distance(place + 1, lanes)
     behind = [
@@ -134,11 +142,12 @@ def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, coun
 
 
 def _rest(settings: Sequence[Signal], used: int, last: bool) -> list[Signal]:
+    """Return the settings without the lowest ``used`` bits; none after the last column."""
     return [] if last else [bits[used:] for bits in settings]
 
 
 class BenesAdapter(Adapter):
-    """Follows how many vectors the tasks say."""
+    """The adapter for a ``BenesNetwork``, which tracks the number of vectors that the tasks announce."""
 
     OBSERVED = ("tasks",)
 
@@ -147,7 +156,7 @@ class BenesAdapter(Adapter):
         self._vectors = 0  # of all tasks so far
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the vectors of a task."""
+        """Add the number of vectors of a task; see ``Adapter``."""
         (task,) = tokens_of(moved["tasks"])
         self._vectors += task.coordinate
 

@@ -25,12 +25,13 @@ class ConcentratorParameters(Parameters):
     """Parameters of a concentrator; widths in bits.
 
     Args:
-        requesters: 1 to 64.
-        repliers: those of them that take replies, the first ones, 1 to ``requesters``.
-        first_port: the first port of theirs at the network, 0 to 32,767.
-        tag_bits: towards the network, 33 to 63; those from 32 up are a port, which all requesters' fit into.
-        address_bits: 17 to 64; the highest is 0, for addresses are not negative.
-        line_bits: bits of the line that goes with a token, 0 to 4,096; 0 for none.
+        requesters: number of requesters, 1 to 64.
+        repliers: number of requesters that receive replies, the first ones, 1 to ``requesters``.
+        first_port: port of the first requester at the network, 0 to 32,767.
+        tag_bits: bits of a tag at the network, 33 to 63. The bits from 32 up are the port, and must suffice
+            for all requesters.
+        address_bits: bits of an address, 17 to 64; the highest is 0, as addresses are not negative.
+        line_bits: bits of the line beside a token, 0 to 4,096; 0 for no line.
     """
 
     requesters: int = number(8, *REQUESTERS)
@@ -47,7 +48,7 @@ class ConcentratorParameters(Parameters):
 
 
 def port_contents(parameters: ConcentratorParameters) -> PortContents:
-    """Operation, tag, address, and the line if there is one; a requester's tags are without a port."""
+    """Return the ports: memory tokens, whose tags have no port on the side of the requesters."""
     rest = parameters.address_bits, parameters.line_bits
     own, whole = MemoryPort(PORT_SHIFT, *rest).fields, MemoryPort(parameters.tag_bits, *rest).fields
     inputs, outputs = Each(own, parameters.requesters), Each(own, parameters.repliers)
@@ -55,7 +56,7 @@ def port_contents(parameters: ConcentratorParameters) -> PortContents:
 
 
 def design(parameters: ConcentratorParameters, between: Streams) -> None:
-    """An arbiter one way, a decoder the other."""
+    """Create an arbiter for requests, and a decoder of the port for replies."""
     _send_on(parameters, between)
     replies = between.inputs["replies"]
     tag = replies.fields["coordinate"]
@@ -70,7 +71,7 @@ def design(parameters: ConcentratorParameters, between: Streams) -> None:
 
 
 def _send_on(parameters: ConcentratorParameters, between: Streams) -> None:
-    """The request of the one whose turn it is, its tag with its port."""
+    """Send the request that wins the round-robin arbitration, with the requester's port in its tag."""
     inputs = [between.inputs[f"inputs[{i}]"] for i in range(parameters.requesters)]
     requests = between.outputs["requests"]
     asking = [source.valid for source in inputs]

@@ -1,4 +1,4 @@
-"""The crossbar between requesters and what serves them as RTL: tokens of memory, routed by address or tag."""
+"""The crossbar of memory tokens as RTL: the twin of ``Crossbar``, which routes by address or by tag."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from fiberscope.sim.component import Component
 from fiberscope.sim.raw_words import lowest_bit
 
 ADDRESS, PORT = "address", "port"
-WAITING = "waiting"  # status outputs: for which outputs there are tokens,
-LOSING = "losing"  # and how many of them lose an output that has space
+WAITING = "waiting"  # status output: for each output, whether an input has a token for it
+LOSING = "losing"  # status output: number of tokens that lose the arbitration of an output with space
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,15 @@ class CrossbarParameters(Parameters):
     """Parameters of a crossbar; widths in bits.
 
     Args:
-        inputs: 1 to 128.
-        outputs: 1 to 64.
-        route: by what a token finds its output: its ``address``, modulo the outputs; or its tag's ``port``.
-        interleave_bits: bits of an address within what lies side by side behind one output, 0 to 16.
-        group: ports in a row that share an output, 1 to 128.
-        tag_bits: 33 to 63; those from 32 up are a port.
-        address_bits: 17 to 64; the highest is 0, for addresses are not negative.
-        line_bits: bits of the line that goes with a token, 0 to 4,096; 0 for none.
+        inputs: number of inputs, 1 to 128.
+        outputs: number of outputs, 1 to 64.
+        route: field that selects the output: the ``address`` (without ``interleave_bits``, modulo the
+            outputs), or the ``port`` in the tag (divided by ``group``).
+        interleave_bits: low bits of an address that do not select the output, 0 to 16.
+        group: number of consecutive ports that share an output, 1 to 128.
+        tag_bits: bits of a tag, 33 to 63. The bits from 32 up are the port.
+        address_bits: bits of an address, 17 to 64; the highest is 0, as addresses are not negative.
+        line_bits: bits of the line beside a token, 0 to 4,096; 0 for no line.
     """
 
     inputs: int = number(8, 1, 128)
@@ -55,18 +56,18 @@ class CrossbarParameters(Parameters):
 
 
 def port_contents(parameters: CrossbarParameters) -> PortContents:
-    """Operation, tag, address, and the line if there is one."""
+    """Return the ports: memory tokens, with operation, tag, address, and the line if there is one."""
     token = MemoryPort(parameters.tag_bits, parameters.address_bits, parameters.line_bits).fields
     return {"inputs": Each(token, parameters.inputs), "outputs": Each(token, parameters.outputs)}
 
 
 def status(inputs: int, outputs: int) -> Mapping[str, int]:
-    """``waiting``, a bit an output, and ``losing``, a number of tokens."""
+    """Return the status outputs: ``waiting``, a bit for each output, and ``losing``, a number of tokens."""
     return {WAITING: outputs, LOSING: (inputs * outputs).bit_length()}
 
 
 def design(parameters: CrossbarParameters, between: Streams) -> None:
-    """An arbiter an output, among the inputs whose token goes there."""
+    """Create a round-robin arbiter for each output, among the inputs whose token goes there."""
     inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
     goals = [_goals(parameters, source) for source in inputs]
     words = [packed(source.fields) for source in inputs]
@@ -95,11 +96,17 @@ def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
 
 
 class Turn:
-    """Whose turn it is among those that ask: ``later`` has a bit for each, set from the next one on.
+    """A round-robin arbiter. Call ``pass_on`` once.
+
+    The register ``later`` has a bit for each requester, set for those after the requester that was served
+    last. The first of these that requests wins; if none of them does, the first of all requesters.
 
     Args:
-        name: what its wires' names end in.
-        asking: who does; ``first`` has the one of them that is next.
+        name: suffix of the names of its wires.
+        asking: whether each requester requests.
+
+    Attributes:
+        first: whether each requester wins; at most one does.
     """
 
     def __init__(self, name: str, asking: Sequence[Signal]) -> None:
@@ -109,7 +116,7 @@ class Turn:
         self.first = lowest(list(pyrtl.select(later != 0, later, flags)))
 
     def pass_on(self, taken: Sequence[Signal]) -> None:
-        """Pass it to what is behind the one that is taken, where one is."""
+        """Set the priority to the requesters after the one that is served, if ``taken`` marks one."""
         behind, moved = self.later, pyrtl.concat_list(list(taken))
         above = (~(moved | (moved - 1)))[: len(moved)] if len(moved) > 1 else pyrtl.Const(0, 1)
         behind.next <<= pyrtl.select(moved != 0, above, behind)
@@ -118,7 +125,13 @@ class Turn:
 def show_losers(
     between: Streams, wanting: Sequence[Sequence[Signal]], takes: Sequence[Sequence[Signal]]
 ) -> None:
-    """Drive the status outputs, given by output who wants it and who takes it."""
+    """Drive the status outputs of a crossbar.
+
+    Args:
+        between: the streams of the module.
+        wanting: for each output, whether each input has a token for it.
+        takes: for each output, whether each input sends it a token.
+    """
     outputs = list(between.outputs.values())
     wanted = [any_of(f"wanted_{i:02}", flags) for i, flags in enumerate(wanting)]
     between.show(WAITING, pyrtl.concat_list(wanted))
@@ -131,7 +144,7 @@ def show_losers(
 
 
 class CrossbarAdapter(Adapter):
-    """Stands in for a crossbar with these status outputs."""
+    """The adapter for crossbars with the status outputs ``waiting`` and ``losing``."""
 
     ARBITERS = ("outputs",)
     OBSERVED = ()
@@ -142,7 +155,7 @@ class CrossbarAdapter(Adapter):
         self._lost = 0
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """Busy while a token moves; else waiting for the outputs that tokens wait for."""
+        """See ``Adapter``: busy while a token moves, else waiting for the requested outputs."""
         self._lost += self.status[LOSING]
         waiting = self.status[WAITING]
         if self.moving:
@@ -154,16 +167,16 @@ class CrossbarAdapter(Adapter):
         return self.wait_any_output(outputs) if several else self.wait_output(outputs[lowest_bit(waiting)])
 
     def counters(self) -> dict[str, int]:
-        """Tokens moved, and cycles that one lost its output to another."""
+        """Return the tokens that moved, and the cycles in which a token lost an arbitration."""
         sent = sum(end.tokens for end in self.ends if not end.is_input)
         return self.available_counters({"transfers": sent, "conflicts": self._lost})
 
 
 def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParameters:
-    """Parameters that suit a component made with these arguments; how many ports it has, it does not know.
+    """Return the parameters for a component with these arguments, except the numbers of ports.
 
     Raises:
-        ValueError: for what a module does not have.
+        ValueError: no module has such a route, or virtual output queues.
     """
     if virtual_output_queues:
         raise ValueError(f"crossbar: a module has no virtual_output_queues, not {virtual_output_queues}")
@@ -178,7 +191,7 @@ def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParamet
 
 
 def connected(component: Component) -> Mapping[str, int]:
-    """Return the number of ports that a component has in its machine."""
+    """Return the numbers of connected inputs and outputs of a component."""
     return {port: len(component.channels(port)) for port in ("inputs", "outputs")}
 
 

@@ -1,4 +1,4 @@
-"""The crossbar with a FIFO a pair as RTL, routed by low bits."""
+"""The crossbar with iSLIP matching as RTL: the twin of ``IslipCrossbar``, which routes by coordinate."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ DEPTHS = (1, 64)
 
 @dataclass(frozen=True)
 class IslipParameters(Parameters):
-    """Parameters of a crossbar; widths in bits, 0 for a field that is left out.
+    """Parameters of a crossbar; widths in bits, 0 for an omitted field.
 
     Args:
-        inputs: 1 to 32.
-        outputs: a power of two up to 32; the low bits of a coordinate say which.
-        depth: tokens in the FIFO of a pair, 1 to 64.
-        coordinate_bits: 5 to 62.
-        reference_bits: 0 to 64.
-        value_bits: 0, 32 or 64.
-        memory: of the FIFOs: ``combinational``, or ``registered``, which takes the same cycles.
+        inputs: number of inputs, 1 to 32.
+        outputs: number of outputs, a power of two up to 32; the low bits of a coordinate select the output.
+        depth: tokens in the FIFO of each pair of input and output, 1 to 64.
+        coordinate_bits: bits of a coordinate, 5 to 62.
+        reference_bits: bits of a reference, 0 to 64.
+        value_bits: bits of a value: 0, 32 or 64.
+        memory: read of the FIFOs: ``combinational`` or ``registered``, with the same timing of the module.
     """
 
     inputs: int = number(8, 1, MOST)
@@ -53,7 +53,7 @@ class IslipParameters(Parameters):
 
 
 def port_contents(parameters: IslipParameters) -> PortContents:
-    """Tokens have a control bit too."""
+    """Return the ports: arrays of independent streams, whose tokens also have a control bit."""
     token = {"control": 1, "coordinate": parameters.coordinate_bits}
     token |= payload_widths(parameters.reference_bits, parameters.value_bits)
     return {"inputs": Each(token, parameters.inputs), "outputs": Each(token, parameters.outputs)}
@@ -61,9 +61,12 @@ def port_contents(parameters: IslipParameters) -> PortContents:
 
 @dataclass(frozen=True)
 class _Queues:
-    """The FIFOs of an input, by output: whether there is a token, and the wires that take one out.
+    """The FIFOs of an input.
 
-    ``word`` is the first of that from which one is taken.
+    Args:
+        waits: for each output, whether its FIFO has a token.
+        takes: for each output, a wire to drive: whether the first token leaves; at most one may be high.
+        word: the first token of the FIFO from which a token leaves.
     """
 
     waits: list[Signal]
@@ -72,7 +75,11 @@ class _Queues:
 
 
 def design(parameters: IslipParameters, between: Streams) -> None:
-    """FIFOs, an arbiter an output and one an input."""
+    """Create the FIFOs, a round-robin arbiter for each output, and one for each input.
+
+    Each output with space grants the FIFO of one input, and each input accepts one grant. The priorities of
+    both arbiters change only if the grant is accepted.
+    """
     inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
     queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
     wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
@@ -94,7 +101,7 @@ def design(parameters: IslipParameters, between: Streams) -> None:
 
 
 def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
-    """One memory for all FIFOs of an input, for one token comes in a cycle and one leaves."""
+    """Create the FIFOs of an input, in one memory: at most one token enters and one leaves in a cycle."""
     count, depth = parameters.outputs, parameters.depth
     goal = source.fields["coordinate"][: index_bits(count)] if count > 1 else pyrtl.Const(0, 1)
     goals = [goal == place for place in range(count)]
@@ -132,9 +139,10 @@ class _Fifos:
     the next one.
 
     Args:
-        name: of the input.
-        takes, held, puts: by output, whether a token leaves, how many there are, and whether one comes.
-        source: what comes.
+        name: suffix of the names of wires: the number of the input.
+        takes, held, puts: for each output, whether a token leaves, the number of tokens, and whether one
+            enters.
+        source: the stream of the tokens that enter.
     """
 
     def __init__(
@@ -149,7 +157,13 @@ class _Fifos:
         self.coming = packed(source.fields)
 
     def word(self, tail: Signal, heads: Sequence[Signal], writes: Signal) -> Signal:
-        """The first token of the FIFO from which one leaves; the token that comes is written at ``tail``."""
+        """Create the memory; return the first token of the FIFO from which a token leaves.
+
+        Args:
+            tail: address at which the token that enters is written.
+            heads: for each output, the register with the position of its first token.
+            writes: whether a token enters.
+        """
         numbers = [pyrtl.Const(place, len(tail) - len(heads[0])) for place in range(len(heads))]
         memory = Sram(f"queues_{self.name}", 1 << len(tail), len(self.coming))
         memory.write(tail, [self.coming], [writes])
@@ -158,7 +172,7 @@ class _Fifos:
         return chosen(self.takes, [self._first(place, read) for place in range(len(heads))])
 
     def _first(self, place: int, read: Signal) -> Signal:
-        """The first token of a FIFO: kept in a register, or read since one has left."""
+        """Return the first token of a FIFO: from a register, or from memory after the one before has left."""
         take, name = self.takes[place], f"{self.name}_{place:02}"
         kept: Signal = DataRegister(len(read), f"first_{name}")
         is_read: Signal = pyrtl.Register(1, f"is_read_{name}")

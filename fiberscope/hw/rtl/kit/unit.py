@@ -144,7 +144,7 @@ def unit(
     connected: Callable[[Any], Mapping[str, int]] = lambda _component: {},
     **flags: object,
 ) -> RtlBlock:
-    """Declare a unit, which the catalogue finds as a variable of a module ``*_rtl`` in ``fiberscope.hw``.
+    """Declare a unit. The catalogue finds units that are variables of modules ``fiberscope.hw...._rtl``.
 
     Args:
         name: name on the command line and of its module.
@@ -153,8 +153,8 @@ def unit(
         contents: returns the content of each port for parameters, in the order of the module's ports.
         design: creates the logic between the ports; None if only Verilog defines it.
         arguments: parameters that are constructor arguments of the class after its name, in their order.
-        as_made: values of parameters, by name, for a module that replaces an instance of a machine. A function
-            as value converts the argument of the same name to the parameter.
+        as_made: values of parameters, by name, for a module that replaces an instance of a machine. If the
+            value is a function, it converts the argument of the same name to the parameter.
         status: the module's status outputs, or a function that returns them for parameters.
         counters: counters of the class, from transfers at the ports; those of ``base`` follow.
         base: adapter class, if ports do not determine the accounting.
