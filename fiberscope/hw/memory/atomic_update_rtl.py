@@ -22,8 +22,8 @@ from fiberscope.hw.value_type import AUTO, TYPES
 from fiberscope.sim.errors import SimulationError
 
 CYCLES = (1, 8)  # of each of the three latencies
-STALLS = "stalls"  # status outputs: an update waits for its destination,
-FORWARDED = "forwarded"  # and one is accepted that is forwarded what is in flight
+STALLS = "stalls"  # status output: an update waits for its destination
+FORWARDED = "forwarded"  # status output: an update is accepted while its destination is in flight
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class AtomicUpdateParameters(Parameters):
     Args:
         mode: ``"stall"`` or ``"forward"``.
         operation: ``"min"`` or ``"add"``.
-        entries: destinations, 1 to 1,024.
-        value_bits: of a value and a property, integers in two's complement, 2 to 53; a sum that does not fit
-            is for the sender to avoid.
-        read_latency, reduce_latency, write_latency: in cycles, 1 to 8.
+        entries: number of destinations, 1 to 1,024.
+        value_bits: bits of a value and of a property, integers in two's complement, 2 to 53. The module does
+            not detect the overflow of a sum.
+        read_latency, reduce_latency, write_latency: cycles of each step, 1 to 8.
     """
 
     mode: str = choice(STALL, MODES)
@@ -49,17 +49,17 @@ class AtomicUpdateParameters(Parameters):
 
     @property
     def neutral(self) -> int:
-        """The property of a destination that nothing has reached: of the least the largest, of sums 0."""
+        """Return the property of a destination without an update: the largest value for ``min``, else 0."""
         return (1 << self.value_bits - 1) - 1 if self.operation == MIN else 0
 
     @property
     def window(self) -> int:
-        """Cycles in flight."""
+        """Return the number of cycles for which an operation is in flight."""
         return self.read_latency + self.reduce_latency + self.write_latency
 
 
 def port_contents(parameters: AtomicUpdateParameters) -> PortContents:
-    """Values are whole numbers."""
+    """Return the ports; values are whole numbers."""
     place = {"coordinate": index_bits(parameters.entries)}
     value = {"value": Field("value", parameters.value_bits, "whole")}
     return {
@@ -72,7 +72,12 @@ def port_contents(parameters: AtomicUpdateParameters) -> PortContents:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Pipeline stage after a number of cycles: an update, a read or a stop, and its destination."""
+    """A pipeline stage, which has at most one operation.
+
+    Args:
+        update, read, stop: whether the stage has an operation of this kind.
+        place: destination of an update or a read.
+    """
 
     update: Signal
     read: Signal
@@ -80,16 +85,16 @@ class _Stage:
     place: Signal
 
     def matches(self, place: Signal) -> Signal:
-        """Return whether an update or a read of this destination is here."""
+        """Return whether the stage has an update or a read of this destination."""
         return (self.update | self.read) & (self.place == place)
 
 
 def design(parameters: AtomicUpdateParameters, between: Streams) -> None:
-    """A pipeline that moves in step: a synchronous memory at its head, the operation in its midst.
+    """Create a pipeline with one enable: a read of synchronous memory, the reduction, and the write.
 
-    Stage n has what was accepted n + 1 cycles before. In the last of the window it leaves, written at the end
-    of the one before. Where results are forwarded, stages behind those have what was written since an update
-    that is reduced now has read.
+    Stage n has the operation that was accepted n + 1 cycles before. An operation leaves in the last stage of
+    the window; its result is written at the end of the stage before. With forwarding, further stages after
+    the window keep the results that were written after an update in reduction has read its property.
     """
     moves: Signal = pyrtl.WireVector(1, "moves")
     behind = parameters.read_latency - 1 if parameters.mode == FORWARD else 0
@@ -111,7 +116,7 @@ def design(parameters: AtomicUpdateParameters, between: Streams) -> None:
 
 
 def _stage(number: str, bits: int) -> _Stage:
-    """Registers, of which the destination counts only for an update or a read."""
+    """Return the registers of a stage; the destination has no reset."""
     update, read, stop = (pyrtl.Register(1, f"{name}_{number}") for name in ("update", "read", "stop"))
     return _Stage(update, read, stop, DataRegister(bits, f"place_{number}"))
 
@@ -119,7 +124,14 @@ def _stage(number: str, bits: int) -> _Stage:
 def _entering(
     parameters: AtomicUpdateParameters, between: Streams, moves: Signal, flying: Sequence[_Stage]
 ) -> _Stage:
-    """Return the accepted input, if all stages move: an update or a read whose destination is free."""
+    """Return the operation that enters the first stage if all stages move; drive ``ready`` of the inputs.
+
+    Args:
+        parameters: the parameters.
+        between: the streams of the module.
+        moves: whether all stages move.
+        flying: the stages whose operations are in flight.
+    """
     updates, reads = between.inputs["updates"], between.inputs["reads"]
     place = pyrtl.select(updates.valid, updates.fields["coordinate"], reads.fields["coordinate"])
     same = [stage.matches(place) for stage in flying]
@@ -148,7 +160,11 @@ def _values(
     entering: _Stage,
     flying: Sequence[_Stage],
 ) -> tuple[Signal, Signal]:
-    """Return the values of the stages: whether the last stage's property was neutral, and its value."""
+    """Create the memory and the reduction.
+
+    Returns:
+        Whether the property of the last stage was neutral before its update, and the value of the last stage.
+    """
     reads, window = parameters.read_latency, parameters.window
     memory = Sram("temporary", parameters.entries, parameters.value_bits)
     before = _delayed(
@@ -173,7 +189,7 @@ def _property(
 ) -> Signal:
     """Return the property read from memory, one cycle later; neutral for a destination that was not written.
 
-    A bit each, in a register, says which were, by an update that a read does not follow.
+    A register bit for each destination is set by an update, and cleared by a read.
     """
     written: Signal = pyrtl.Register(parameters.entries, "written")
     place = decoded(writes.place, parameters.entries)
@@ -188,20 +204,28 @@ def _property(
 def _forwarded(
     parameters: AtomicUpdateParameters, before: Signal, now: _Stage, later: Sequence[tuple[_Stage, Signal]]
 ) -> Signal:
-    """The result of the youngest update of this destination of those that are reduced, or what was read."""
+    """Return the property for a reduction: of the youngest reduced update of the destination, or as read.
+
+    Args:
+        parameters: the parameters.
+        before: the property as read.
+        now: the stage of the update that is reduced.
+        later: the stages after it, each with its result.
+    """
     for stage, result in reversed(later[parameters.reduce_latency - 1 :]):
         before = pyrtl.select(stage.update & (stage.place == now.place), result, before)
     return alias("forwarded_property", before)
 
 
 def _operation(parameters: AtomicUpdateParameters, before: Signal, value: Signal) -> Signal:
+    """Return the property reduced with a value."""
     if parameters.operation == MIN:
         return pyrtl.select(pyrtl.signed_lt(value, before), value, before)
     return (before + value)[: len(value)]
 
 
 def _delayed(name: str, wire: Signal, moves: Signal, cycles: int) -> Signal:
-    """The wire so many cycles later, those in which all stand not counted."""
+    """Return a wire delayed by ``cycles`` cycles in which the pipeline moves."""
     for cycle in range(cycles):
         behind: Signal = DataRegister(len(wire), f"{name}_{cycle:02}")
         behind.next <<= pyrtl.select(moves, wire, behind)
@@ -210,15 +234,19 @@ def _delayed(name: str, wire: Signal, moves: Signal, cycles: int) -> Signal:
 
 
 class AtomicUpdateAdapter(Adapter):
-    """Stand-in of an ``AtomicUpdate`` with unshared properties; all its ports must be connected."""
+    """The adapter for an ``AtomicUpdate`` whose properties no other component accesses.
 
-    AWAITS = False  # updates and reads come when they come
+    The port ``temporaries`` must be connected.
+    """
+
+    AWAITS = False  # without tokens the component is idle, not waiting
 
     def elaborate(self) -> None:
         """See ``Adapter``.
 
         Raises:
-            SimulationError: if the properties do not leave, so that somebody must read them where they are.
+            SimulationError: ``temporaries`` is not connected, so that another component must access the
+                properties.
         """
         if not self.channels("temporaries"):
             raise SimulationError(

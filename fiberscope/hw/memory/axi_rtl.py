@@ -1,4 +1,7 @@
-"""Ports of memory as AXI4: of each request one beat of a line's width, its tag the transfer's identifier."""
+"""Memory ports as AXI4 (one beat of a line for each request; the request's tag is the identifier).
+
+An ``axi_port`` between a memory port of a machine and the AXI4 bus converts requests to transfers.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 
 LINES = (16, 32, 64, 128)  # bytes of a beat
-WRITES_BITS = 6  # of the number of writes that are not answered
-INCREMENTING = 1
+WRITES_BITS = 6  # bits of the counter of writes without a response
+INCREMENTING = 1  # AXI4 code of the burst type
 CHANNELS = ("ar", "r", "aw", "w", "b")
 
 
@@ -29,10 +32,12 @@ class AxiParameters(Parameters):
     """Parameters of a port.
 
     Args:
-        line_bytes: bytes of a request, and of a beat.
+        line_bytes: bytes of a request, and of a beat: 16, 32, 64 or 128.
+        tag_bits: bits of a tag, and of an identifier, 33 to 63.
+        address_bits: bits of an address, 17 to 64.
 
     Raises:
-        ValueError: for other lines.
+        ValueError: a number is out of its range.
     """
 
     line_bytes: int = one_of(64, *LINES)
@@ -41,12 +46,12 @@ class AxiParameters(Parameters):
 
     @property
     def memory(self) -> MemoryPort:
-        """The port that asks."""
+        """Return the fields of the requests and replies of the machine."""
         return MemoryPort(self.tag_bits, self.address_bits, 8 * self.line_bytes)
 
 
 def interface(parameters: AxiParameters) -> Interface:
-    """Requests and replies, and the five channels of AXI4."""
+    """Return the ports: requests and replies, and the five channels of AXI4."""
     memory, data = parameters.memory, Payload(8 * parameters.line_bytes)
     transfer, response = {"id": Payload(parameters.tag_bits)}, {"resp": Payload(2)}
     address: Content = {
@@ -72,7 +77,11 @@ def interface(parameters: AxiParameters) -> Interface:
 
 
 def design(parameters: AxiParameters, between: Streams) -> None:
-    """Reads wait until all writes are answered, for AXI4 keeps no order between them."""
+    """Create the conversion.
+
+    A read waits until all earlier writes have a response, as AXI4 keeps no order between reads and writes. A
+    write sends its address and its data in the same cycle.
+    """
     requests, responses = between.inputs["requests"], between.inputs["b"]
     reads, writes, beats = (between.outputs[name] for name in ("ar", "aw", "w"))
     unanswered: Signal = pyrtl.Register(WRITES_BITS, "unanswered")
@@ -93,6 +102,7 @@ def design(parameters: AxiParameters, between: Streams) -> None:
 
 
 def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, Signal]:
+    """Return the fields of an address channel for a request: a burst of one beat."""
     return {
         "id": fields["coordinate"],
         "addr": fields["reference"],
@@ -103,7 +113,7 @@ def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, 
 
 
 def _reply(parameters: AxiParameters, between: Streams) -> None:
-    """Send what is read as a reply; nobody uses its address."""
+    """Send read data as a reply; its address is 0, as no requester uses it."""
     data, replies, memory = between.inputs["r"], between.outputs["replies"], parameters.memory
     none = pyrtl.Const(0, parameters.address_bits)
     fields = data.fields
@@ -125,7 +135,12 @@ REGISTERED = replace(registered(BLOCK), listed=False)
 
 
 def with_axi(composition: Composition, parameters: AxiParameters) -> Composition:
-    """A machine as one module with AXI4 in the place of its ports of memory, an array of each channel."""
+    """Return a machine as one module with AXI4 ports in place of its memory ports.
+
+    Args:
+        composition: the machine, with the memory ports ``REQUESTS`` and ``REPLIES``.
+        parameters: parameters of the ports.
+    """
     parts, links = dict(composition.parts), list(composition.links)
     exports: dict[str, str] = {}
     for label, end in composition.exports.items():
@@ -143,7 +158,7 @@ def with_axi(composition: Composition, parameters: AxiParameters) -> Composition
 
 
 def axi_module(composition: Composition) -> str:
-    """A module around such a one, whose ports have the names of AXI4: ``m0_axi_araddr``."""
+    """Return the Verilog of a wrapper whose ports have the usual names of AXI4, such as ``m0_axi_araddr``."""
     interface = composition.interface()
     names = axi_names(composition)
     wires = {wire.name: replace(wire, name=names[wire.name]) for wire in interface.wires()}
@@ -154,7 +169,7 @@ def axi_module(composition: Composition) -> str:
 
 
 def axi_names(composition: Composition) -> dict[str, str]:
-    """Return the port of AXI4 for each wire of a machine with AXI4."""
+    """Return the name in the wrapper for each wire of a machine of ``with_axi``."""
     pattern = re.compile(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)")
     names = [wire.name for wire in composition.interface().wires()]
     return {name: pattern.sub(r"m\2_axi_\1\3", name) if pattern.fullmatch(name) else name for name in names}

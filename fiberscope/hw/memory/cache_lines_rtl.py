@@ -1,4 +1,4 @@
-"""Lines of a FiberCache bank, as RTL: its data array, and the line that arrives from memory."""
+"""Lines of a FiberCache bank as RTL: the data array, and the line that arrives from memory."""
 
 from __future__ import annotations
 
@@ -11,23 +11,28 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 
 
 class Lines:
-    """A synchronous memory of a line for each way of each set, and the lines that are on their way.
+    """The data array of a bank, a synchronous memory with a line for each way of each set.
 
-    It is read as a request enters the last stage, in the cycle in which its way is known: the line that it
-    asks for, or the victim that it will have written back. It is written when a write is decided about, and
-    when a line that came is done with, in whose turn no request is decided about: one port of each suffices.
+    The memory is read when a request enters the last stage, as its way is then known: the requested line, or
+    the victim that has to be written back. It is written when a write is decided, and when the targets of an
+    arrived line are answered. No request is decided in the latter cycles, so that one write port suffices.
 
-    A request waits in the last stage when it cannot join those that wait for its line, and finds it here once
-    that has come; or it enters just then. What it has read is from before (``_came``). Its line is still in
-    the register in which it came, until the next one is taken; in whose turn the memory is read again.
+    A request may be in the last stage, or enter it, when its line arrives. The memory was then read before
+    the line was written (``_came``). The request gets the line from the register in which it arrived. When
+    the next line is taken into this register, the memory is read again.
+
+    Order of calls: ``take`` and ``enter``, then ``read``, then ``write``, once each.
 
     Args:
-        sets, ways: the sets and ways of the bank.
+        sets, ways: sets and ways of the bank.
         line_bits: bits of a line.
-        stages, table: the bank's, of at least 2 stages.
+        stages: pipeline of the bank, with at least 2 stages.
+        table: misses of the bank.
 
-    ``entering_line`` is the line of the request in the last stage; ``replied`` that of the reply, ``victim``
-    that of the line which leaves.
+    Attributes:
+        entering_line: line beside the request in the last stage, to be written.
+        replied: line for a reply.
+        victim: line that is written back.
     """
 
     def __init__(self, sets: int, ways: int, line_bits: int, stages: Stages, table: MissTable) -> None:
@@ -42,12 +47,12 @@ class Lines:
         self._came: Signal = pyrtl.Register(1, "line_came")
 
     def _place(self, set_index: Signal, way: Signal) -> Signal:
-        """The number of a way of a set."""
+        """Return the address of a way of a set."""
         low = int(self._sets == 1)  # then the bit of the set is always 0
         return pyrtl.concat(way, set_index)[low : low + self._place_bits]
 
     def take(self, line: Signal) -> None:
-        """Put by the line that shows at the port, if it is taken, and where it is to be."""
+        """Store the line at the port in a register if it is taken, with its place in the memory."""
         table = self._table
         place = self._place(table.of_arriving("set_index"), table.of_arriving("way"))
         arriving = (self._line, line), (self._to, place), (self._fills, table.of_arriving("placed"))
@@ -55,18 +60,18 @@ class Lines:
             register.next <<= pyrtl.select(table.takes, value, register)
 
     def enter(self, line: Signal) -> None:
-        """Let the line of a request that is taken go along with it."""
+        """Pass the line of a request that enters through the stages, beside the request."""
         for rank in RANKS[-1]:
             line = self._stages.delay(rank, "line", line)
         self.entering_line = line
 
     def read(self, way: Signal, wanted: Signal, hit_way: Signal) -> None:
-        """Read for the request that enters the last stage, if it wants a line, or again for the one in it.
+        """Read for the request that enters the last stage, or again for the request in the last stage.
 
         Args:
-            way: the way of the line that it asks for, or of the victim.
-            wanted: whether it needs what is there.
-            hit_way: way of the line that it asks for, if that line is present or in flight.
+            way: way of the requested line, or of the victim.
+            wanted: whether the entering request needs the line in this way.
+            hit_way: way of the requested line, if that line is present or in flight.
         """
         stages, table = self._stages, self._table
         entering = self._place(stages.entering_set, way)
@@ -82,7 +87,7 @@ class Lines:
         self.replied: Signal = pyrtl.select(table.answering | self._came, self._line, stored)
 
     def write(self, written: Signal) -> None:
-        """Write the line of a request that is decided about, if it is ``written``, or one that came."""
+        """Write the line of a decided request if ``written``, or an arrived line when its miss ends."""
         answering = self._table.answering
         line = pyrtl.select(answering, self._line, self.entering_line)
         place = pyrtl.select(answering, self._to, self._at)

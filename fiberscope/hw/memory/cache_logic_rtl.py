@@ -1,4 +1,4 @@
-"""Logic of a FiberCache bank as RTL: how its stages, tags, misses and streams work together."""
+"""Logic of a FiberCache bank as RTL, which connects its stages, tags, misses and streams."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, inde
 if TYPE_CHECKING:
     from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
 
-READ_LANE = "memory_requests.1"  # where a line read leaves behind the write-back of its victim
+READ_LANE = "memory_requests.1"  # lane of a line read that leaves together with the write-back of its victim
 
 
 def design(parameters: BankParameters, between: Streams) -> None:
-    """A pipeline for requests, whose last stage gives way to lines that come from memory.
+    """Create a pipeline for requests, whose last stage stalls while an arrived line is answered.
 
-    A set is read in the cycle in which its request is taken, its ways are compared in the next, the victim is
-    chosen in the one behind, then it is decided what to do; that is done and written. What a request sends
-    leaves all at once or not at all: ``valid`` towards memory waits for ``ready`` of ``replies``, and the
-    other way round. An unknown operation is never taken; that, and lines that were not asked for, are for the
-    sender to avoid.
+    The set is read in the cycle in which the request is taken. In the next cycles, its ways are compared, and
+    the victim is chosen. In the last stage, the request is decided: its tokens are sent, and the tags and
+    misses are changed. The tokens of a request are sent in one cycle or not at all: ``valid`` towards memory
+    waits for ``ready`` of ``replies``, and vice versa.
+
+    The module does not check its inputs: an unknown operation is never taken, and no line may arrive that was
+    not requested.
     """
     lines = parameters.address_bits - parameters.offset_bits
     sets, ways = parameters.sets, parameters.ways
@@ -71,7 +73,7 @@ def design(parameters: BankParameters, between: Streams) -> None:
 
 
 def _take_line(bank: Bank) -> None:
-    """Take a line that comes, when none is there or the one before is done."""
+    """Take a line from memory, if no other line is being answered."""
     arrivals, replies = bank.between.inputs["memory_replies"], bank.between.outputs["replies"]
     miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
     arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))
@@ -80,7 +82,7 @@ def _take_line(bank: Bank) -> None:
 
 
 def _look_up(bank: Bank, head: InputStream) -> LookedUp:
-    """Take the request at the head, if a way of its set is not in flight, and read the set."""
+    """Take the request at the head, unless all ways of its set are in flight, and read the set."""
     parameters, stages, fields = bank.parameters, bank.stages, head.fields
     sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
     set_index = alias("set_index", set_of(_line(bank, fields["reference"]), sets))
@@ -102,11 +104,12 @@ def _look_up(bank: Bank, head: InputStream) -> LookedUp:
 
 
 def _line(bank: Bank, reference: Signal) -> Signal:
+    """Return the number of the line at a byte address."""
     return reference[bank.parameters.offset_bits :]
 
 
 def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
-    """Look for the line in its set, and for one to leave in each group of ways."""
+    """Look up the line in its set, and choose a victim in each group of ways."""
     stages, tags, request = bank.stages, bank.tags, looked_up.request
     hits = tags.compare(_line(bank, request.reference), request.known)
     states = tags.states()
@@ -134,7 +137,7 @@ def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Cand
 
 
 def _choose(bank: Bank, compared: Compared) -> Chosen:
-    """Choose the victim, and find the miss that will bring the line."""
+    """Choose the victim among the groups, and find the miss that fetches the line."""
     stages = bank.stages
     operation = _decode(compared.request.control)
     victim = bank.tags.victim(compared.candidates, compared.free)
@@ -160,7 +163,7 @@ def _choose(bank: Bank, compared: Compared) -> Chosen:
 
 
 def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Victim, present: Signal) -> None:
-    """Read the line that the request asks for, or the victim if that has to be written back."""
+    """Read the requested line from the data array, or the victim if it has to be written back."""
     if bank.lines:
         hit_way = number_of(compared.hits)
         evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
@@ -169,7 +172,7 @@ def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Vic
 
 
 def _decide(bank: Bank, chosen: Chosen) -> None:
-    """Decide about the request in the last stage, and do it."""
+    """Decide the request in the last stage: send its tokens, and change tags and misses."""
     between, table = bank.between, bank.table
     wish = _wishes(bank, chosen)
     done = _send(bank, chosen, wish)
@@ -187,6 +190,7 @@ def _decide(bank: Bank, chosen: Chosen) -> None:
 
 
 def _decode(control: Signal) -> Operation:
+    """Decode the operation of a request."""
     flags = [alias(f"is_{name}", control == number) for number, name in enumerate(OPERATIONS)]
     return Operation(
         read=flags[READ],
@@ -200,7 +204,7 @@ def _decode(control: Signal) -> Operation:
 
 
 def _wishes(bank: Bank, chosen: Chosen) -> Wish:
-    """Return what is to be done with the request in the last stage, unless a line has the turn."""
+    """Return the actions that the request in the last stage needs; none while a line is answered."""
     table, operation = bank.table, chosen.operation
     turn = alias("requests_turn", bank.stages.last_full & ~table.answering)
     under_way = any_of("under_way", chosen.brings)
@@ -220,7 +224,7 @@ def _wishes(bank: Bank, chosen: Chosen) -> Wish:
 
 
 def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
-    """Send all that is wished, if there is space for all of it."""
+    """Send the tokens of the needed actions, if there is space for all of them; return what is done."""
     between, operation = bank.between, chosen.operation
     replies, memory, behind = (between.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
     replying = alias("replying", (wish.hits & ~operation.fetch) | wish.allocates)
@@ -247,7 +251,7 @@ def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
 
 
 def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) -> None:
-    """The request's reply, or that of the oldest target, which has the address of its line."""
+    """Send the reply to the request, or to the oldest target of the arrived line, with the line's address."""
     table, request = bank.table, chosen.request
     answer = {
         "control": table.operation.zero_extended(CONTROL_BITS),
@@ -262,7 +266,10 @@ def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) ->
 
 
 def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) -> None:
-    """A write-back or a write to pass on, or a line read; a line read behind its victim's write-back."""
+    """Send a write-back, a write that is passed on, or a line read, on the first lane to memory.
+
+    A line read that leaves together with a write-back is on the second lane.
+    """
     outputs, parameters = bank.between.outputs, bank.parameters
     memory, behind = outputs["memory_requests"], outputs[READ_LANE]
     port = parameters.memory_port
@@ -289,10 +296,12 @@ def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) ->
 
 
 def _address(bank: Bank, line: Signal) -> Signal:
+    """Return the byte address of a line."""
     return pyrtl.concat(line, pyrtl.Const(0, bank.parameters.offset_bits))
 
 
 def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
+    """Change the tags of the set by the actions that are done."""
     operation = chosen.operation
     changes = TagChanges(
         place=done.placed,
@@ -315,6 +324,7 @@ def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
 
 
 def _change_misses(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
+    """Open or join a miss, by the actions that are done."""
     request, operation = chosen.request, chosen.operation
     bank.table.update(
         MissChanges(

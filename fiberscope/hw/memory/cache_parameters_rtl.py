@@ -9,26 +9,26 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number
 
-ARRAY, NO_ARRAY = "array", "none"
+ARRAY, NO_ARRAY = "array", "none"  # values of ``data``
 
 
 @dataclass(frozen=True)
 class BankParameters(FiberCacheSpecification, Parameters):
-    """The component's specification, up to the sizes that a module is tried at, and widths of ports.
+    """The component's specification, within the sizes for which the module is tested, and widths of ports.
 
-    Defaults are Gamma's.
+    The defaults are those of Gamma. Other arguments: see ``FiberCacheSpecification``.
 
     Args:
-        index: as in the component.
-        port: the bank's number on the network to memory.
-        tag_bits: width of a tag, 33 to 63; ``port`` has those from 32 up.
-        address_bits: width of a byte address, 24 to 64; the highest is 0, for addresses are not negative.
-        data: what is in the lines: in an ``array`` of the module, or, with ``none``, left to whoever has the
-            addresses, as the component leaves it.
+        index: mapping of lines to sets, as in the component.
+        port: number of the bank's port at the network to memory.
+        tag_bits: bits of a tag, 33 to 63; the bits from 32 up are the port.
+        address_bits: bits of a byte address, 24 to 64; the highest is 0, as addresses are not negative.
+        data: ``array`` if the module has the data of the lines; ``none`` if it has only their tags, as the
+            component.
 
     Raises:
-        ValueError: for a number out of its range, lines of no power of two, sets of none
-            where the banks are of none either, or an array with one stage.
+        ValueError: a number is out of its range, ``line_bytes`` is not a power of two, neither ``sets`` nor
+            ``banks`` is one, or there is a data array and only one stage.
     """
 
     banks: int = number(48, *LIMITS["banks"])
@@ -47,7 +47,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
     data: str = choice(ARRAY, (ARRAY, NO_ARRAY))
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters, also together."""
         Parameters.__post_init__(self)
         check_range("bank", "port", self.port, 0, (1 << self.tag_bits - PORT_SHIFT) - 1)
         if self.line_bytes & (self.line_bytes - 1):
@@ -61,20 +61,20 @@ class BankParameters(FiberCacheSpecification, Parameters):
 
     @property
     def hashed(self) -> bool:
-        """Return whether sets are."""
+        """Return whether the mapping of lines to sets is hashed."""
         return self.index == HASHED
 
     @property
     def memory_port(self) -> MemoryPort:
-        """Return the port of its requests and replies, those to memory too."""
+        """Return the fields of requests and replies, on both sides of the bank."""
         return MemoryPort(self.tag_bits, self.address_bits, self.line_bits)
 
     @property
     def line_bits(self) -> int:
-        """Bits of a line at the ports and in the array, 0 where there is none."""
+        """Return the bits of a line at the ports and in the data array; 0 without a data array."""
         return 8 * self.line_bytes if self.data == ARRAY else 0
 
     @property
     def offset_bits(self) -> int:
-        """Bits of an address within a line."""
+        """Return the bits of the offset of a byte in its line."""
         return self.line_bytes.bit_length() - 1

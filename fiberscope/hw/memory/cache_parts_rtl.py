@@ -1,4 +1,8 @@
-"""Parts of a FiberCache bank as RTL, and the data between its stages."""
+"""Parts of a FiberCache bank as RTL, and the data between its stages.
+
+The data of a request goes through ``LookedUp``, ``Compared`` and ``Chosen``. Each is at the end of a stage,
+or in the same cycle if the pipeline has fewer stages.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bank:
-    """The parts of a bank; what is in its lines may be elsewhere."""
+    """The parts of a bank; ``lines`` is None if the module has no data of lines."""
 
     parameters: BankParameters
     stages: Stages
@@ -31,7 +35,7 @@ class Bank:
 
 @dataclass(frozen=True)
 class Request:
-    """A request: its token, and whether its set was ever written."""
+    """A request: the fields of its token, and ``known``, whether its set was ever written."""
 
     control: Signal
     coordinate: Signal
@@ -39,13 +43,19 @@ class Request:
     known: Signal
 
     def delay(self, rank: str, stages: Stages) -> Request:
-        """The same a stage later."""
+        """Return the request as it is after a rank, see ``Stages.delay``."""
         return Request(*(stages.delay(rank, name, getattr(self, name)) for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
 class LookedUp:
-    """A request whose set is read, the misses that will bring a line of that, and the ways of these."""
+    """A request whose set is read.
+
+    Args:
+        request: the request.
+        misses: for each miss, whether its line gets a place in the set.
+        in_flight: for each way, whether its line is in flight.
+    """
 
     request: Request
     misses: Sequence[Signal]
@@ -54,7 +64,16 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class Compared:
-    """Lookup of a set: the place of the line, the states of all ways, the first free one, and the victim."""
+    """A request whose line is looked up in its set.
+
+    Args:
+        request: the request.
+        misses: see ``LookedUp``.
+        hits: for each way, whether it has the line, present or in flight.
+        states: states of all ways.
+        free: for each way, whether it is the first way without a line.
+        candidates: the victim in each group of ways.
+    """
 
     request: Request
     misses: Sequence[Signal]
@@ -66,11 +85,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Operation:
-    """Operation of a request: a wire for each property."""
+    """The decoded operation of a request, with a wire for each property."""
 
     read: Signal
-    waits: Signal  # a read or a consume: for a line, if that is not here
-    write: Signal  # of either kind
+    waits: Signal  # a read or a consume, which waits for its line if that is not present
+    write: Signal  # a write or an unread write
     unread: Signal
     fetch: Signal
     consume: Signal
@@ -79,7 +98,16 @@ class Operation:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A request that is to be decided about, and the miss that will bring its line, if any."""
+    """A request in the last stage, which is to be decided.
+
+    Args:
+        request, operation: the request and its decoded operation.
+        hits, states: see ``Compared``.
+        victim: the way for a new line.
+        evicts_dirty: whether a new line would replace a dirty one.
+        present: whether a way has the line, present or in flight.
+        brings: for each miss, whether it fetches the line.
+    """
 
     request: Request
     operation: Operation
@@ -93,19 +121,19 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Wish:
-    """Requested actions, all but ``joins`` if there is space for what they send."""
+    """Actions that the request needs. Each except ``joins`` is done only if there is space for its tokens."""
 
-    joins: Signal  # a line that is in flight
-    hits: Signal
-    allocates: Signal  # a place for a line to be written
-    asks: Signal  # memory for a line
-    passes: Signal  # a write on to memory
-    writes_back: Signal  # the victim, when it allocates or asks
+    joins: Signal  # join the miss of a line in flight
+    hits: Signal  # use a present line
+    allocates: Signal  # allocate a place for a line that is written
+    asks: Signal  # request a line from memory
+    passes: Signal  # pass a write on to memory
+    writes_back: Signal  # write back the victim, together with ``allocates`` or ``asks``
 
 
 @dataclass(frozen=True)
 class Done:
-    """Actions that are taken for the request."""
+    """Actions of ``Wish`` that are done in this cycle."""
 
     hit: Signal
     allocated: Signal

@@ -23,7 +23,7 @@ STATUS = ("decided", "missed", "evicted", "working", "stalled_on_replies", "stal
 
 
 def matching(specification: FiberCacheSpecification, port: int) -> BankParameters:
-    """Parameters that suit a component made with these arguments, which has only the addresses of lines."""
+    """Return the parameters for a component with these arguments, which has no data of lines."""
     return BankParameters(**asdict(specification), port=port, data=NO_ARRAY)
 
 
@@ -33,7 +33,10 @@ def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
 
 
 def port_contents(parameters: BankParameters) -> PortContents:
-    """Return the fields: memory has two lanes, as a write-back leaves ahead of a line read."""
+    """Return the ports.
+
+    ``memory_requests`` has two lanes, as a write-back and the line read after it can leave in one cycle.
+    """
     port = parameters.memory_port
     return {
         "requests": port.stream("requests", "input"),
@@ -45,7 +48,11 @@ def port_contents(parameters: BankParameters) -> PortContents:
 
 
 class BankAdapter(Adapter):
-    """Counts what the bank decides, and accounts for its cycles as it says."""
+    """The adapter for a ``FiberCacheBank``.
+
+    The status output ``decided`` marks the cycle in which a request is decided. Requests are decided in the
+    order of their arrival, so that a queue of operations tells which request it is.
+    """
 
     RETRACTS = ("replies", "memory_requests")
     EVENTS = tuple(name for name in FiberCacheBank.COUNTERS if name not in ("evictions", "write_backs"))
@@ -60,11 +67,11 @@ class BankAdapter(Adapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._counts = dict.fromkeys(FiberCacheBank.COUNTERS, 0)
-        self._taken: deque[int] = deque()  # operations that are not decided about yet
-        self._in_flight = 0  # lines asked for that have not come
+        self._taken: deque[int] = deque()  # operations of the requests that are not decided yet
+        self._in_flight = 0  # lines that are requested and have not arrived
 
     def observe(self, moved: Mapping[str, Token]) -> None:
-        """Count what was decided and sent."""
+        """Count the lines in flight, and the decision of this cycle; see ``Adapter``."""
         sent, request = moved.get("memory_requests"), moved.get("requests")
         reads = int(sent is not None and sent.control == READ) + int(READ_LANE in moved)
         self._in_flight += reads - int("memory_replies" in moved)
@@ -74,6 +81,13 @@ class BankAdapter(Adapter):
             self._taken.append(request.control)
 
     def _count(self, operation: int, sent: Token | None, *, replied: bool) -> None:
+        """Count a decided request.
+
+        Args:
+            operation: its operation.
+            sent: the token on the first lane to memory in this cycle, if any.
+            replied: whether a reply is sent in this cycle; a read without one has joined a miss.
+        """
         if operation == WRITE_THROUGH:
             self._counts["writes_through"] += 1
             return
@@ -86,7 +100,7 @@ class BankAdapter(Adapter):
         self._counts[f"{OPERATIONS[counted]}_{outcome}"] += 1
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy if anything moves; else waiting for space if the module says so, else for a line."""
+        """See ``Adapter``: busy if anything moves, else waiting for space or a line in flight, else idle."""
         if moved or self.status["working"]:
             return self.busy(now + 1)
         if self.status["stalled_on_replies"]:

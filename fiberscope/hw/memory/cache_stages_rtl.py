@@ -1,4 +1,8 @@
-"""The pipeline of a FiberCache bank as RTL: its registers, and who may come in."""
+"""The pipeline of a FiberCache bank as RTL: its registers, and the condition for a request to enter.
+
+The pipeline has up to three *ranks* of registers, named after the work of the cycle before them: ``look_up``
+reads the set, ``compare`` compares its tags, ``choose`` chooses the victim.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +16,23 @@ from fiberscope.hw.memory.misses_rtl import MissTable
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias
 
 LOOK_UP, COMPARE, CHOOSE = "look_up", "compare", "choose"
-RANKS = ((LOOK_UP,), (LOOK_UP, CHOOSE), (LOOK_UP, COMPARE, CHOOSE))  # of registers, for 1, 2 and 3 stages
+RANKS = ((LOOK_UP,), (LOOK_UP, CHOOSE), (LOOK_UP, COMPARE, CHOOSE))  # for 1, 2 and 3 stages
 
 
 class Stages:
-    """Stages that are full, and ``move``, the enable of all their registers.
+    """The stages of the pipeline, all with the same enable ``move``. Call ``enter`` and ``leave`` once.
 
-    There is a rank of registers behind the cycle that looks up, and with more stages behind the one that
-    compares, and the one that chooses. Where one is left out, what it would hold passes on within the cycle.
+    Wires pass a rank that the pipeline does not have without a register.
 
     Args:
-        count: stages, 1 to 3.
+        count: number of stages, 1 to 3.
 
-    ``last_full`` says that a request is in the last stage, ``set_index`` which set it is to. With 2 stages or
-    more, ``entering`` says that one moves there from the stage before, ``entering_set`` to which set that is.
+    Attributes:
+        move: whether all stages move.
+        last_full: whether a request is in the last stage.
+        set_index: the set of this request.
+        entering: whether a request moves into the last stage from the stage before; with 2 or 3 stages.
+        entering_set: the set of that request.
     """
 
     def __init__(self, count: int) -> None:
@@ -36,7 +43,7 @@ class Stages:
         self.entering: Signal = self.move & self._full[-2] if count > 1 else None
 
     def delay(self, rank: str, name: str, wire: Signal) -> Signal:
-        """The wire in the stage behind a rank."""
+        """Return a wire as it is after a rank: in a register, or the same wire without the rank."""
         if rank not in self._ranks:
             return wire
         register: Signal = DataRegister(len(wire), f"{rank}_{name}")
@@ -44,11 +51,11 @@ class Stages:
         return register
 
     def all_behind(self, rank: str, name: str, wires: Sequence[Signal]) -> list[Signal]:
-        """The wires in the stage behind a rank."""
+        """Return wires as they are after a rank, see ``delay``."""
         return [self.delay(rank, f"{name}_{i:02}", wire) for i, wire in enumerate(wires)]
 
     def misses_behind(self, rank: str, name: str, flags: Sequence[Signal], table: MissTable) -> list[Signal]:
-        """Flags of misses in the stage behind a rank; they fall when a miss is done."""
+        """Return flags of misses as they are after a rank. The flag of a miss falls when the miss ends."""
         if rank not in self._ranks:
             return list(flags)
         registers: list[Signal] = [DataRegister(1, f"{rank}_{name}_{i:02}") for i in range(len(flags))]
@@ -58,7 +65,15 @@ class Stages:
         return registers
 
     def enter(self, wanted: Signal, set_index: Signal) -> Signal:
-        """Take a request that is wanted, if all stages move and none looks at its set; says whether it is."""
+        """Let a request enter if all stages move and no stage has a request to the same set.
+
+        Args:
+            wanted: whether there is a request that may enter.
+            set_index: its set.
+
+        Returns:
+            Whether it enters.
+        """
         sets = [set_index]
         for rank in self._ranks:
             sets.append(self.delay(rank, "set", sets[-1]))
@@ -71,6 +86,10 @@ class Stages:
         return enters
 
     def leave(self, decided: Signal) -> Signal:
-        """Say whether the request in the last stage leaves; tells whether there is any."""
+        """Let the request in the last stage leave if it is decided, which lets all stages move.
+
+        Returns:
+            Whether any stage has a request.
+        """
         self.move <<= ~self.last_full | decided
         return reduce(or_, self._full)

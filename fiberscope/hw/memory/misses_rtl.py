@@ -13,11 +13,11 @@ from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 
-OPERATION_BITS = 2  # of what waits for a line: a read or a consume
+OPERATION_BITS = 2  # bits of the operation of a target: a read or a consume
 
 
 def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
-    """A flag for each of so many numbers: whether it is this one."""
+    """Return ``count`` named flags, of which the flag number ``index`` is set."""
     return [alias(f"{name}_{number:02}", index == number) for number in range(count)]
 
 
@@ -29,12 +29,18 @@ def number_of(flags: Sequence[Signal]) -> Signal:
 
 
 class FreeNumbers:
-    """Numbers below a count, to take and to give back.
+    """A pool of the numbers below a count, which are taken and given back. Call ``update`` once.
 
-    The next to take is put by, so that it is known from the beginning of a cycle: when one is taken, the
-    lowest that is free then; when there was none, the one that is given back.
+    The next number to take is in a register, so that it is known at the beginning of a cycle. When it is
+    taken, the register gets the lowest free number; if the pool was empty, the number that is given back.
 
-    ``available`` says whether there is one, ``next`` which.
+    Args:
+        name: name of what is numbered, for the names of wires.
+        count: number of numbers.
+
+    Attributes:
+        available: whether there is a number to take.
+        next: this number.
     """
 
     def __init__(self, name: str, count: int) -> None:
@@ -46,7 +52,13 @@ class FreeNumbers:
         self.available: Signal = alias(f"{name}_available", ~self._none)
 
     def update(self, take: Signal, give: Signal, returned: Signal) -> None:
-        """Take ``next``, or give a number back; never both in a cycle."""
+        """Take ``next``, or give a number back. At most one of both may happen in a cycle.
+
+        Args:
+            take: whether ``next`` is taken.
+            give: whether a number is given back.
+            returned: this number.
+        """
         below = all_up_to(self._taken)
         lowest = [
             ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
@@ -62,7 +74,14 @@ class FreeNumbers:
 
 @dataclass(frozen=True)
 class Miss:
-    """The registers of a miss: whether its line has a place, where, and which targets wait for it, if any."""
+    """The registers of a miss.
+
+    Args:
+        placed: whether the line gets a place in the cache.
+        set_index, way: this place.
+        waiting: whether targets wait for the line.
+        first, last: numbers of the first and the last of these targets.
+    """
 
     placed: Signal
     set_index: Signal
@@ -73,7 +92,12 @@ class Miss:
 
     @classmethod
     def numbered(cls, number: int, widths: Sequence[int]) -> Miss:
-        """The registers of one number."""
+        """Create the registers of a miss.
+
+        Args:
+            number: number of the miss, for the names of wires.
+            widths: bits of each register except ``placed``.
+        """
         names = [f"miss_{number:02}_{name}" for name in cls.__dataclass_fields__]
         placed: Signal = pyrtl.Register(1, names[0])
         return cls(placed, *(DataRegister(bits, name) for bits, name in zip(widths, names[1:], strict=True)))
@@ -81,10 +105,16 @@ class Miss:
 
 @dataclass(frozen=True)
 class MissChanges:
-    """Changes of the misses by the request that is decided; one at the most of the first two.
+    """Changes of the misses by the request that is decided.
 
-    ``brings`` are flags, set for the miss that will bring its line. One that ``waits`` becomes a target; one
-    that is ``consumed`` has no place any more.
+    Args:
+        opened: the request opens a miss.
+        joined: the request joins a miss; never together with ``opened``.
+        brings: for each miss, whether it fetches the line of the request.
+        waits: the request becomes a target.
+        consumed: the line loses its place, or gets none.
+        line, set_index, way: number and place of the line of an opened miss.
+        operation, tag: fields of a new target.
     """
 
     opened: Signal
@@ -100,23 +130,26 @@ class MissChanges:
 
 
 class MissTable:
-    """Lines in flight, and who waits for each, in the order of arrival.
+    """The lines in flight, and for each a queue of targets (the requests that wait for the line).
 
-    What is asked about all misses at once is in registers: which are open, where their lines go, the first
-    and the last of their targets. Lines and targets are in synchronous memories, the targets linked as in the
-    component (``following``), of which the first is read when a line is taken, each other behind the one
-    before.
+    Data that is needed of all misses at once is in registers, see ``Miss``. The numbers of the lines and the
+    targets are in synchronous memories. The targets of a miss are a linked list (``following``), as in the
+    component: the first is read when its line is taken, each other one after the target before it.
 
     Args:
-        misses: lines in flight at once.
-        targets: requests that wait, over all misses.
+        misses: maximum number of lines in flight.
+        targets: maximum number of waiting requests of all misses together.
         line_bits: bits of a line's number.
         tag_bits: bits of a request's tag.
-        sets, ways: where lines have places.
+        sets, ways: sets and ways of the bank.
 
-    Attributes: ``takes`` says that a line is taken in this cycle; ``answering`` that one was and has the
-    turn; ``waiting`` that it has a target left to answer, of this ``operation`` and ``tag``, for this
-    ``line``; ``closes`` that it is done in this cycle.
+    Attributes:
+        available, next: whether a miss can be opened, and its number.
+        can_wait: whether another target can be added.
+        takes: whether a line is taken from memory in this cycle.
+        answering: whether a line has been taken whose targets are answered now.
+        waiting: whether such a target is left, with this ``operation`` and ``tag``, for this ``line``.
+        closes: whether the miss ends in this cycle.
     """
 
     def __init__(
@@ -140,14 +173,14 @@ class MissTable:
         self._last: Signal = DataRegister(target_bits, "last_target")
 
     def in_set(self, set_index: Signal) -> list[Signal]:
-        """A flag for each miss: whether it will bring a line of this set."""
+        """Return, for each miss, whether its line gets a place in this set."""
         return [
             alias(f"miss_{i:02}_in_set", miss.placed & (miss.set_index == set_index))
             for i, miss in enumerate(self._misses)
         ]
 
     def ways(self, flags: Sequence[Signal], ways: int) -> list[Signal]:
-        """A flag for each way: whether one of these misses will bring its line."""
+        """Return, for each way, whether the line of one of the flagged misses gets its place there."""
         decoded = [one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
         return [
             any_of(
@@ -158,18 +191,21 @@ class MissTable:
         ]
 
     def bringing(self, flags: Sequence[Signal], hits: Sequence[Signal]) -> list[Signal]:
-        """A flag for each of these misses: whether the line that it will bring is the one found in a way."""
+        """Return, for each flagged miss, whether its line is the line that is found in a way (``hits``)."""
         way = alias("found_way", number_of(hits))
         present = any_of("found_any", hits)
         return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
 
     def take_line(self, arriving: Signal, valid: Signal, room: Signal) -> Signal:
-        """Take a line that comes when there is none, or when the one before is done; says whether one may be.
+        """Take a line from memory if none is being answered, or the miss before it ends in this cycle.
 
         Args:
-            arriving: number of the miss whose line shows at the port.
-            valid: whether one does.
-            room: whether an answer can leave.
+            arriving: number of the miss whose line is at the port.
+            valid: whether a line is at the port.
+            room: whether a reply can be sent.
+
+        Returns:
+            Whether a line can be taken in this cycle.
         """
         answered = alias("answered", self.answering & self.waiting & room)
         self._answers = answered
@@ -187,7 +223,7 @@ class MissTable:
         return free
 
     def _read(self, takes: Signal, answered: Signal, arriving: Signal) -> None:
-        """Look up the line that is taken and its first target, or the target behind the one answered."""
+        """Read the line that is taken and its first target, or the target after the answered one."""
         first, last, waiting = map(self.of_arriving, ("first", "last", "waiting"))
         moves = takes | answered
         following: Signal = pyrtl.WireVector(len(first), "target_behind")
@@ -202,7 +238,7 @@ class MissTable:
             register.next <<= pyrtl.select(takes, value, register)
 
     def of_arriving(self, name: str) -> Signal:
-        """Return a register of ``Miss``, of the miss whose line shows at the port."""
+        """Return a register of ``Miss``, for the miss whose line is at the port."""
         value = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
         return alias(f"arriving_{name}", value)
 
@@ -211,7 +247,7 @@ class MissTable:
         return [flag & ~closing for flag, closing in zip(flags, self._closing, strict=True)]
 
     def comes(self, valid: Signal, flags: Sequence[Signal]) -> Signal:
-        """Return whether the line that shows at the port is that of one of these misses."""
+        """Return whether the line at the port is that of one of the flagged misses."""
         return valid & any_of("comes", [a & b for a, b in zip(self.arriving, flags, strict=True)])
 
     def update(self, changes: MissChanges) -> None:

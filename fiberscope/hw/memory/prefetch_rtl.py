@@ -1,7 +1,7 @@
 """The stream prefetcher as RTL: the twin of ``fiberscope.hw.memory.prefetch.StreamPrefetcher``, without data.
 
-An element leaves as its number. Its bytes would stand beside the module, in a memory of as many lines as it
-has buffers, into which the replies' data go.
+The module sends the number of each element. A memory for the data of the lines, with as many lines as the
+module has buffers, would be outside of the module.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ from fiberscope.sim.channel import Channel
 
 LINES = (8, 16, 32, 64, 128, 256)  # bytes
 BUFFERS = (1, 16)
-FETCHED = "fetched"  # status outputs: bytes that are asked for in this cycle,
-USED = "used"  # and those of the element that leaves
+FETCHED = "fetched"  # status output: bytes of the line that is requested in this cycle
+USED = "used"  # status output: bytes of the element that is sent in this cycle
 
-Job = Mapping[str, Signal]  # its next element, the one behind its last, whether it is open, and its reach
+# Fields of a job: ``element`` (the next), ``end`` (the one after the last), ``open`` (no end yet), ``reach``
+# (end of the next element, in bytes from the start of the line that is read).
+Job = Mapping[str, Signal]
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ class StreamPrefetcherParameters(Parameters):
     """Parameters of a prefetcher.
 
     Args:
-        base: byte address of element 0, a multiple of ``line_bytes`` below 2**60, and an address.
-        element_bytes: 1 to 256, up to a line.
-        line_bytes: a power of two, 8 to 256.
-        lines: buffers, 1 to 16.
+        base: byte address of element 0, a multiple of ``line_bytes`` below 2**60 that fits ``address_bits``.
+        element_bytes: bytes of an element, 1 to 256, at most ``line_bytes``.
+        line_bytes: bytes of a line, a power of two, 8 to 256.
+        lines: number of line buffers, 1 to 16.
         element_bits: bits of an element's number, 9 to 48.
-        address_bits: bits of an address, 16 to 64; the highest is 0, for addresses are not negative.
+        address_bits: bits of an address, 16 to 64; the highest is 0, as addresses are not negative.
     """
 
     base: int = number(0, 0, (1 << 60) - LINES[-1])
@@ -63,7 +65,7 @@ class StreamPrefetcherParameters(Parameters):
     address_bits: int = number(48, 16, 64)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters, also together: an element fits a line, and the base fits an address."""
         super().__post_init__()
         check_range("stream_prefetcher", "element_bytes", self.element_bytes, 1, self.line_bytes)
         most = min((1 << 60) - LINES[-1], (1 << self.address_bits - 1) - self.line_bytes)
@@ -75,17 +77,17 @@ class StreamPrefetcherParameters(Parameters):
 
     @property
     def offset_bits(self) -> int:
-        """Bits of a byte's place in its line."""
+        """Return the bits of the offset of a byte in its line."""
         return self.line_bytes.bit_length() - 1
 
     @property
     def line_bits(self) -> int:
-        """Bits of a line's number, of those that elements may lie in."""
+        """Return the bits of the number of a line, counted from the base."""
         return self.element_bits + self.element_bytes.bit_length()
 
 
 def port_contents(parameters: StreamPrefetcherParameters) -> PortContents:
-    """Requests have the number of a buffer as tag."""
+    """Return the ports; the tag of a request is the number of a line buffer."""
     element = {"coordinate": parameters.element_bits}
     memory = _memory(parameters)
     return {
@@ -98,19 +100,31 @@ def port_contents(parameters: StreamPrefetcherParameters) -> PortContents:
 
 
 def status(parameters: StreamPrefetcherParameters) -> Mapping[str, int]:
-    """``fetched`` and ``used``, bytes of this cycle; ``pending``, where a line is passed by."""
+    """Return the status outputs.
+
+    ``fetched`` and ``used`` are bytes of this cycle. ``pending`` is high in a cycle that only moves on to the
+    next line, as no element ends in the current line.
+    """
     size = parameters.line_bytes.bit_length()
     return {FETCHED: size, USED: size, PENDING: 1}
 
 
 def _memory(parameters: StreamPrefetcherParameters) -> MemoryPort:
-    """The port to memory, at which a buffer's number is the tag."""
+    """Return the fields of the memory port, at which the tag is the number of a line buffer."""
     return MemoryPort(index_bits(parameters.lines), parameters.address_bits)
 
 
 @dataclass(frozen=True)
 class _Moves:
-    """Actions of a cycle: accept a job, stop or end the oldest job, request a line, use up a line."""
+    """Wires for the actions of a cycle, declared first and driven by the parts of the design.
+
+    Args:
+        takes: a job is accepted.
+        stops: the oldest job is stopped by a token at ``stops``.
+        ends: the oldest job ends, stopped or not.
+        asks: a line is requested.
+        frees: the buffer that is read becomes free.
+    """
 
     takes: Signal
     stops: Signal
@@ -120,7 +134,7 @@ class _Moves:
 
 
 def design(parameters: StreamPrefetcherParameters, between: Streams) -> None:
-    """Buffers that are asked for and read in turn, and a queue of jobs behind the one that is served."""
+    """Create the line buffers, which are used in turn, the requests, the queue of jobs, and their service."""
     moves = _Moves(*(pyrtl.WireVector(1, name) for name in ("takes", "stopped", "ends", "asks", "frees")))
     asking, is_free, is_here = _buffers(parameters, between, moves)
     is_asked = _ask(parameters, between, moves, asking, is_free)
@@ -134,7 +148,12 @@ def design(parameters: StreamPrefetcherParameters, between: Streams) -> None:
 def _buffers(
     parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves
 ) -> tuple[Signal, Signal, Signal]:
-    """Return the buffer that requests next, whether it is free, and whether the line to read is here."""
+    """Create the states of the buffers.
+
+    Returns:
+        The number of the buffer for the next request, whether it is free, and whether the line to read has
+        arrived.
+    """
     replies = between.inputs["replies"]
     replies.accept(pyrtl.Const(1, 1))
     count = parameters.lines
@@ -159,7 +178,7 @@ def _buffers(
 def _ask(
     parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, asking: Signal, is_free: Signal
 ) -> Signal:
-    """Ask for the lines of the youngest job; gives whether all are asked for."""
+    """Request the lines of the youngest job; return whether all of them are requested."""
     jobs, requests = between.inputs["jobs"].fields, between.outputs["requests"]
     low, first = parameters.offset_bits, _bytes(parameters, jobs["coordinate"])
     end = _bytes(parameters, jobs["reference"][:-1])
@@ -184,7 +203,7 @@ def _ask(
 
 
 def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
-    """The bytes before an element."""
+    """Return the offset of an element from the base, in bytes."""
     bits = parameters.line_bits + parameters.offset_bits
     shifts = [i for i in range(parameters.element_bytes.bit_length()) if parameters.element_bytes >> i & 1]
     return reduce(
@@ -195,7 +214,12 @@ def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
 def _jobs(
     parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, is_asked: Signal
 ) -> tuple[Signal, Signal, Job]:
-    """Return whether a job is served, whether one starts, and which: the first in the queue, or a new one."""
+    """Accept jobs, and queue them behind the job that is served.
+
+    Returns:
+        Whether a job is served, whether another job starts in the next cycle, and this job: the first in the
+        queue, or the job that is accepted in this cycle.
+    """
     jobs, low = between.inputs["jobs"], parameters.offset_bits
     first, end = jobs.fields["coordinate"], jobs.fields["reference"]
     reach = (_bytes(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[: low + 2]
@@ -227,9 +251,15 @@ def _serve(
     job: Job,
     is_here: Signal,
 ) -> Job:
-    """Give the next element of the job, or its stop; gives the job as it is behind that.
+    """Send the next element of the job, or its stop; return the state of the job in the next cycle.
 
-    ``reach`` is where in its line the next element ends.
+    Args:
+        parameters: the parameters.
+        between: the streams of the module.
+        moves: the actions; this function drives ``stops``, ``ends`` and ``frees``.
+        active: whether there is a job.
+        job: its state.
+        is_here: whether the line to read has arrived.
     """
     elements, stops = between.outputs["elements"], between.inputs["stops"]
     size, element = parameters.line_bytes, job["element"]
@@ -254,14 +284,17 @@ def _serve(
 
 
 class StreamPrefetcherAdapter(Adapter):
-    """Busy too where a line is passed by in which no element ends; within a job it awaits a line."""
+    """The adapter for a ``StreamPrefetcher``.
+
+    A cycle that only moves on to the next line is busy. Within a job, the module waits for a line.
+    """
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """See the class."""
+        """See ``Adapter`` and the class."""
         return self.busy(now + 1) if self.status[PENDING] else super().account(now, moved, blocked)
 
     def awaited(self) -> Channel | None:
-        """See the class."""
+        """Return the channel of replies within a job, else None."""
         within = self.end("jobs").tokens > self.end("elements").stops
         return self.end("replies").waits_at() if within else None
 

@@ -16,11 +16,16 @@ from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, remainder
 from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits
 
-GROUP = 4  # ways whose victim is found in the stage that compares, before the one among the groups
+GROUP = 4  # ways of a group; the victim of each group is chosen one stage before that of all groups
 
 
 def set_of(line: Signal, sets: Sets) -> Signal:
-    """The set of a line, of its number a remainder, or all bits folded; the divisor is a power of two."""
+    """Return the set of a line, see ``Sets.set_of``.
+
+    Args:
+        line: number of the line.
+        sets: the mapping; its divisor must be a power of two.
+    """
     bits = index_bits(sets.sets)
     rest = line[sets.divisor.bit_length() - 1 :]
     if sets.sets == 1:
@@ -33,7 +38,13 @@ def set_of(line: Signal, sets: Sets) -> Signal:
 
 @dataclass(frozen=True)
 class State:
-    """State of a way beside its line; counts only where it has one. ``reuse`` is SRRIP's prediction."""
+    """The state of a way; valid only if the way has a line.
+
+    Args:
+        dirty: whether the line has to be written back.
+        priority: number of expected reads.
+        reuse: re-reference prediction value of SRRIP.
+    """
 
     dirty: Signal
     priority: Signal
@@ -42,9 +53,15 @@ class State:
 
 @dataclass(frozen=True)
 class Victim:
-    """The ``way`` for a new line, and as a flag for each; whether a line ``leaves`` it, with what state.
+    """The way for a new line.
 
-    ``rank`` and ``reuse`` are those of the line that leaves, or would.
+    Args:
+        chosen: for each way, whether it is this way.
+        way: number of this way.
+        leaves: whether a line is evicted from it; false for a free way.
+        rank: rank of the evicted line, see ``_rank``.
+        reuse: its prediction value.
+        line: its number.
     """
 
     chosen: Sequence[Signal]
@@ -56,16 +73,21 @@ class Victim:
 
     @property
     def leaves_dirty(self) -> Signal:
-        """Return whether a line leaves that must be written back."""
+        """Return whether the evicted line is dirty, which its rank and its priority imply."""
         return self.leaves & (self.rank[0] ^ (self.rank[1:] == 0))
 
 
 @dataclass(frozen=True)
 class TagChanges:
-    """Changes of a set by the request that is decided: its line replaces the victim, or changes.
+    """Changes of a set by the request that is decided.
 
-    A line that takes a place is ``dirty`` if it was written. It awaits a read if it is fetched, or written
-    and not ``unread``.
+    Args:
+        place: a new line replaces the victim.
+        fetch: the line is fetched: one more read is expected.
+        read: the line is read: one read less is expected.
+        write: the line is written, and dirty from now on.
+        unread: no read of a written new line is expected.
+        drop: the line is removed.
     """
 
     place: Signal
@@ -76,20 +98,23 @@ class TagChanges:
     drop: Signal
 
     def any(self) -> Signal:
-        """Return whether anything happens."""
+        """Return whether there is a change."""
         return self.place | self.fetch | self.read | self.write | self.drop
 
 
 class Tags:
-    """Lines that a bank holds: a set is read in one cycle, and written when its request is decided.
+    """The tags of a bank. A set is read when its request is taken, and written when it is decided.
 
-    Two synchronous memories of an entry a set: the lines, a lane each with a bit that says whether there is
-    one, and the ways' states. They come out of a reset with any contents, so a register says of each set
-    whether it was ever written.
+    There are two synchronous memories with an entry for each set: one has a lane for each way with a valid
+        bit
+    and the line, the other has the states of all ways. Their contents after reset are undefined; a register
+    bit for each set says whether the set was ever written.
+
+    Order of calls: ``read``, then ``compare``, then the others; ``update`` once, at the end.
 
     Args:
-        sets, ways: the sets and ways of the bank.
-        priority_limit, reuse_limit: as in the component.
+        sets, ways: sets and ways of the bank.
+        priority_limit, reuse_limit: see ``TagStore``.
         line_bits: bits of a line's number.
     """
 
@@ -102,18 +127,18 @@ class Tags:
         self._written: Signal = pyrtl.Register(sets, "sets_written")
 
     def read(self, set_index: Signal, enable: Signal) -> Signal:
-        """Look at a set; says whether it was ever written."""
+        """Read a set, if enabled; return whether it was ever written. The other methods use the set read."""
         self._entries = self._lines.read(set_index, enable)
         (self._state,) = self._states.read(set_index, enable)
         return alias("set_known", (self._written & self._flag(set_index)) != 0)
 
     def _flag(self, set_index: Signal) -> Signal:
-        """A bit for each set: whether it is this one."""
+        """Return a one-hot word with a bit for each set."""
         sets = range(len(self._written))
         return pyrtl.concat_list([set_index == number for number in sets])
 
     def compare(self, line: Signal, is_known: Signal) -> list[Signal]:
-        """A flag for each way: whether the line is there; of the set that was read."""
+        """Return, for each way of the set that was read, whether it has the line."""
         self._valid = [
             alias(f"way_{i:02}_valid", entry[0] & is_known) for i, entry in enumerate(self._entries)
         ]
@@ -128,6 +153,7 @@ class Tags:
         return [self._cut(i, self._state[i * bits : (i + 1) * bits]) for i in range(self.ways)]
 
     def _cut(self, way: int, entry: Signal) -> State:
+        """Return the state of a way from its part of the entry."""
         dirty, priority, _reuse = self._widths
         return State(
             alias(f"way_{way:02}_dirty", entry[0]),
@@ -136,7 +162,12 @@ class Tags:
         )
 
     def candidates(self, states: Sequence[State], in_flight: Sequence[Signal]) -> list[Candidate]:
-        """The lines that may leave: of each group of ways that of the lowest rank, then by SRRIP."""
+        """Return the victim of each group of ways: the line with the lowest rank, then by SRRIP.
+
+        Args:
+            states: states of all ways.
+            in_flight: for each way, whether its line is in flight and cannot be evicted.
+        """
         bits = index_bits(self.ways)
         lines = [
             Candidate(
@@ -152,13 +183,13 @@ class Tags:
         return [select_smallest(lines[start : start + GROUP], f"group_{start:02}") for start in starts]
 
     def free(self) -> list[Signal]:
-        """A flag for each way: whether it is the first that has no line."""
+        """Return, for each way, whether it is the first way without a line."""
         free = alias("free_ways", pyrtl.concat_list([~valid for valid in self._valid]))
         first = alias("first_free", free & ~(free - 1)[: len(free)])
         return [first[i] for i in range(self.ways)]
 
     def victim(self, candidates: Sequence[Candidate], free: Sequence[Signal]) -> Victim:
-        """The first free way, or else that of the lowest of all candidates."""
+        """Return the first free way; without one, the way of the lowest candidate of all groups."""
         lowest = select_smallest(candidates, "victim")
         is_free = any_of("way_is_free", free)
         key, reuse_bits = lowest.fields["coordinate"], self._widths[-1]
@@ -184,9 +215,18 @@ class Tags:
         states: Sequence[State],
         victim: Victim,
     ) -> None:
-        """Change the set of the request that is decided about at the end of the cycle.
+        """Change the set of the decided request at the end of the cycle.
 
-        The first write to a set clears all other ways of it.
+        The first write to a set invalidates its other ways.
+
+        Args:
+            changes: the changes.
+            set_index: number of the set.
+            line: line of the request.
+            is_known: whether the set was ever written.
+            hits: for each way, whether it has the line.
+            states: states of all ways.
+            victim: the way for a new line.
         """
         unknown = alias("set_becomes_known", changes.place & ~is_known)
         lines, enables, after = [], [], []
@@ -202,18 +242,18 @@ class Tags:
         self._written.next <<= self._written | pyrtl.select(changes.place, self._flag(set_index), 0)
 
     def _ages(self, state: State, changes: TagChanges, victim: Victim) -> Signal:
-        """Return whether a way is among those that the victim was chosen among for its prediction."""
+        """Return whether a way has the rank of the evicted line, so that SRRIP decided between them."""
         return changes.place & victim.leaves & (_rank(state) == victim.rank)
 
     def _aged(self, state: State, ages: Signal, victim: Victim) -> Signal:
-        """The prediction of a way; one that ages does so by what the victim's lacks to the limit."""
+        """Return the prediction value of a way; ageing adds the victim's distance to the limit."""
         limit = self._limits[1]
         older = state.reuse + (limit - victim.reuse)[: len(state.reuse)]
         capped = pyrtl.select(older > limit, pyrtl.Const(limit, len(older)), older)[: len(state.reuse)]
         return pyrtl.select(ages, capped, state.reuse)
 
     def _placed(self, changes: TagChanges) -> State:
-        """The state of a new line."""
+        """Return the state of a new line."""
         priority_limit, reuse_limit = self._limits
         first_priority = pyrtl.Const(min(1, priority_limit), self._widths[1])
         awaited = changes.fetch | (changes.write & ~changes.unread)
@@ -224,7 +264,14 @@ class Tags:
         )
 
     def _befallen(self, state: State, older: Signal, is_hit: Signal, changes: TagChanges) -> State:
-        """The state of a way that keeps its line."""
+        """Return the state of a way that keeps its line.
+
+        Args:
+            state: its state.
+            older: its prediction value after ageing.
+            is_hit: whether it has the line of the request.
+            changes: the changes by the request.
+        """
         limit, width = self._limits[0], self._widths[1]
         more = pyrtl.select(state.priority == limit, state.priority, (state.priority + 1)[:width])
         fewer = pyrtl.select(state.priority == 0, state.priority, (state.priority - 1)[:width])
@@ -237,6 +284,7 @@ class Tags:
 
 
 def _either(condition: Signal, state: State, other: State) -> State:
+    """Return one of two states."""
     return State(
         *(pyrtl.select(condition, *pair) for pair in zip(_fields(state), _fields(other), strict=True))
     )
@@ -247,15 +295,19 @@ def _fields(state: State) -> list[Signal]:
 
 
 def _entry(state: State) -> Signal:
-    """A way's state, the first field in the lowest bits."""
+    """Return a state as one word, the first field in the lowest bits."""
     return pyrtl.concat_list(_fields(state))
 
 
 def _rank(state: State) -> Signal:
-    """Priority; of equal ones the clean before the dirty, or the other way round where they await no read."""
+    """Return the rank of a line; the lowest is evicted first.
+
+    The rank is the priority. Of lines with equal priority, clean lines precede dirty lines, but dirty lines
+    precede if no read is expected (priority 0), see ``TagStore``.
+    """
     return pyrtl.concat(state.priority, state.dirty ^ (state.priority == 0))
 
 
 def _bits(limit: int) -> int:
-    """Bits of a number up to a limit."""
+    """Return the bits of a number from 0 to a limit, at least one."""
     return max(1, limit.bit_length())

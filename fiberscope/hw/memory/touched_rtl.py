@@ -1,4 +1,4 @@
-"""The bitmap of what was touched as RTL: the twin of ``fiberscope.hw.memory.touched.TouchedBitmap``."""
+"""The bitmap of touched elements as RTL: the twin of ``fiberscope.hw.memory.touched.TouchedBitmap``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fiberscope.hw.rtl.kit.unit import Each, Lanes, PortContents, StatusCounter,
 PORTS = (1, 16)  # of each array
 COUNT_BITS = (12, 32)
 PHASES = 5
-COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(PHASES)  # as the component has them
+COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(PHASES)  # those of the component
 PASSES = "passes"  # status output: a word is done
 
 
@@ -31,7 +31,7 @@ class TouchedBitmapParameters(Parameters):
     """Parameters of a bitmap.
 
     Args:
-        bits: how many, 1 to 8,192.
+        bits: number of bits, 1 to 8,192.
         width: bits of a word, 32 or 64.
         writers, readers: ports of ``sets`` and of ``found``, 1 to 16 each.
         count_bits: bits of the number of elements of a round, 12 to 32.
@@ -45,12 +45,12 @@ class TouchedBitmapParameters(Parameters):
 
     @property
     def words(self) -> int:
-        """Words of the bitmap."""
+        """Return the number of words of the bitmap."""
         return (self.bits + self.width - 1) // self.width
 
 
 def port_contents(parameters: TouchedBitmapParameters) -> PortContents:
-    """The control of a scan is high to clear."""
+    """Return the ports; the control of a scan is 0 for ``FIND`` and 1 for ``CLEAR``."""
     bit = {"control": 1, "coordinate": index_bits(parameters.bits)}
     return {
         "sets": Each(bit, parameters.writers),
@@ -62,7 +62,14 @@ def port_contents(parameters: TouchedBitmapParameters) -> PortContents:
 
 @dataclass(frozen=True)
 class _Scan:
-    """The word that is looked at, and when: a scan begins, a word is done, or all words are dropped."""
+    """The progress of a scan.
+
+    Args:
+        word: number of the examined word.
+        begins: whether a scan of the kind ``FIND`` begins.
+        done: a wire to drive: whether the examined word is finished.
+        clears: whether a scan of the kind ``CLEAR`` clears all words.
+    """
 
     word: Signal
     begins: Signal
@@ -71,17 +78,21 @@ class _Scan:
 
     @property
     def reads(self) -> Signal:
-        """Return whether the word is read that is looked at from the next cycle on."""
+        """Return whether memory reads the word ``following``, which is examined from the next cycle on."""
         return self.begins | self.done
 
     @property
     def following(self) -> Signal:
-        """Return the number of the next word."""
+        """Return the number of the word to examine next: 0 at the beginning of a scan."""
         return unless(self.begins, (self.word + 1)[: len(self.word)])
 
 
 def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
-    """A memory for each writer, which are read together; and an encoder of the lowest bit."""
+    """Create a memory for each writer, the scan over the OR of all memories, and the control of the phases.
+
+    Each writer has a memory of its own, so that all can write in the same cycle. The scan sends the lowest
+    bit of a word that it has not sent.
+    """
     phase: Signal = pyrtl.Register(3, "phase")
     collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
     ready, sink = between.outputs["ready"], between.outputs["found"]
@@ -122,7 +133,7 @@ def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
 
 
 def _scan(parameters: TouchedBitmapParameters, between: Streams, waiting: Signal) -> _Scan:
-    """The scan that is taken, and a register that goes from word to word."""
+    """Take a scan in the phase ``WAITING``; return its progress, with a register for the examined word."""
     scans = between.inputs["scans"]
     scans.accept(waiting)
     taken, clears = alias("scan_taken", waiting & scans.valid), scans.fields["control"]
@@ -135,7 +146,7 @@ def _scan(parameters: TouchedBitmapParameters, between: Streams, waiting: Signal
 def _collected(
     sources: Sequence[InputStream], collecting: Signal, starts: Signal
 ) -> tuple[list[Signal], Signal]:
-    """Return for each writer whether its element is taken, and whether all have sent their stop."""
+    """Return, for each writer, whether an element is taken; and whether all writers have sent their stops."""
     puts, ends = [], []
     for i, source in enumerate(sources):
         ended: Signal = pyrtl.Register(1, f"ended_{i:02}")
@@ -151,10 +162,17 @@ def _collected(
 def _bank(
     parameters: TouchedBitmapParameters, name: str, source: InputStream, puts: Signal, scan: _Scan
 ) -> Signal:
-    """Return the bits that a writer has set in the current word.
+    """Create the memory of a writer; return the bits that the writer has set in the examined word.
 
-    A bit of the word is written alone, or the others with it, as zeros, if nothing is known of the word: a
-    bit in a register says what is.
+    A register bit for each word says whether the word is valid. The first write to an invalid word also
+    writes zeros to its other bits; later writes change one bit. An invalid word reads as zeros.
+
+    Args:
+        parameters: the parameters.
+        name: suffix of the names of wires: the number of the writer.
+        source: the writer's stream.
+        puts: whether an element is taken.
+        scan: progress of the scan.
     """
     lane_bits, place_bits = index_bits(parameters.width), index_bits(parameters.words)
     bit = source.fields["coordinate"].zero_extended(lane_bits + place_bits)
@@ -183,12 +201,12 @@ def _number(flags: Signal) -> Signal:
 
 
 def _set(adapter: Adapter) -> int:
-    """Elements that set a bit."""
+    """Return the number of elements that all writers have sent."""
     return sum(end.elements for end in adapter.ends if end.stream.label.startswith("sets"))
 
 
 def _bits_found(adapter: Adapter) -> int:
-    """Bits found, which all lanes are told."""
+    """Return the number of found bits, each of which is sent on all lanes."""
     end = adapter.end("found")
     return end.elements // len(end.lanes)
 

@@ -1,4 +1,4 @@
-"""Claims of the blocks, and the small parameters at which they are proven."""
+"""Claims of the blocks (``fiberscope.rtl.formal.properties``), and the small parameters of their proofs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class FormalSpecification:
     """Claims of a block beside the contract of its ports.
 
     Args:
-        settings: default parameters of a proof, as in options; empty for the smallest.
+        settings: default parameters of a proof, as ``name=value`` separated by blanks; empty for the
+            smallest.
         add: adds the claims of the block; None for none.
     """
 
@@ -103,7 +104,11 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
 
 
 def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
-    """Return the parameters of a proof: the block's defaults for proofs, with these settings.
+    """Return the parameters of a proof: the block's defaults for proofs, changed by settings.
+
+    Args:
+        block: the block.
+        settings: the changes, each as ``name=value``.
 
     Raises:
         ValueError: an invalid setting.
@@ -120,6 +125,12 @@ def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, statu
     """Return the formal kit of a block.
 
     Registered ports have only the claims of their contract. The claims of a block are about its plain ports.
+
+    Args:
+        block: the block.
+        parameters: its parameters.
+        ports: ``plain`` or ``registered``.
+        status: whether the module has status outputs.
 
     Raises:
         ValueError: there is no formal kit of such ports.

@@ -1,5 +1,8 @@
 """Properties of a module: assumptions, claims and covers, as wires of a monitor beside the module.
 
+A *claim* is an assertion: it must hold in every cycle. An *assumption* restricts the inputs. A *cover* is a
+state that some run must reach.
+
 The monitor is a design in PyRTL. Its inputs are all ports of the module, and the inner registers and memory
 words that claims read. Its outputs are one bit for each property.
 """
@@ -105,6 +108,10 @@ class Properties:
         interface: the ports of the module.
         ports: wires of these ports in the monitor.
         block: the design of the module, for the widths of its registers.
+        outputs: collects the outputs of the monitor, one for each property, by name.
+        inner_wires: collects the inputs from within the module, by path.
+        constants: collects the inputs that may have any constant value.
+        conditions: collects, for each claim with a condition, the cover of the condition.
     """
 
     interface: Interface
@@ -113,7 +120,7 @@ class Properties:
     outputs: dict[str, Signal] = field(default_factory=dict)
     inner_wires: dict[str, Signal] = field(default_factory=dict)  # by path within the module
     constants: list[Wire] = field(default_factory=list)
-    conditions: dict[str, str] = field(default_factory=dict)  # cover by the claim that needs it
+    conditions: dict[str, str] = field(default_factory=dict)  # name of the cover, by claim
 
     def end(self, prefix: str) -> End:
         """Return the stream whose wires have this prefix."""
@@ -125,13 +132,23 @@ class Properties:
         return [End(stream, self.ports) for stream in self.interface.streams if stream.direction == direction]
 
     def assume(self, name: str, wire: Signal) -> None:
-        """Restrict the inputs to cycles in which a wire is high."""
+        """Assume that a wire is high in every cycle, which restricts the inputs.
+
+        Args:
+            name: name of the assumption, unique in the module.
+            wire: one bit.
+        """
         self._add(ASSUME, name, wire)
 
     def claim(self, name: str, wire: Signal, when: Signal | None = None) -> None:
         """Claim that a wire is high in every cycle, or in every cycle in which a condition holds.
 
         A claim whose condition cannot be reached is reported as vacuous.
+
+        Args:
+            name: name of the claim, unique in the module.
+            wire: one bit.
+            when: the condition, one bit; None for every cycle.
         """
         if when is None:
             self._add(CLAIM, name, wire)
@@ -141,7 +158,12 @@ class Properties:
             self.cover(self.conditions[name], when)
 
     def cover(self, name: str, wire: Signal) -> None:
-        """Ask for a cycle in which a wire is high."""
+        """Ask for a run that reaches a cycle in which a wire is high.
+
+        Args:
+            name: name of the cover, unique in the module.
+            wire: one bit.
+        """
         self._add(COVER, name, wire)
 
     def _add(self, kind: str, name: str, wire: Signal) -> None:

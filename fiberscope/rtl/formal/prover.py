@@ -88,7 +88,7 @@ class _Answer:
     Args:
         outcome: ``proven``, ``failed`` (a run from reset), ``open`` (no induction) or ``timeout``.
         cycles: length of the induction, or cycles of the base case that hold, or the cycle of the failure.
-        low: names of the wires that are low at the end of the reported run.
+        low: names of the wires that do not have the value at the end of the reported run.
     """
 
     outcome: str
@@ -97,6 +97,11 @@ class _Answer:
 
 
 class _Prover:
+    """A session with the solver for one kit, within a time limit in seconds.
+
+    Yosys prepares the design with the first question and keeps it for the others.
+    """
+
     def __init__(self, kit: FormalKit, folder: Path, timeout: float) -> None:
         self._kit = kit
         self._deadline = time.monotonic() + timeout
@@ -107,6 +112,7 @@ class _Prover:
         self._commands = kit.preparation()
 
     def close(self) -> None:
+        """End the session."""
         self._session.close()
 
     def has_run(self, depth: int) -> bool:
@@ -128,12 +134,22 @@ class _Prover:
         return said
 
     def ask(self, wires: Sequence[str], value: int, options: str) -> _Answer:
-        """Ask whether all wires have a value in all cycles."""
+        """Ask whether all wires have a value in all cycles.
+
+        Args:
+            wires: outputs of the monitor.
+            value: 0 or 1.
+            options: options of ``sat -tempinduct``.
+
+        Raises:
+            TimeoutError: no time remains.
+        """
         proven = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
         said = self._run(f"-tempinduct {options} {proven}")
         last = said.rpartition("Solving problem")[2]
         shown = [(int(row["cycle"]), row["name"], int(row["value"])) for row in _LOW.finditer(last)]
         at = max((cycle for cycle, _name, _value in shown), default=0)
+        # at the end of the reported run, the wires that differ from the value refute it
         low = frozenset(name for cycle, name, number in shown if cycle == at and number != value)
         held = max(map(int, _BASE.findall(said)), default=0)
         if "base case: FAIL" in last:
@@ -249,10 +265,12 @@ def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: P
 
 
 def _bounded(depth: int) -> str:
+    """Return the options for a proof of the first ``depth`` cycles after the reset cycle."""
     return f"-tempinduct-baseonly -maxsteps {depth + 1}"
 
 
 def _refute(names: Sequence[str], answer: _Answer, result: ProofResult) -> None:
+    """Record claims as failed; the cycle in the answer counts the reset cycle, a verdict does not."""
     result.verdicts |= {name: Verdict(name, answer.cycles - 1, has_failed=True) for name in names}
 
 

@@ -2,6 +2,10 @@
 
 The parts are twins, joined as the machine joins its components. Components of another clock, such as memory,
 stay components and are connected to the module.
+
+A machine is constructed in a ``SeatKernel`` with a *seat*, a placeholder, for each component in the module.
+The kernel records the seats and their channels. From them follows the composition, and in ``build`` the
+module replaces all seats.
 """
 
 from __future__ import annotations
@@ -27,12 +31,9 @@ class Whole:
     """A machine that exists as one module.
 
     Args:
-        compose: returns the composition for a recorded machine.
-        adapter: the adapter for the module.
+        compose: returns the composition for a recorded machine; raises ``ValueError`` if there is none.
+        adapter: class of the adapter for the module.
         bench_data: returns the parameters of a bench of the module, as JSON values, given the product.
-
-    Raises:
-        ValueError: when composed, if the machine cannot be a module.
     """
 
     compose: Callable[[SeatKernel], Composition]
@@ -41,12 +42,16 @@ class Whole:
 
 
 class Seat(Component):
-    """A placeholder for a component inside the module. It has ports and never runs.
+    """A placeholder for a component that is inside the module. It has the component's ports and never runs.
 
     Args:
         name: instance name.
         arguments, options: constructor arguments of the component.
-        block: the block in the module.
+        block: the block that is the component's part of the module.
+
+    Attributes:
+        joined: labels of the connected ports.
+        counted: returns the component's counters; set for the module that replaces the seats.
     """
 
     def __init__(self, name: str, *arguments: Any, block: RtlBlock, **options: Any) -> None:  # noqa: ANN401  (any component)
@@ -60,7 +65,7 @@ class Seat(Component):
         return self.block.adapter.PORTS
 
     def channels(self, port: str) -> list[Any]:
-        """Return the channels at a port, or at an array of ports."""
+        """Return the labels of the connected ports of an array; only their number has a meaning."""
         return [label for label in self.joined if label.partition("[")[0] == port]
 
     @property
@@ -70,13 +75,19 @@ class Seat(Component):
         return replace(suits, **self.block.connected(self))
 
     def counters(self) -> dict[str, int]:
-        """Return the counters of the module."""
+        """Return the counters of the component, which the module counts."""
         return self.counted()
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A requested channel."""
+    """A channel that a machine has requested.
+
+    Args:
+        producer, output: component and port that write.
+        consumer, input: component and port that read.
+        sizes: capacity and latency, as options of ``Kernel.connect``.
+    """
 
     producer: Component
     output: str
@@ -85,12 +96,12 @@ class _Line:
     sizes: Mapping[str, Any] = field(hash=False)
 
     def put(self, connect: Callable[..., Channel]) -> None:
-        """Connect the channel."""
+        """Connect the channel by ``connect``, which has the signature of ``Kernel.connect``."""
         connect(self.producer, self.output, self.consumer, self.input, **self.sizes)
 
 
 class PartsKernel(Kernel):
-    """A kernel that records a machine's components in its own clock, and their channels.
+    """A kernel that records a machine's components in its own clock, and their channels. It never runs.
 
     Args:
         sleep: see ``Kernel``.
@@ -118,11 +129,12 @@ class PartsKernel(Kernel):
         capacity: int | None,
         latency: int = 1,
     ) -> Channel:
-        """Record a channel."""
+        """Record a channel, and return one that carries no tokens, as machines keep the result."""
         self._note(_Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency}))
         return Channel(f"{producer.name}.{output}", capacity, latency, ANY)
 
     def _note(self, line: _Line) -> None:
+        """Record a channel inside the module, or at a memory port of the module."""
         if line.producer in self.parts and line.consumer in self.parts:
             self.inner.append(line)
             return
@@ -131,7 +143,7 @@ class PartsKernel(Kernel):
         self.outer[f"{port}[{count}]"] = line
 
     def part_at(self, port: str) -> tuple[Component, str]:
-        """Return the component at a port of the module, and its port."""
+        """Return the component inside the module at one of the module's ports, and the component's port."""
         line = self.outer[port]
         if line.producer in self.parts:
             return line.producer, line.output
@@ -154,14 +166,14 @@ class Parts(Assembly):
         self._noted = noted
 
     def put(self, kernel: Kernel) -> None:
-        """Add and connect the components."""
+        """See ``Assembly``."""
         for part in self._noted.parts:
             kernel.add(part)
         for line in self._noted.inner:
             line.put(kernel.connect)
 
     def end(self, port: str) -> tuple[Component, str]:
-        """Return the component at a port, and its port."""
+        """See ``Assembly``."""
         return self._noted.part_at(port)
 
 
@@ -209,7 +221,7 @@ class SeatKernel(PartsKernel):
 
         Args:
             module: name of the module.
-            wanted: parameters for all parts that have them.
+            wanted: values for the parameters of these names, in all parts that have them.
             status, taps: see ``Composition``.
 
         Raises:
@@ -229,7 +241,7 @@ class SeatKernel(PartsKernel):
         return Composition(module, parts, tuple(links), exports | dict(self._alone(parts)), status, taps)
 
     def _alone(self, parts: Mapping[str, Part]) -> Iterator[tuple[str, str]]:
-        """Yield the ports that only modules have."""
+        """Yield the optional ports of parts that the machine leaves open, which the module exports."""
         for name, seat in self.seats.items():
             there = {stream.label for stream in parts[name].interface.streams}
             alone = {port.name for port in seat.declared_ports() if port.optional}
