@@ -86,6 +86,10 @@ class Row:
     """Measured numbers of a family: sums over its modules, except for the path.
 
     Args:
+        family: name of the family, see ``Part``.
+        count: number of modules.
+        cells: number of cells.
+        flip_flops: bits of registers.
         array_bits: bits of memories with a read within a cycle, which no area includes.
         sram_bits: bits of synchronous memories, whose area is ``sram_um2``.
         um2: area of cells, in the machine's technology, as ``sram_um2``.

@@ -1,4 +1,7 @@
-"""A model of a whole machine behind its memory pins, which a cocotb bench drives by ``DUT=gamma``."""
+"""The event model of a whole machine behind memory pins, for a user's cocotb bench (``DUT=gamma``).
+
+The pins are the ports of an HDL module at which the bench serves the machine's memory requests.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ class MachineModel:
         self._done = False
 
     def outputs(self) -> dict[str, int]:
-        """Return the bits of every output in the next cycle."""
+        """Return the bits of every output in the next cycle; ``done`` stays high when the machine is done."""
         bits = {DONE: int(self._done)}
         for pins in self._pins:
             bits.update(pins.outputs())

@@ -1,4 +1,8 @@
-"""Execution and export of a machine, without its memory, as one module."""
+"""Execution and export of a machine, without its memory, as one RTL module.
+
+The machine is constructed with a placeholder (*seat*) for each component that exists as RTL; the module then
+replaces all seats (``fiberscope.hw.rtl.kit.machine_module``).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,7 @@ Backends = Callable[[Composition], Backend]
 
 
 class _CompositionFound(Exception):  # noqa: N818  (stops a construction)
-    """Signal that a machine's parts and its composition are known."""
+    """Stop the construction of a machine, as its parts and its composition are known."""
 
     def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
         super().__init__(composition.module)
@@ -115,7 +119,7 @@ def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Mac
 
 
 def _parts(request: CosimRequest, name: str) -> Parts:
-    """Return the machine's parts, to run beside its module."""
+    """Return the components of the machine, to run beside its module and be compared."""
     noted = PartsKernel()
     _make(request, noted)
     return Parts(name, noted)
@@ -241,7 +245,17 @@ def _sources(
 
 
 def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> Run:
-    """Run the accelerator with the module in its place."""
+    """Run the accelerator with the module in place of its components.
+
+    Args:
+        request: the run.
+        backend: creates the backend of the module, given its composition.
+        progress: called with the progress of the run.
+
+    Raises:
+        InputError: there is no module of such a machine.
+        FailedRunError: the run failed; the message has the first difference of the module.
+    """
     whole, adapters = build_module(request.accelerator), dict[str, Adapter]()
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
@@ -260,7 +274,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
 def _simulate(
     request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
 ) -> Report:
-    """Run in a kernel of seats."""
+    """Run the accelerator in a kernel in which ``make`` creates the module that replaces the seats."""
     accelerator = find_cosim_machine(request.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:

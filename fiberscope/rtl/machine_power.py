@@ -52,6 +52,7 @@ class Row:
     """Energy of a family in a run: sums over its modules, in pJ per cycle, in the machine's technology.
 
     Args:
+        family: name of the family of equal components, see ``fiberscope.rtl.machine_area.Part``.
         count: number of modules.
         clock: energy of cells if only the clock toggles.
         toggling: additional energy of cells.
@@ -79,7 +80,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Node:
-    """Technology to which numbers are scaled: a node in nm, at a voltage in V."""
+    """The technology to which numbers are scaled.
+
+    Args:
+        technology: node in nm.
+        voltage: supply voltage in V.
+    """
 
     technology: float
     voltage: float
@@ -114,7 +120,14 @@ class MachinePower:
 
 @dataclass(frozen=True)
 class EqualParts:
-    """Instances of a part in a family, and the part's netlist."""
+    """Instances of a module in a family.
+
+    Args:
+        family: name of the family.
+        netlist: the module in cells.
+        part: the module: a block with parameters.
+        instances: instance names within the machine's module.
+    """
 
     family: str
     netlist: Netlist

@@ -23,7 +23,13 @@ from fiberscope.rtl.units import measured_units
 
 @dataclass(frozen=True)
 class Module:
-    """A block with parameters, and the call that names both in a table."""
+    """A block with parameters.
+
+    Args:
+        call: text that names both in a table, such as ``merger(radix=64, stages=6)``.
+        block: the block.
+        parameters: its parameters.
+    """
 
     call: str
     block: RtlBlock

@@ -66,7 +66,15 @@ class Energy:
 
 @dataclass(frozen=True)
 class BlockRun:
-    """A run: the block, the replaced component, its counters, and a description of the run."""
+    """A run of the RTL of a block.
+
+    Args:
+        block: name of the block.
+        parameters: its parameters.
+        at: instance name of the replaced component.
+        counters: counters of the component after the run.
+        subject: description of the run, for the source of a number.
+    """
 
     block: str
     parameters: Parameters
@@ -88,7 +96,15 @@ class BlockRun:
 
 @dataclass(frozen=True)
 class MeasuredPower:
-    """Measured power: the run, its power, and a row for each event."""
+    """The measured power of a run.
+
+    Args:
+        block_run: the run.
+        cells: name of the cell library.
+        cycles: number of cycles.
+        power: power of the cells.
+        energies: a row of the table for each event.
+    """
 
     block_run: BlockRun
     cells: str
