@@ -1,4 +1,8 @@
-"""The machines, one folder each, which are found by name and imported on demand, and machines of users."""
+"""Look-up of machines by name: shipped machines, machines in other packages, and machines of users.
+
+Each shipped machine is a package in this folder. A machine is imported only when ``find`` is called for it.
+Its module has the descriptor, an ``Accelerator``, in the variable ``ACCELERATOR``.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +38,28 @@ def installed() -> dict[str, str]:
 
     They are the entry points of the group ``fiberscope.machines``. Names of shipped accelerators are omitted.
     """
-    from importlib.metadata import entry_points  # noqa: PLC0415  (it reads of every package there is)
+    from importlib.metadata import entry_points  # noqa: PLC0415  (it reads the metadata of all packages)
 
     modules = {entry.name: entry.module for entry in entry_points(group="fiberscope.machines")}
     return {name: modules[name] for name in sorted(modules.keys() - set(names()))}
 
 
 def summary(name: str) -> str:
-    """Return the summary of an accelerator, read from its source file, since an import is slow."""
+    """Return the summary of an accelerator, read from the syntax tree of its source, as an import is slow.
+
+    Raises:
+        ConfigurationError: if no accelerator has this name.
+    """
     tree = ast.parse(_origin(name).read_text(encoding="utf-8"))
     words = (word for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "summary")
     return str(ast.literal_eval(next(words).value))
 
 
 def folder(name: str) -> Path:
-    """Return the folder of an accelerator, whose name or path is as of ``find``.
+    """Return the folder of an accelerator.
+
+    Args:
+        name: name or path of the accelerator, as for ``find``.
 
     Raises:
         ConfigurationError: if no accelerator has this name.
@@ -63,7 +74,8 @@ def find(name: str) -> Accelerator[Any]:
         name: name of an accelerator, or path of a user's folder or file, for example ``./mine``.
 
     Raises:
-        ConfigurationError: if there is no such accelerator.
+        ConfigurationError: if there is no such accelerator, or if its module cannot be imported or has no
+            descriptor.
     """
     if is_path(name):
         return _descriptor(run_file(file_of(name)), name)
@@ -73,7 +85,10 @@ def find(name: str) -> Accelerator[Any]:
 
 
 def _module(name: str) -> str:
-    """Return the name of the module with the descriptor; entry points are read only for other packages."""
+    """Return the name of the module with the descriptor of an accelerator.
+
+    Shipped names are looked up first, since reading the entry points of all packages is slow.
+    """
     if name in names():
         return f"{__name__}.{name}"
     others = installed()

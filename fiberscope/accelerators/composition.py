@@ -26,9 +26,11 @@ AnyComponent = TypeVar("AnyComponent", bound=Component)
 class Network(Configuration):
     """Parameters of the crossbars.
 
-    ``memory_latency`` is the number of cycles from a crossbar to a memory channel, and from a crossbar to a
-    user. ``queue`` is the number of tokens in the queue of each input. ``virtual_output_queues`` is the
-    number of tokens that the virtual output queues of an input share; 0 means that there are none.
+    A crossbar connects *users*, which send requests, to *servers*, such as memory channels.
+
+    - ``memory_latency``: cycles from a crossbar to a memory channel, and from a crossbar to a user;
+    - ``queue``: tokens in the queue of each input;
+    - ``virtual_output_queues``: tokens that the virtual output queues of an input share; 0 for none.
     """
 
     memory_latency: int = Field(ge=1, le=1000)
@@ -37,7 +39,10 @@ class Network(Configuration):
 
 
 class ElementNetwork(Network):
-    """Parameters of the networks between processing elements and their servers."""
+    """Parameters of the networks between processing elements and their servers.
+
+    ``pe_latency`` is the latency of the connections of these networks, in cycles.
+    """
 
     pe_latency: int = Field(ge=1, le=1000)
 
@@ -56,8 +61,10 @@ AnyParameters = TypeVar("AnyParameters", bound=CompositionParameters)
 class Composition(Generic[AnyParameters]):
     """A machine that consists of blocks and their connections.
 
-    The ``__init__`` of a subclass adds parts, connects them in ``kernel``, and calls ``build`` at the end. A
-    subclass defines the methods ``result``, ``operations``, ``layouts`` and ``progress`` of a ``Machine``.
+    The ``__init__`` of a subclass calls ``super().__init__`` first. It then adds parts with ``add``,
+    connects them with ``kernel.connect`` and ``add_network``, adds the memory with ``add_memory``, and calls
+    ``build`` at the end. A subclass defines the methods ``result``, ``operations`` and ``progress`` of a
+    ``Machine``. It also defines ``layouts`` if its requests can be checked.
 
     Class attributes, which a subclass overrides:
 
@@ -205,13 +212,13 @@ class Composition(Generic[AnyParameters]):
         self.operations()
 
     def operations(self) -> Mapping[str, int]:
-        """Return the number of operations done so far, by name."""
+        """Return the number of operations done so far, by name; every subclass defines this method."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its operations are")
 
     def layouts(self) -> Sequence[Layout]:
-        """Return the layouts of all tensors in memory; a run with ``--checked`` checks every request by them.
+        """Return the layouts of all tensors in memory, by which ``--checked`` checks every request.
 
-        The method is called before the run, and after the run for the ``used`` ranges.
+        The check calls this method before the run, and again after a complete run for the ``used`` ranges.
         """
         return ()
 

@@ -1,8 +1,9 @@
-"""The parameters of a machine: its ``config.yaml``, a user's file over it, and settings over both.
+"""The parameters of a machine, read from layers: ``config.yaml``, a user's file, and settings.
 
-A machine's parameters are a ``Configuration`` whose fields are numbers, quantities, names or further
-``Configuration`` sections. Every one of them stands in the machine's ``config.yaml``, with its unit in the
-key, the value or the comment, and its source in the comment.
+A later layer takes precedence over an earlier layer. The parameters of a machine are a ``Configuration``. Its
+fields are numbers, quantities, names, or sections, which are themselves ``Configuration`` models. A *dotted
+key* names a parameter by its sections, for example ``pe.count``. The machine's ``config.yaml`` has every
+parameter, with its unit in the key, the value or the comment, and with its source in the comment.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 
 class Configuration(BaseModel):
-    """A machine's parameters, or a section of them. Unknown keys are refused; instances are immutable."""
+    """Parameters of a machine or of a section. Unknown keys are errors; instances are immutable."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, validate_default=True)
 
     @field_validator("*", mode="before")
     @classmethod
     def _refuse_truth_as_number(cls, value: object, info: ValidationInfo) -> object:
-        """``count: true`` is a slip, not one."""
+        """Refuse a truth value for a number: pydantic would read ``count: true`` as 1."""
         annotation = cls.model_fields[str(info.field_name)].annotation
         if isinstance(value, bool) and annotation in (int, float):
             raise ValueError("it should be a number")
@@ -67,13 +68,17 @@ class Configuration(BaseModel):
 
 
 def integer_field(limits: tuple[int, int]) -> Any:  # noqa: ANN401 - what pydantic's Field gives
-    """A field that takes a whole number within the limits that a block of ``hw`` has for it."""
+    """Return a pydantic field for an integer within limits.
+
+    Args:
+        limits: smallest and largest value, both inclusive, usually a constant of the block in ``hw``.
+    """
     return Field(ge=limits[0], le=limits[1])
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a machine as shipped: dotted key, value as written, and what the file says of it."""
+    """One parameter in a machine's ``config.yaml``: dotted key, value as written, and comment."""
 
     key: str
     value: object
@@ -88,18 +93,19 @@ def load(
     file: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> AnyConfiguration:
-    """The parameters to build a machine from; a later layer wins.
+    """Load the parameters of a machine; ``settings`` override ``file``, and ``file`` overrides ``shipped``.
 
     Args:
-        model: the machine's configuration.
-        shipped: its ``config.yaml``.
-        name: the machine's name, for messages.
-        file: a user's YAML file; it need only give what differs.
-        settings: dotted keys and values, as in ``{"pe.count": 64, "fibercache.size": "6 MiB"}``; a value may
-            be an ``Entry``, which messages then say the origin of.
+        model: configuration class of the machine.
+        shipped: path of the machine's ``config.yaml``.
+        name: name of the machine, for error messages.
+        file: path of a user's YAML file, which needs only the parameters that differ.
+        settings: values by dotted key, for example ``{"pe.count": 64, "fibercache.size": "6 MiB"}``. A value
+            may be an ``Entry``; error messages then name the origin of the entry.
 
     Raises:
-        ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
+        ConfigurationError: if a key does not exist, or a value is invalid.
+        ConflictError: if several values are valid alone, but not together.
     """
     return validate(model, layers(shipped, name=name, file=file, settings=settings), name)
 
@@ -112,10 +118,17 @@ def layers(
     file: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> dict[str, Entry]:
-    """Return the layers that ``load`` reads, by dotted key, unchecked; ``preset`` overrides what is shipped.
+    """Merge the layers that ``load`` reads, without checking keys or values.
+
+    Args:
+        shipped, name, file, settings: as of ``load``.
+        preset: values by dotted key that override ``shipped`` only.
+
+    Returns:
+        The entry with the highest precedence of each dotted key.
 
     Raises:
-        ConfigurationError: a file that cannot be read.
+        ConfigurationError: if a file cannot be read.
     """
     entries = dict(
         _shipped(shipped, f"{name}/{shipped.name}", shipped.stat().st_mtime_ns if shipped.is_file() else 0)
@@ -130,20 +143,23 @@ def layers(
 
 @lru_cache(maxsize=64)
 def _shipped(path: Path, name: str, _written: int) -> dict[str, Entry]:
-    """A machine's own file, read once: a sweep asks for it at every point."""
+    """Read a machine's ``config.yaml`` once, since a sweep needs it at every point.
+
+    ``_written`` is the file's time of modification: the cache then notices a change of the file.
+    """
     return read_yaml(path, name)
 
 
 def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> AnyModel:
-    """The model with the values of ``entries``.
+    """Build a model from entries, and check all keys and values.
 
     Args:
-        model: a configuration, or another model of plain values.
-        entries: the entries by dotted key.
-        name: whose parameters they are, for messages.
+        model: configuration class, or another pydantic model with plain values.
+        entries: entries by dotted key.
+        name: name of the machine or problem that has the parameters, for error messages.
 
     Raises:
-        ConfigurationError: as of ``load``.
+        ConfigurationError, ConflictError: as of ``load``.
     """
     _check_keys(model, entries, name)
     try:
@@ -153,10 +169,10 @@ def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> 
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
-    """Settings of a command line, written ``key=value``, as ``load`` takes them.
+    """Parse the settings of a command line, each written ``key=value``, for ``load``.
 
     Raises:
-        ConfigurationError: one without ``=`` or without a key.
+        ConfigurationError: if a setting has no ``=`` or no key.
     """
     parsed: dict[str, Entry] = {}
     for setting in settings:
@@ -168,41 +184,46 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
 
 
 def parameters(shipped: Path) -> list[Parameter]:
-    """Every parameter of a machine as shipped, in the file's order."""
+    """Return every parameter in a machine's ``config.yaml``, in the order of the file."""
     return [Parameter(key, entry.value, entry.comment) for key, entry in read_yaml(shipped).items()]
 
 
 def header(shipped: Path) -> list[str]:
-    """The lines of comment that the file begins with: what the machine is, and what its sources are."""
+    """Return the comment lines at the start of a ``config.yaml``, without ``#``."""
     lines = shipped.read_text(encoding="utf-8").splitlines()
     return [line.lstrip("# ") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
 
 
 def format_value(value: object) -> str:
-    """A value as a configuration file would have it."""
+    """Return a value as written in a configuration file, for example ``true``; ``empty`` for None."""
     if value is None:
         return "empty"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def digest(parameters: Mapping[str, object]) -> str:
-    """The sha256, in hexadecimal, of all parameters as in JSON: equal for equal ones, however written."""
+    """Return the SHA-256 digest of parameters, in hexadecimal; the order of the keys does not matter."""
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def leaf_keys(model: type[BaseModel]) -> Iterator[str]:
-    """Dotted keys of all parameters of a model, in the order of declaration."""
+    """Return the dotted keys of all parameters of a model, in the order of declaration."""
     return (key for key, _field in leaf_fields(model))
 
 
 def values(configured: BaseModel) -> dict[str, Any]:
-    """All parameters of a configuration by dotted key, in base units."""
+    """Return all parameters of a configuration by dotted key, in base units (bytes, hertz, picoseconds)."""
     return {key: reduce(getattr, key.split("."), configured) for key in leaf_keys(type(configured))}
 
 
 def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """The same, each with its field."""
+    """Yield the dotted key and the field of every parameter of a model, in the order of declaration.
+
+    Args:
+        model: configuration class, or another pydantic model.
+        prefix: prefix of the keys: the dotted key of the section and a dot, or empty.
+    """
     for name, field in model.model_fields.items():
         section = field.annotation
         if isinstance(section, type) and issubclass(section, BaseModel):
@@ -222,7 +243,7 @@ def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str)
 
 
 def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:
-    """The tree that dotted keys describe."""
+    """Return the values as nested dictionaries, one level for each section of the dotted keys."""
     tree: dict[str, Any] = {}
     for key, entry in entries.items():
         *sections, leaf = key.split(".")
@@ -234,9 +255,9 @@ def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:
 
 
 def _refusal(error: ValidationError, entries: Mapping[str, Entry], name: str) -> ConfigurationError:
-    """The first fault, in one line: where, which key, what was given, what would be right.
+    """Return the error for the first fault, in one line: origin, key, value, and what would be right.
 
-    A fault of several values at once comes from a validator of ours, whose message names the keys.
+    A fault of several values together comes from one of Fiberscope's own validators, which names the keys.
     """
     fault = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in fault["loc"])
@@ -252,7 +273,7 @@ def _refusal(error: ValidationError, entries: Mapping[str, Entry], name: str) ->
 
 
 def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:
-    """The entry of a key, or of the list that the key is an element of."""
+    """Return the entry of a key, or of the list that contains the key's element; None if there is none."""
     while key and key not in entries:
         key = key.rpartition(".")[0]
     return entries.get(key)

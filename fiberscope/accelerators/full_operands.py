@@ -1,4 +1,8 @@
-"""Operands without zeros, which are stored as values alone, since the position of each value is known."""
+"""Full operands: operands without zeros, which a machine may store as values alone.
+
+Such an operand needs no coordinates and pointers, since every position has a value. A machine's parameter
+``format.dense`` names the operands for which the machine does so.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,26 @@ class OperandFormat(Configuration):
     dense: Literal["both", "A", "B", "none"]
 
     def lies_dense(self, operand: str, matrix: CsrArray) -> bool:
-        """Return whether an operand, ``A`` or ``B``, is stored as values alone."""
+        """Return whether an operand, ``A`` or ``B``, is stored as values alone; an empty matrix never is."""
         rows, columns = matrix.shape
         return self.dense in (operand, "both") and 0 < int(matrix.nnz) == int(rows) * int(columns)
 
 
 def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> bool:
-    """Return whether an operand of a machine with these parameters is stored as values alone."""
+    """Return whether a machine with these parameters stores an operand as values alone.
+
+    Args:
+        parameters: parameters of the machine. The result is False if their section ``format`` is not an
+            ``OperandFormat``.
+        operand: ``A`` or ``B``.
+        matrix: the operand.
+    """
     of = getattr(parameters, "format", None)
     return isinstance(of, OperandFormat) and of.lies_dense(operand, matrix)
 
 
 def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
-    """Return parameters with which a machine stores these operands compressed, even if they have no zero.
+    """Change ``format.dense`` so that these operands are stored compressed, even if they have no zeros.
 
     Args:
         parameters: parameters of the machine.
@@ -49,7 +60,11 @@ def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrAr
 
 
 def full_operand_notes(dense: Mapping[str, bool]) -> tuple[str, ...]:
-    """Return the notes for a report on operands that are stored as values alone, by operand."""
+    """Return the notes of a report about operands that are stored as values alone.
+
+    Args:
+        dense: whether the operand is stored as values alone, by the name of the operand.
+    """
     names = [name for name, alone in dense.items() if alone]
     if not names:
         return ()

@@ -17,7 +17,7 @@ class Role(Enum):
     """The role of an array in a run, which determines the accesses that are legal."""
 
     OPERAND = "is only read"  # exists before the run
-    STREAM = "is read once"  # exists before the run, in the order of use; data used again is stored again
+    STREAM = "is read once"  # exists before the run, in the order of use; data used twice is stored twice
     STATE = "is there before the run"  # may be read and written
     WORK = "is written before it is read"
     PRODUCT = "is written once"  # each line is written once and never read
@@ -33,8 +33,8 @@ class Layout:
         role: role of the array in a run.
         used: byte ranges ``(first, end)`` relative to ``start``. A whole run accesses exactly the lines of
             these ranges. None if the ranges are not known.
-        ahead: number of bytes after the last line that may also be read, by a prefetcher that continues until
-            it is stopped. For an empty array, they begin at ``start``.
+        ahead: number of bytes after the last line that may also be read, because a prefetcher reads on until
+            it is stopped. For an empty array, these bytes begin at ``start``.
     """
 
     start: int
@@ -87,8 +87,8 @@ class Layout:
 class RowPlaces:
     """The addresses of the rows of a compressed matrix, which are stored in one or several stripes.
 
-    The rows of a stripe are contiguous. With one stripe in each memory channel, this is the format C2SR
-    (MatRaptor, MICRO 2020).
+    A *stripe* is a contiguous range of memory with every ``stripes``-th row. With one stripe in each memory
+    channel, this is the format C2SR (MatRaptor, MICRO 2020).
 
     Args:
         start: byte address of the first stripe, which includes the tensor's number.
@@ -121,7 +121,7 @@ class RowPlaces:
         return np.asarray(self.lengths[stripe :: self.stripes], np.int64) * self.element_bytes
 
     def layouts(self, rows: npt.NDArray[np.integer]) -> list[Layout]:
-        """Return the layouts of all stripes of an operand of which a run reads these rows."""
+        """Return the layouts of all stripes of an operand, with the given rows as the used ranges."""
         return [self._layout(i, rows[rows % self.stripes == i]) for i in range(self.stripes)]
 
     def _layout(self, stripe: int, rows: npt.NDArray[np.integer]) -> Layout:

@@ -27,8 +27,10 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 class Traffic:
     """Bytes of one tensor that moved between the machine and its memory.
 
-    A machine that moves more than it uses, as whole blocks for single elements, may say how many bytes of
-    each it uses; None where it does not count them.
+    Args:
+        read_bytes, write_bytes: bytes that were moved.
+        useful_read_bytes, useful_write_bytes: bytes of these that the machine used, for example the elements
+            that it needed of whole lines. None if the machine does not count them.
     """
 
     read_bytes: int
@@ -43,8 +45,8 @@ class CachedTraffic:
 
     Args:
         traffic: traffic by tensor.
-        in_flight: lines that the tasks in flight need at once, as a fraction of the cache. Near 1, the misses
-            of the functional pass differ from those of the machine.
+        in_flight: lines that the tasks in flight need at the same time, as a fraction of the cache. If the
+            fraction is near 1, the misses of the functional pass differ from the misses of the machine.
     """
 
     traffic: Mapping[str, Traffic]
@@ -53,9 +55,14 @@ class CachedTraffic:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Use of the memory: accesses by the state of their row, and the peak bandwidth in bytes a second.
+    """Use of the memory by a run, over all channels.
 
-    ``counters`` are further named events (refreshes, turnarounds).
+    Args:
+        row_hits: accesses to the open row of a bank.
+        row_misses: accesses to a bank without an open row.
+        row_conflicts: accesses to a bank with another open row.
+        peak_bytes_per_second: peak bandwidth.
+        counters: further events by name, such as refreshes and turnarounds.
     """
 
     row_hits: int
@@ -70,10 +77,12 @@ class Iteration:
     """One iteration of an algorithm on a graph.
 
     Args:
-        frontier: vertices that were active in it.
-        updates: distinct vertices that these reached.
-        began, applied, ended: cycles in which it began, in which its last edges were processed, so that only
-            vertices were left to apply, and in which it ended.
+        frontier: number of vertices that were active in the iteration.
+        updates: number of distinct vertices that the active vertices reached.
+        began: cycle in which the iteration began.
+        applied: cycle in which the last edges had been processed; after it, the machine only applies updates
+            to vertices.
+        ended: cycle in which the iteration ended.
     """
 
     frontier: int
@@ -175,8 +184,8 @@ class Accelerator(Generic[AnyConfiguration]):
         workers: family of the components that do the main work; their busy cycles say how busy the machine
             is.
         stages: for a machine with several stages of work, the workers of each stage.
-        limits: further families whose components do one operation a cycle. Such a component limits the
-            machine if it is always busy, as a cache bank does; a crossbar with many ports does not.
+        limits: further families whose components do one operation per cycle, such as cache banks. Such a
+            component limits the machine if it is always busy. A crossbar with many ports does not.
         channels: family of the memory channels; empty for a machine without memory.
         parts: factories of the blocks that a user may replace, by name.
         own: factories of the user's blocks that the description of the machine names, by part.
@@ -254,14 +263,18 @@ class Accelerator(Generic[AnyConfiguration]):
     def taking(
         self, parts: Mapping[str, Callable[..., Component]] | None
     ) -> dict[str, Callable[..., Component]]:
-        """Return the factories of a run's own parts, which take precedence over those of the description."""
+        """Return the replaced parts of a run: those in ``own``, overridden by the given parts.
+
+        Args:
+            parts: factories by name that the user gave for this run, or None.
+        """
         return {**self.own, **(parts or {})}
 
     def check_families(self, machine: Machine) -> None:
-        """Refuse a descriptor that names a family without components in the machine.
+        """Check that the machine has components of every family that the descriptor names.
 
         Raises:
-            ConfigurationError: naming it.
+            ConfigurationError: if a family has no components; the message names the family.
         """
         there = {family_name(component.name) for component in machine.kernel.components}
         channels = [] if machine.memory() is None else [self.channels]

@@ -21,19 +21,28 @@ from fiberscope.hw.dram import (
 )
 from fiberscope.hw.dram import standard as standard_row
 
+# Limits of a memory clock in Hz: every real device is within them, and times remain whole numbers.
 SLOWEST, FASTEST = (
     10**6,
     10**11,
-)  # Hz of a memory clock: wide enough for any device, and times stay whole numbers
+)
 MemoryChannel: TypeAlias = DramChannel | SimpleMemory
 
 
 class ChannelParameters(Configuration):
     """Parameters of a memory channel.
 
-    ``model`` is ``dram`` (banks, rows and a controller, cycle by cycle) or ``simple`` (``simple_latency`` and
-    peak bandwidth). ``bandwidth`` is the bandwidth of one channel, and ``width`` its number of bits.
-    ``interleave`` is the number of consecutive bytes in one channel.
+    - ``model``: ``dram`` (banks, rows and a controller, cycle by cycle) or ``simple`` (a latency and a peak
+      bandwidth);
+    - ``bandwidth``: bytes per second of one channel;
+    - ``width``: bits of the data bus of a channel, a power of two;
+    - ``standard``, ``address_map``: names in the tables of ``fiberscope.hw.dram``;
+    - ``read_queue``, ``write_queue``: capacities of the queues of the controller, in bursts;
+    - ``write_low``, ``write_high``: fractions of the write queue below which reads have priority, and above
+      which writes have priority;
+    - ``interleave``: consecutive bytes in one channel;
+    - ``requests_per_cycle``: largest number of requests that a DRAM channel accepts per memory cycle;
+    - ``simple_latency``, ``simple_queue``: latency and queue of the simple model.
     """
 
     model: Literal["dram", "simple"]
@@ -153,7 +162,14 @@ class MemoryParameters(ChannelParameters):
 def observe_requests(
     channels: Sequence[MemoryChannel], note: Callable[[int, int, int, int], None]
 ) -> Iterator[None]:
-    """Call ``note`` with cycle, operation, address and tag of each request, besides existing observers."""
+    """Call a function for each request that the channels accept, while the context is active.
+
+    Observers that the channels already have are called first.
+
+    Args:
+        channels: memory channels to observe.
+        note: function that is called with memory cycle, operation, byte address and tag of each request.
+    """
     before = [channel.on_request for channel in channels]
     for channel, observer in zip(channels, before, strict=True):
         channel.on_request = _both(observer, note) if observer else note

@@ -1,7 +1,8 @@
 """The cache of compiled parts and machines of users, which ``fiberscope build`` fills.
 
-A compiled module replaces its Python file as long as this file, and the files that were compiled with it, do
-not change.
+A compiled module replaces its Python file as long as the file, the files that were compiled with it, and the
+compiled engine do not change. For each file, a *note* in JSON records its compiled module, the name of the
+module, the engine, and the digests of the sources.
 """
 
 from __future__ import annotations
@@ -31,23 +32,32 @@ def cache_folder() -> Path:
 
 
 def digest(file: Path) -> str:
-    """Return the digest of a file's contents."""
+    """Return the SHA-256 digest of a file's contents, in hexadecimal."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def library() -> str:
-    """Return an identifier of the compiled engine on this host, against which modules are compiled."""
+    """Return an identifier of the compiled engine, its path and time; empty if it is not compiled."""
     kernel = Path(import_mode.__file__).with_name(f"kernel{SUFFIX}")
     return f"{kernel} {kernel.stat().st_mtime_ns}" if kernel.is_file() else ""
 
 
 def note(file: Path) -> Path:
-    """Return the file that records the compiled form of a source file, and its sources."""
+    """Return the path of the note of a source file, which may not exist."""
     return cache_folder() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
 
 
 def compiled_module(file: Path, name: str) -> Path | None:
-    """Return the compiled module of a file under a name; None if there is none for the current contents."""
+    """Return the compiled module of a Python file.
+
+    Args:
+        file: path of the Python file.
+        name: full name under which the module will be imported. A compiled module has one fixed name.
+
+    Returns:
+        The path of the compiled module. None if there is none, if it is out of date or has another name, or
+        if the user asked for uncompiled modules.
+    """
     said = note(file.resolve())
     if import_mode.uncompiled_requested() or not said.is_file():
         return None
@@ -89,7 +99,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def spec(name: str, source: Path) -> ModuleSpec | None:
-    """Return the import specification of a Python file's compiled form under a name; None if it has none."""
+    """Return the import specification of the compiled module of a Python file, as of ``compiled_module``."""
     module = compiled_module(source, name)
     if module is None:
         return None

@@ -1,4 +1,8 @@
-"""The problem of a run: which kind a machine is to solve, on which operands, and what that takes besides."""
+"""The problem of a run: its kind, its parameters, and its operands.
+
+Settings whose keys begin with ``problem.`` are parameters of the problem, not of the machine. The setting
+``problem.kind`` selects one of the kinds of problems that the machine solves.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +42,9 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.spec import is_spec
 
-SECTION = "problem."  # which settings are the problem's and not the machine's
+SECTION = "problem."  # prefix of the settings of the problem
 KIND = f"{SECTION}kind"
-# What there is for what no machine solves by itself.
+# Advice for problems that no machine solves by itself.
 MORE_FACTORS = "products one after another are a --chain"
 ANY_EXPRESSION = (
     "any expression is a graph (fiberscope graph run) or a specification (examples/specifications)"
@@ -50,10 +54,19 @@ ANY_EXPRESSION = (
 def configure(
     accelerator: Accelerator[Any], file: str | Path | None, settings: Mapping[str, object]
 ) -> tuple[Configuration, ProblemMaker]:
-    """The accelerator's parameters, and what makes its problem.
+    """Load the parameters of a machine and of its problem.
+
+    Args:
+        accelerator: descriptor of the machine.
+        file: path of a user's YAML file, or None.
+        settings: values by dotted key, which take precedence over the file.
+
+    Returns:
+        The parameters of the machine, and the maker of the problem.
 
     Raises:
-        ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
+        ConfigurationError: if a key does not exist, or a value is invalid.
+        ConflictError: if several values are valid alone, but not together.
     """
     entries: dict[str, Entry] = {}
     keys = set(leaf_keys(accelerator.configuration))
@@ -69,17 +82,18 @@ def configure(
 
 
 class ProblemMaker:
-    """Makes the problem of a run; its parameters are checked before any operand is loaded.
+    """A maker of the problem of a run, which checks the parameters before it loads any operand.
 
     Args:
-        accelerator: that is to solve it.
-        entries: settings whose keys begin with ``problem.``.
+        accelerator: descriptor of the machine that will solve the problem.
+        entries: settings whose keys begin with ``problem.``, by dotted key.
 
     Raises:
-        ConfigurationError: a kind that the accelerator does not solve, or a parameter that the kind has not.
+        ConfigurationError: if the machine does not solve problems of this kind, or a parameter is unknown,
+            missing or invalid.
 
     Attributes:
-        kind: of the problem.
+        kind: class of the problem.
     """
 
     def __init__(self, accelerator: Accelerator[Any], entries: Mapping[str, Entry]) -> None:
@@ -96,16 +110,16 @@ class ProblemMaker:
         progress: Callable[[str, int, int], None],
         tensors: Mapping[str, object] | None = None,
     ) -> Problem:
-        """The problem with its operands loaded.
+        """Load the operands and return the problem.
 
         Args:
-            a, b: as ``fiberscope.simulate`` takes them; B is None where it is not given.
-            exact: refuse a surrogate.
-            progress: called with stage, work done and work in all.
-            tensors: operands by name, in the place of a and b.
+            a, b: operands, as for ``fiberscope.simulate``; None for an operand that is not given.
+            exact: whether a surrogate, a generated matrix in place of a real matrix, is an error.
+            progress: function that is called with the stage, the work done and the total work.
+            tensors: operands by name; if not empty, ``a`` and ``b`` are ignored.
 
         Raises:
-            WorkloadError: an operand that cannot be had, or operands that do not go together.
+            WorkloadError: if an operand is missing, unknown or cannot be read, or the operands do not match.
         """
 
         def tell(done: int, total: int) -> None:
@@ -128,7 +142,11 @@ class ProblemMaker:
         return self.kind(loaded, parameters, in_order=False)
 
     def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:
-        """Operands by name, in the order of the problem's."""
+        """Return the operands in the order in which the problem declares them.
+
+        Raises:
+            WorkloadError: if the problem has no operand of a name, or an operand before another is missing.
+        """
         operand_names = self.kind.tensors
         for name in tensors:
             if name not in operand_names:
@@ -153,19 +171,24 @@ def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
 
 
 def _elsewhere(kind: str) -> str:
-    """Name in a few words a machine that solves a kind of problem that this machine does not solve."""
+    """Return advice: the machines that solve a kind of problem, or what else evaluates any expression."""
     others = [name for name in names() if any(problem.kind == kind for problem in find(name).solves)]
     return f"{' or '.join(others)} does" if others else ANY_EXPRESSION
 
 
 def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemParameters:
-    """The parameters of a kind, under the keys that the user gave."""
+    """Check the parameters of a kind of problem; error messages name the keys that the user wrote.
+
+    Raises:
+        ConfigurationError: if a parameter is unknown, missing or invalid.
+    """
     if not kind.Parameters.model_fields:
         for key, entry in entries.items():
             raise ConfigurationError(f"{entry.origin}: {kind.kind} takes no parameters, and so no {key}")
     for name, field in kind.Parameters.model_fields.items():
         if field.is_required() and SECTION + name not in entries:
             raise ConfigurationError(f"{kind.kind} needs {SECTION}{name}; give it by --set {SECTION}{name}=")
+    # The model has the field ``problem``, so that errors name the full keys: ``problem.root``.
     section: Any = create_model("Section", problem=(kind.Parameters, kind.Parameters.model_construct()))
     parameters: ProblemParameters = validate(section, entries, kind.kind).problem
     return parameters
@@ -181,13 +204,16 @@ def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], 
 
 
 def _shared_workload(operand: str | Path, exact: bool, progress: Callable[[int, int], None]) -> Workload:
-    """Load a workload, which runs of one process share where its file or its words are the same."""
+    """Load a workload, or return a shared one.
+
+    Within ``fiberscope.base.sharing``, runs share a workload with the same text and an unchanged file.
+    """
     text, file = os.fspath(operand), file_of(operand)
 
     def load() -> Workload:
         return load_workload(text, exact=exact, progress=progress)
 
-    if not (is_spec(text) if file is None else file.is_file()):  # a surrogate, say
+    if not (is_spec(text) if file is None else file.is_file()):  # for example a surrogate
         return load()
     state = None if file is None else file.stat()
     content = () if state is None else (state.st_mtime_ns, state.st_size)
@@ -204,12 +230,12 @@ def load_operand(operand: object, letter: str, exact: bool, progress: Callable[[
 
     Args:
         operand: a workload, the name or file of a workload, or a matrix of scipy or numpy.
-        letter: name of a matrix of scipy or numpy, which has no name of its own.
-        exact: refuse a surrogate of a matrix that cannot be downloaded.
-        progress: called during a download with the bytes read so far and the bytes in total.
+        letter: name for a matrix of scipy or numpy.
+        exact: whether a surrogate of a matrix that cannot be downloaded is an error.
+        progress: function that is called during a download with the bytes read so far and the total bytes.
 
     Raises:
-        WorkloadError: the operand does not exist or cannot be read.
+        WorkloadError: if the operand does not exist or cannot be read.
     """
     if isinstance(operand, Workload):
         return operand

@@ -1,6 +1,7 @@
-"""Numbers with units, as configurations write them: sizes, frequencies, bandwidths and times.
+"""Numbers with units in configurations: sizes, frequencies, bandwidths and times.
 
-Each is read exactly into a whole number of its base unit, and refused where that would need rounding.
+A number with a unit is converted exactly to an integer in the base unit: bytes, hertz, bytes per second, or
+picoseconds. A number that would need rounding is an error.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from fiberscope.base.errors import InputError
 
-# The digits are bounded, so that no text of a configuration can ask for a number with a million of them.
+# The number of digits is bounded, so that a text cannot make the parser build a huge integer.
 _TEXT = re.compile(r"(?P<number>\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?) *(?P<unit>[A-Za-z/]*)")
 _LARGEST = 2**62
 
@@ -26,10 +27,10 @@ class Quantity:
     """A kind of number with units.
 
     Args:
-        noun: what it is called in a message, with its article.
-        units: how many of the base unit each unit is.
-        examples: what would be right, for a message.
-        plain: whether a number without unit is accepted, in the base unit.
+        noun: name of the kind with its article, for error messages: ``a size``.
+        units: number of base units in each unit; the first unit is the base unit.
+        examples: examples of correct texts, for error messages.
+        plain: whether a number without a unit is accepted, as a number of base units.
     """
 
     noun: str
@@ -38,10 +39,14 @@ class Quantity:
     plain: bool = True
 
     def parse(self, text: object) -> int:
-        """The quantity in base units.
+        """Return a quantity in base units.
+
+        Args:
+            text: a text such as ``3 MiB``, or a number if ``plain``.
 
         Raises:
-            ValueError: not a number with a known unit, negative, too large, or not whole in the base unit.
+            ValueError: if the text is not a number with a known unit, or if the number is negative, larger
+                than 2**62, or not an integer in the base unit.
         """
         match = _TEXT.fullmatch(str(text).strip())
         if match is None or isinstance(text, bool):
@@ -52,17 +57,21 @@ class Quantity:
         return int(amount)
 
     def text(self, amount: int) -> str:
-        """The quantity with the largest unit that needs no fraction; ``parse`` reads it back."""
+        """Return an amount of base units as a text with the largest unit without a fraction: ``3 MiB``."""
         unit = max(
             (unit for unit, factor in self.units.items() if amount % factor == 0), key=self.units.__getitem__
         )
         return f"{amount // self.units[unit]} {unit}"
 
     def read(self, value: int | str, name: str) -> int:
-        """Return what ``parse`` does of a value that a message calls ``name``.
+        """Return a quantity in base units, as ``parse``, but with an error for the user.
+
+        Args:
+            value: text or number.
+            name: name of the option or parameter, for the error message.
 
         Raises:
-            InputError: it is none.
+            InputError: if ``parse`` refuses the value.
         """
         try:
             return self.parse(value)
@@ -70,7 +79,7 @@ class Quantity:
             raise InputError(f"{name} {value}: {error}") from error
 
     def short(self, amount: int) -> str:
-        """The same as a setting on a command line has it, ``1008KiB``."""
+        """Return the text of ``text`` without the space, for a command line: ``1008KiB``."""
         return self.text(amount).replace(" ", "")
 
     def _factor(self, unit: str) -> int:
@@ -103,7 +112,7 @@ TIME = Quantity(
 
 
 def in_base_units(value: object) -> object:
-    """The number that a text with a unit is, in its base unit; anything else as it is."""
+    """Return a text with a unit as a number of base units; return any other value unchanged."""
     if isinstance(value, str):
         for quantity in (SIZE, FREQUENCY, BANDWIDTH, TIME):
             with suppress(ValueError):
@@ -115,7 +124,7 @@ def plain_number(value: object) -> object:
     """Return a number as it is.
 
     Raises:
-        ValueError: the value is no number, such as ``true``.
+        ValueError: if the value is not a number; ``true`` is not.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("it should be a number")

@@ -1,6 +1,7 @@
-"""Expressions of parameters, as files have them: ``${fibercache.size / 8}``.
+"""References to parameters in files, which may be arithmetic expressions: ``${fibercache.size / 8}``.
 
-They are compiled into words in postfix order, which can be kept as text and worked out without a parser.
+An expression is compiled to a list of words in postfix order (operands before their operator). The list can
+be stored as text, and evaluated without a parser.
 """
 
 from __future__ import annotations
@@ -31,9 +32,15 @@ def resolve_references(text: str, names: KnownValues, complaint: Complaint) -> o
     """Return a text with its references replaced by values.
 
     Args:
-        text: a text that is one reference gives a number; references within a longer text give a text.
+        text: a text with any number of references.
         names: values by name: symbols, and the machine's parameters in base units (bytes, hertz).
-        complaint: makes the exception that is raised, from a message.
+        complaint: function that makes the exception to raise from a message.
+
+    Returns:
+        A number if the whole text is one reference; otherwise the text with the numbers inserted.
+
+    Raises:
+        Exception: made by ``complaint``, if a reference is malformed or cannot be evaluated.
     """
     whole = REFERENCE.fullmatch(text)
     if whole:
@@ -53,12 +60,14 @@ def _value(reference: str, names: KnownValues, complaint: Complaint) -> int | fl
 
 
 def compile_expression(text: str, complaint: Complaint) -> list[str]:
-    """An expression as words in postfix order: ``2 * pe.count`` as ``2``, ``pe.count``, ``*``.
+    """Compile an expression to words in postfix order: ``2 * pe.count`` to ``2``, ``pe.count``, ``*``.
 
-    ``${pe.count}`` complain it is ``(pe.count)``.
+    Args:
+        text: an arithmetic expression. A reference ``${pe.count}`` within it means ``(pe.count)``.
+        complaint: function that makes the exception to raise from a message.
 
     Raises:
-        Exception: what ``complaint`` makes; it is no expression.
+        Exception: made by ``complaint``, if the text is not an expression.
     """
     from fiberscope.workloads.expressions.grammar import (  # noqa: PLC0415  (its parser takes time to load)
         UnreadableTextError,
@@ -93,8 +102,11 @@ def evaluate(words: Sequence[str], names: KnownValues, complaint: Complaint) -> 
     Args:
         words: the expression, as ``compile_expression`` returns it.
         names: values by name, as of ``resolve_references``.
-        complaint: makes the exception that is raised: for a name that is not known or is no number, and for
-            a division by zero.
+        complaint: function that makes the exception to raise from a message.
+
+    Raises:
+        Exception: made by ``complaint``, if a name is unknown or its value is not a number, or for a division
+            by zero.
     """
     stack: list[Fraction] = []
     for word in words:

@@ -1,4 +1,4 @@
-"""Holds every request that memory gets to the tensor that it belongs to."""
+"""A check that every request to memory is legal for the array at its address (``--checked``)."""
 
 from __future__ import annotations
 
@@ -16,25 +16,34 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_S
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import Composition
 
+# Roles of arrays that exist before the run, that are never written, and whose units are accessed once.
 GIVEN = {Role.OPERAND, Role.STREAM, Role.STATE}
 READ_ONLY = {Role.OPERAND, Role.STREAM}
-MOST_TOLD = 20  # lines
+MOST_TOLD = 20  # largest number of faults in a report
 BURSTS = {READ_BURST, WRITE_BURST}
 ONCE = {Role.STREAM, Role.PRODUCT}
 
 
 class RequestCheck:
-    """Hears the requests of a machine's memory, and keeps what is wrong with them, a line each.
+    """An observer of the requests of a machine's memory, which records faults.
 
-    Wrong are layouts that share a line, a request outside of all layouts, a read of what was never written, a
-    write to what is only read, and a second one where there is to be one; and in the end lines that are not
-    touched and should be, or are and should not.
+    These are faults:
+
+    - two arrays share a line, or a request lies outside of all arrays;
+    - a request reads data that was never written, or writes an array that is only read;
+    - a request reads or writes a unit again that the role of its array allows only once;
+    - at the end of the run, a line was accessed that the ``used`` ranges exclude, or the reverse.
+
+    A *unit* is the smallest access: a burst of the memory, or a line if a line is shorter.
 
     Args:
-        machine: that has its memory and says its ``layouts``.
+        machine: a ``Composition`` with memory that defines ``layouts``.
 
     Raises:
-        ConfigurationError: it has none, or does not.
+        ConfigurationError: if the machine has no memory, or no layouts.
+
+    Attributes:
+        faults: descriptions of the faults so far, one line each.
     """
 
     def __init__(self, machine: Any) -> None:  # noqa: ANN401 - any machine; refused if it is no Composition
@@ -44,27 +53,28 @@ class RequestCheck:
         self.line: int = machine.request_bytes
         self.unit: int = min(self.line, machine.memory_parameters.burst_bytes)
         self.faults: list[str] = []
-        # By unit that is written, or read of what is only read: the cycle and the port of who did so first.
+        # Cycle and port of the first read of each unit of a read-only array, and of the first write of each
+        # unit of any other array.
         self._touched: dict[int, tuple[int, int]] = {}
         self._layouts = self._sorted_layouts()
         self._starts = [layout.start for layout in self._layouts]
         self._find_overlaps()
 
     def _sorted_layouts(self) -> list[Layout]:
-        """The arrays that may be touched at all, by address."""
+        """Return the layouts of all arrays that a request may access, by address."""
         ordered = sorted(self.machine.layouts(), key=lambda layout: layout.start)
         if not ordered:
             raise ConfigurationError(f"{self.machine.NAME} should say in layouts() where its tensors lie")
         return [layout for layout in ordered if layout.size or layout.ahead]
 
     def _tensor(self, address: int) -> str:
-        """The name of the tensor that an address is of, by its number."""
+        """Return the name of the tensor whose number is in the upper bits of an address."""
         number = address >> TENSOR_SHIFT
         names = (name for name, numbers in self.machine.tensors.items() if number in numbers)
         return next(names, f"tensor {number}")
 
     def _end(self, layout: Layout) -> int:
-        """The first address behind the last line."""
+        """Return the first address after the last line of an array."""
         return -(-(layout.start + layout.size) // self.line) * self.line
 
     def _find_overlaps(self) -> None:
@@ -75,7 +85,14 @@ class RequestCheck:
                 self.faults.append(f"{upper}: an array at {other.start:#x} lies over one of {lower}, {place}")
 
     def note(self, now: int, operation: int, address: int, tag: int) -> None:
-        """A channel takes a request."""
+        """Check one request, when a memory channel takes it.
+
+        Args:
+            now: cycle of the memory clock.
+            operation: operation of the request, as in ``hw.memory.protocol``.
+            address: byte address of the request.
+            tag: tag of the request; its upper bits are the port at the network to memory.
+        """
         reads = operation in (READ, READ_BURST)
         unit = address // self.unit
         units = range(unit, unit + (1 if operation in BURSTS else self.line // self.unit))
@@ -90,14 +107,14 @@ class RequestCheck:
                 self._touched.setdefault(unit, (now, port))
 
     def _find(self, address: int) -> Layout | None:
-        """The array that an address lies in."""
+        """Return the layout of the array, including its bytes ``ahead``, at an address; None for no array."""
         place = bisect_right(self._starts, address) - 1
         if place >= 0 and address < self._end(self._layouts[place]) + self._layouts[place].ahead:
             return self._layouts[place]
         return None
 
     def _fault(self, layout: Layout | None, reads: bool, units: range) -> str:
-        """Describe what is wrong with a request; empty if nothing is."""
+        """Describe the fault of a request; empty if the request is legal."""
         if layout is None:
             return "no array lies there"
         if units.stop * self.unit > self._end(layout) + (layout.ahead if reads else 0):
@@ -122,20 +139,25 @@ class RequestCheck:
         return f"the array {layout.role.value}, and {self._who(previous[1])} did in cycle {previous[0]}"
 
     def _who(self, port: int) -> str:
-        """The component at the network to memory, and the port behind it."""
+        """Return the component at a port of the memory network, with the component's own port number."""
         place, behind = divmod(port, self.machine.numbers_each)
         user = self.machine.users[place][0].name if place < len(self.machine.users) else f"port {port}"
         return f"{user}[{behind}]" if self.machine.numbers_each > 1 else user
 
     def ended(self, *, complete: bool) -> Sequence[str]:
-        """Describe what is wrong with the requests of a run that has ended, a line each; the first ones"""
+        """Return the faults after a run, one line each: the first ``MOST_TOLD``, and the number of others.
+
+        Args:
+            complete: whether the run is complete. Only then, the accessed lines are compared with the
+                ``used`` ranges.
+        """
         if complete:
             self.finish()
         omitted = len(self.faults) - MOST_TOLD
         return [*self.faults[:MOST_TOLD], *([f"and {omitted} more of this kind"] if omitted > 0 else [])]
 
     def finish(self) -> None:
-        """The run is done: hold what was touched to what it is to use."""
+        """Compare the lines that a complete run accessed with the ``used`` ranges of all layouts."""
         touched: dict[int, tuple[int, int]] = {}
         for unit, by in self._touched.items():
             touched.setdefault(unit * self.unit // self.line, by)
@@ -146,7 +168,7 @@ class RequestCheck:
                 self._compare(layout, set(lines[first:end]), touched)
 
     def _compare(self, layout: Layout, touched: set[int], firsts: Mapping[int, tuple[int, int]]) -> None:
-        """Tell of lines that are not touched and should be, or are and should not: the first of each."""
+        """Record the lines of an array that should have been accessed and were not, and the reverse."""
         expected = layout.lines(self.line)
         name, verb = self._tensor(layout.start), "written" if layout.role is Role.PRODUCT else "read"
         if missing := expected - touched:
@@ -162,10 +184,13 @@ class RequestCheck:
 
 @contextmanager
 def checked_requests(machine: Any) -> Iterator[RequestCheck]:  # noqa: ANN401 - as of RequestCheck
-    """Hold the requests that the machine's memory gets meanwhile.
+    """Check the requests of a machine's memory while the context is active.
+
+    Yields:
+        The check. Call ``ended`` after the run for the faults.
 
     Raises:
-        ConfigurationError: as of ``RequestCheck``.
+        ConfigurationError: if the machine has no memory, or no layouts.
     """
     check = RequestCheck(machine)
     with observe_requests(machine.channels, check.note):

@@ -1,4 +1,10 @@
-"""Sampled runs: what is asked for, how windows are chosen, and the interval of an estimate."""
+"""Sampled runs: the request, the choice of windows, and the estimate with its confidence interval.
+
+A *window* is a part of a run: the work on a range of consecutive tasks, such as rows of the first operand, or
+an iteration of a graph algorithm. A sampled run simulates the first window, the last window, and some windows
+between them, cycle by cycle. A *functional pass* counts the work of every window without simulating time. The
+cycles of the other windows are estimated from their work. Graphicionado simulates its first iterations only.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +26,10 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a product
-GROUP = 5  # windows that share a ratio of cycles to work
-ROUNDS = (20, 40, 80, 160, 320)  # windows
-SHORTEST = 300_000  # cycles, predicted, of a run that is sampled unless the windows are given
-DENSEST = 0.5  # of the windows, at the most
+GROUP = 5  # number of neighbouring chosen windows that share a ratio of cycles to work
+ROUNDS = (20, 40, 80, 160, 320)  # number of chosen windows in each round
+SHORTEST = 300_000  # predicted cycles below which a run is simulated in full, unless windows are given
+DENSEST = 0.5  # largest fraction of the windows that may be chosen
 Numbers = npt.NDArray[np.float64]
 Measured = TypeVar("Measured")
 
@@ -33,11 +39,11 @@ class Sample:
     """Parameters of a sampled run.
 
     Args:
-        half_width: of the interval, as a fraction of the cycles; windows are added until it is reached.
-        windows: number of windows between the first and the last; None for as many as the width needs.
-        window_cycles: length of a window; None for a length that the tasks decide.
-        seed: chooses the windows.
-        window: number of a single window to simulate, from 1 on, in the place of an estimate.
+        half_width: half-width of the interval to reach by adding windows, as a fraction of the cycles.
+        windows: number of windows to choose between the first and the last; None to reach ``half_width``.
+        window_cycles: predicted cycles of a window; None for a length that depends on the tasks.
+        seed: seed of the random choice of windows.
+        window: number of a single window to simulate, from 1; None for an estimate.
     """
 
     half_width: float = 0.03
@@ -47,7 +53,7 @@ class Sample:
     window: int | None = None
 
     def __str__(self) -> str:
-        """Return the request in a few words."""
+        """Return the request as a text such as ``3%, seed 0`` or ``10 windows of 1,000 cycles, seed 1``."""
         width = f"{100 * self.half_width:.3g}%"
         size = width if self.windows is None else f"{self.windows} windows"
         length = "" if self.window_cycles is None else f" of {self.window_cycles:,} cycles"
@@ -60,8 +66,8 @@ class Estimated:
 
     Args:
         cycles: the estimate.
-        half_width: the half width of the interval.
-        deviations: the deviations by chosen window; the sum of their squares is the variance of the estimate.
+        half_width: half-width of the interval at ``CONFIDENCE``.
+        deviations: error of each chosen window; the sum of the squares is the variance of the estimate.
         degrees: degrees of freedom of the variance.
     """
 
@@ -76,18 +82,20 @@ class Sampled:
     """Result of a sampled run.
 
     Args:
-        cycles: the estimate, with its interval.
-        windows, window_cycles, strata: how many windows were simulated, how long, of how many strata.
-        cycles_simulated: cycles of the windows.
-        operations, traffic, memory: the operations, traffic and memory of the whole run, exact or estimated.
+        cycles: the estimate of the cycles of the whole run, with its interval.
+        windows: number of simulated windows.
+        window_cycles: cycles of a window, predicted or on average.
+        strata: number of strata from which the windows were chosen.
+        cycles_simulated: sum of the cycles of the simulated windows.
+        operations, traffic, memory: operations by name, traffic by tensor, use of memory of the whole run.
         traffic_minimum_bytes: as of a ``Model``.
-        traffic_ratio: simulated bytes over those of the functional pass, in the windows; None without such.
-        exact, estimated: names of the parts of a report that are so.
-        reference, check: what the simulated part of the answer is compared with, and the comparison, of the
-            ``Problem``.
-        rows: first row and the row behind the last, of each window that has a deviation; empty where
-            windows are not of rows.
-        parameters: with what the machine chose for the operands; None where it chooses nothing.
+        traffic_ratio: bytes that the windows moved, divided by the bytes that the functional pass counted
+            for the same windows; None if the functional pass counts no bytes.
+        exact, estimated: names of the exact and of the estimated parts of a report.
+        reference: name of the reference with which the simulated part of the answer is compared.
+        check: function that compares an answer with the reference.
+        rows: first row and end (exclusive) of each window with a deviation; empty if windows are not rows.
+        parameters: parameters with the values that the machine chose; None if the machine chooses none.
     """
 
     cycles: Estimated
@@ -110,15 +118,17 @@ class Sampled:
 
 @dataclass(frozen=True)
 class SingleWindow:
-    """A window of a run, to be simulated alone between the windows beside it.
+    """A window of a run that is simulated alone, with its two neighbours before and after it.
+
+    Because of the neighbours, the window begins and ends with work in flight, as in the whole run.
 
     Args:
-        build: makes the machine from parameters and operands, as a model of an ``Accelerator`` does.
-        rows: the rows of the first operand that the machine multiplies.
-        first_row: number of their first in the whole operand.
-        window: the rows of the window itself.
-        cycles: the cycle in which the window begins and the one in which the next window begins.
-        count: windows in all.
+        build: constructor of the machine, with the arguments of a model of an ``Accelerator``.
+        rows: rows of the first operand that the machine multiplies: the window and its neighbours.
+        first_row: number of the first of these rows in the whole operand.
+        window: row numbers of the window itself, in the whole operand.
+        cycles: cycle in which the window begins, and cycle in which the next window begins.
+        count: number of windows of the run.
     """
 
     build: Callable[..., Any]
@@ -133,28 +143,31 @@ class Sampler(Protocol):
     """A machine whose run is estimated from windows."""
 
     def too_short(self) -> str:
-        """Why the run is to be simulated in full, in a line; empty if it can be sampled."""
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
 
     def sampled(self) -> Sampled:
-        """Simulate windows until the interval is as narrow as it should be."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
 
 
 class WindowSampler(Sampler, Protocol):
     """A sampler that can also simulate one window alone."""
 
     def single_window(self, number: int) -> SingleWindow:
-        """Return the window of a number, from 1 on."""
+        """Return the window with a number, counted from 1."""
 
 
 def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
-    """Cut rows into windows of about equal cost: the first, those of equal cost, and the last.
+    """Cut rows into a first window, windows of about equal cost, and a last window.
 
-    A row that costs more than a window is a window, or the end of one.
+    A row that costs more than a window becomes a window of its own, or the last row of a window.
 
     Args:
-        costs: the costs by row.
-        first: least cost of the first window, and of the last.
-        cost: the cost of each other window.
+        costs: predicted cost of each row.
+        first: smallest cost of the first window, and of the last window.
+        cost: cost of each window between them, in the unit of ``costs``.
+
+    Returns:
+        Consecutive ranges that contain every row; a single range if there is no row between first and last.
     """
     behind = np.cumsum(costs)
     begin = int(np.searchsorted(behind, first)) + 1
@@ -170,12 +183,12 @@ def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
 
 
 def choose_windows(count: int, strata: int, seed: int) -> list[int]:
-    """A random window of each of so many contiguous strata, in order.
+    """Choose one random window from each stratum; return their numbers, from 0, in ascending order.
 
     Args:
-        count: windows to choose from.
-        strata: not more than there are windows.
-        seed: the seed of the choice.
+        count: number of windows to choose from.
+        strata: number of strata, at most ``count``. A stratum is a range of consecutive windows.
+        seed: seed of the random choice.
     """
     generator = np.random.default_rng([seed, strata])
     bounds = np.arange(strata + 1) * count // strata
@@ -183,18 +196,22 @@ def choose_windows(count: int, strata: int, seed: int) -> list[int]:
 
 
 def too_few_cycles(predicted: float) -> str:
-    """Say that a run of so many cycles, fewer than ``SHORTEST``, is simulated in full."""
+    """Return the message for a run that is simulated in full because it is shorter than ``SHORTEST``."""
     return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {SHORTEST:,}"
 
 
 class Rounds:
-    """The windows of each round of a sampled run, the first and the last window among them.
+    """The rounds of a sampled run; each round chooses more windows than the previous round.
 
     Args:
-        request: how to sample.
-        windows: in all.
-        cycles: the cycles of a window.
-        predicted: cycles of the whole run.
+        request: parameters of the sampled run.
+        windows: number of windows of the whole run.
+        cycles: predicted cycles of a window.
+        predicted: predicted cycles of the whole run.
+
+    Attributes:
+        numbers: for each round, the numbers of its windows from 0, including the first and the last window
+            of the run; empty if the run has too few windows.
     """
 
     def __init__(self, request: Sample, windows: int, cycles: int, predicted: float) -> None:
@@ -207,7 +224,7 @@ class Rounds:
         self.numbers = [[0, *(1 + number for number in each), middle + 1] for each in chosen]
 
     def too_short(self) -> str:
-        """See ``Sampler``."""
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
         free = self.request.windows is None and self.request.window_cycles is None
         if free and self.predicted < SHORTEST:
             return too_few_cycles(self.predicted)
@@ -221,11 +238,14 @@ class Rounds:
     def run(
         self, measure: Callable[[Sequence[int]], Measured], estimate: Callable[[Measured], Estimated]
     ) -> tuple[Measured, Estimated]:
-        """Simulate windows until the interval is as narrow as requested, or no more may be chosen.
+        """Simulate windows until the interval is as narrow as requested, or the last round is done.
 
         Args:
-            measure: simulates the windows of these numbers.
-            estimate: the cycles of the whole run from them.
+            measure: function that simulates the windows with these numbers, and returns the measurements.
+            estimate: function that returns the estimate for the whole run from the measurements.
+
+        Returns:
+            The measurements and the estimate of the last round; ``numbers`` must not be empty.
         """
         number, last = 0, len(self.numbers) - 1
         while True:
@@ -234,6 +254,7 @@ class Rounds:
             excess = estimated.half_width / estimated.cycles / self.request.half_width
             if excess <= 1 or number == last:
                 return measured, estimated
+            # The width falls with the root of the number of chosen windows. Skip rounds that are too small.
             needed = (len(self.numbers[number]) - 2) * excess**2
             while number < last and len(self.numbers[number]) - 2 < needed:
                 number += 1
@@ -244,9 +265,9 @@ class Correction:
     """Difference between the work that a functional pass counted and the work of the windows.
 
     Args:
-        ratio: work done per work counted.
-        residuals: by window between the first and the last: work done, without what the ratio explains and
-            without what it did for the windows beside it.
+        ratio: work that the simulated windows did, divided by the work that the functional pass counted.
+        residuals: for each simulated window between the first and the last: the work done, minus ``ratio``
+            times the counted work, minus the work that the window exchanged with its neighbours.
     """
 
     ratio: float
@@ -254,33 +275,38 @@ class Correction:
 
 
 def correct(done: Numbers, counted: Numbers, lag: Numbers) -> Correction:
-    """Correct a kind of work that a functional pass does not count exactly.
+    """Correct a kind of work that a functional pass does not count exactly, such as cache misses.
 
-    A window begins when its first task is dispatched, while tasks of the window before it are in flight. It
-    therefore does work of its neighbour, and leaves work to the next one. Exactly counted work shows how
-    much, and inexactly counted work is taken to be in proportion. In the sum over all windows of a run, which
-    begins and ends empty, this lag is 0.
+    A window begins when its first task is dispatched, while tasks of the previous window are in flight. A
+    window therefore does some work of the previous window, and leaves some work to the next window. This
+    difference is the *lag*. For work that is counted exactly, the lag is measured work minus counted work.
+    For other work, the lag is taken to be proportional to that lag. A whole run begins and ends without
+    tasks in flight, so that the lags of all its windows add up to 0.
 
     Args:
-        done: work by window, the first and the last included, measured.
-        counted: the same, of the functional pass.
-        lag: exact work by window: measured, less counted.
+        done: measured work of each simulated window, including the first and the last.
+        counted: work that the functional pass counted for the same windows.
+        lag: lag of the same windows, from work that is counted exactly.
     """
     ratio = float(done.sum() / counted.sum())
     differences, lag = (done - ratio * counted)[1:-1], lag[1:-1]
-    slope = float(lag @ differences) / max(1.0, float(lag @ lag))
+    slope = float(lag @ differences) / max(1.0, float(lag @ lag))  # least squares through the origin
     return Correction(ratio, differences - slope * lag)
 
 
 def estimate_run(
     cycles: Numbers, work: Numbers, windows: Sequence[int], totals: Numbers, residuals: Numbers | None = None
 ) -> Estimated:
-    """Estimate the cycles of a run: those of its first window and its last, and of all between.
+    """Estimate the cycles of a whole run from measurements that include its first and its last window.
+
+    The measured cycles of these two windows are added to the estimate for the windows between them.
 
     Args:
-        cycles, work: the cycles, and the work by kind, of each simulated window.
-        windows: number of each simulated window, the first and the last of the run among them.
-        totals, residuals: as of ``estimate_cycles``, the totals of all windows of the run.
+        cycles: cycles of each simulated window.
+        work: work of each simulated window by kind, an array of windows x kinds.
+        windows: number of each simulated window, from 0, in ascending order.
+        totals: work of every window of the run by kind, including the first and the last window.
+        residuals: as of ``estimate_cycles``.
     """
     chosen = [number - 1 for number in windows[1:-1]]
     inner = estimate_cycles(cycles[1:-1], work[1:-1], chosen, totals[1:-1], residuals)
@@ -294,17 +320,18 @@ def estimate_cycles(
     totals: Numbers,
     residuals: Numbers | None = None,
 ) -> Estimated:
-    """Estimate the cycles of all windows from those of the chosen ones.
+    """Estimate the cycles of all windows from the cycles of the chosen windows.
 
-    Windows are pooled in groups of neighbours. Each group has a ratio of cycles to work, which is a weighted
-    sum of the kinds of work. The weights are those that fit all windows best and are not negative.
+    The work of a window is a weighted sum of its kinds of work. The weights are the nonnegative weights that
+    fit the cycles of the chosen windows best. Groups of ``GROUP`` neighbouring chosen windows each have a
+    ratio of cycles to work, which also holds for the unmeasured windows near them.
 
     Args:
-        cycles: the cycles by chosen window.
-        work: the work by chosen window and kind of work.
-        chosen: number of each window, in increasing order.
-        totals: by window and kind of work, of all windows.
-        residuals: by chosen window and kind of work, where totals are corrected; 0 for work counted exactly.
+        cycles: cycles of each chosen window.
+        work: work of each chosen window by kind, an array of chosen windows x kinds.
+        chosen: number of each chosen window, from 0, in ascending order.
+        totals: work of every window by kind, an array of windows x kinds.
+        residuals: as of ``Correction``, by chosen window and kind of work; 0 for work counted exactly.
     """
     from scipy.optimize import nnls  # noqa: PLC0415  (takes time to load, and few runs are sampled)
 
@@ -320,25 +347,28 @@ def estimate_cycles(
         total, sampled = all_weighted[start:stop].sum(), weighted[group].sum()
         ratio = cycles[group].sum() / sampled
         deviation = cycles[group] - ratio * (weighted[group] - corrected[group])
+        # Variance of a ratio estimate with n of N windows, drawn without replacement:
+        # (1 - n / N) * n / (n - 1) * (total / sampled)**2 * sum(deviation**2).
         left = max(0.0, 1 - len(group) / (stop - start))
         factor = (left * len(group) / max(1, len(group) - 1)) ** 0.5 * total / sampled
         value += ratio * total
         deviations += (factor * deviation).tolist()
+    # One degree of freedom less for the ratio of each group, and for the ratio and the slope of ``correct``.
     degrees = max(1, count - len(groups) - (0 if residuals is None else 2))
     return Estimated(value, half_width(deviations, degrees), tuple(deviations), degrees)
 
 
 def moved_bytes(traffic: Mapping[str, Traffic]) -> int:
-    """Return the bytes of all tensors, read and written."""
+    """Return the sum of the bytes read and written over all tensors."""
     return sum(part.read_bytes + part.write_bytes for part in traffic.values())
 
 
 def scale_memory(use: MemoryUse, simulated: int, moved: int) -> MemoryUse:
-    """Return the use of the memory by a whole run, from that of a part of it.
+    """Scale row hits, misses and conflicts of the simulated part to a whole run, without other ``counters``.
 
     Args:
-        use: the use of the memory by the part; its events beside rows are not known of the whole run.
-        simulated: bytes that the part moved.
+        use: use of the memory by the simulated part.
+        simulated: bytes that the simulated part moved.
         moved: bytes that the whole run moves.
     """
     hits, misses, conflicts = (
@@ -349,10 +379,10 @@ def scale_memory(use: MemoryUse, simulated: int, moved: int) -> MemoryUse:
 
 
 def half_width(deviations: Sequence[float], degrees: int) -> float:
-    """Return the half-width of an interval at ``CONFIDENCE`` by Student's t.
+    """Return the half-width of the interval at ``CONFIDENCE``, from Student's t distribution.
 
     Args:
-        deviations: whose squares add up to the variance.
+        deviations: deviations whose squares add up to the variance.
         degrees: degrees of freedom of the variance.
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (takes time to load, and few runs are sampled)
@@ -361,6 +391,6 @@ def half_width(deviations: Sequence[float], degrees: int) -> float:
 
 
 def _group_bounds(chosen: Sequence[int], groups: Sequence[Integers], count: int) -> list[int]:
-    """The windows that each group stands for: up to the middle between two groups."""
+    """Return the bounds of the windows that each group stands for, halfway between neighbouring groups."""
     ends = [(chosen[group[-1]] + chosen[group[-1] + 1]) // 2 + 1 for group in groups[:-1]]
     return [0, *ends, count]

@@ -1,10 +1,16 @@
-"""Checks that hold for every machine, for tests of your own machines.
+"""Checks that must hold for every machine, for tests of your own machines.
 
     CASE = MachineCase(accelerator="./mine", variants={"tiny": {"pe.count": 2}}, operands=..., planted=...)
     check_laws(CASE, "tiny")
 
-A run must depend neither on sleep nor on the order of ticks, nor on another machine beside it; its accounting
-adds up, asking for its outcome changes nothing, and each request is one that its layouts allow.
+The checks are called *laws*:
+
+- ``check_order``: neither the order in which components tick nor sleep, by which the kernel skips ticks of
+  components that have nothing to do, changes a run;
+- ``check_turns``: another machine in the same process does not change a run;
+- ``check_end``: the states of every component add up to the cycles of the run, all work is done, and reading
+  the outcome does not change the machine;
+- ``check_requests``: memory gets exactly the requests that the layouts of the machine allow.
 """
 
 from __future__ import annotations
@@ -26,8 +32,8 @@ from fiberscope.sim.testing import check_accounting
 from fiberscope.workloads import from_scipy
 
 CYCLE_LIMIT = 2_000_000
-TURN = 7  # cycles that one of two machines runs before the other does
-# Ways to run a kernel that must not change anything.
+TURN = 7  # cycles that a machine runs in ``check_turns`` before the next machine runs
+# Options of a kernel that must not change the outcome of a run.
 KERNELS: tuple[dict[str, Any], ...] = (
     {"sleep": False},
     {"order_seed": 1},
@@ -41,14 +47,16 @@ AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 @dataclass(frozen=True)
 class MachineCase:
-    """A machine, as small machines of some makes.
+    """A machine to check, with small configurations and operands.
 
     Args:
-        accelerator: its name, or the path of its folder or file.
-        variants: settings by the name of the make; the first is short of everything and simple in its memory.
-        operands: small ones that put every part to work.
-        planted: a part to be replaced by one that depends on the tick order, and a make that has several.
-        problem: parameters of its problem, where that takes any.
+        accelerator: name of the machine, or path of its folder or file.
+        variants: settings of each variant, by the name of the variant. The first variant should have the
+            smallest resources and the simple memory model.
+        operands: function that returns new, small operands that make every part of the machine work.
+        planted: name of a part, and name of a variant that has several such parts. Tests of the checks
+            replace this part by a part that depends on the order of ticks.
+        problem: parameters of the problem by name; None if the problem has none.
     """
 
     accelerator: str
@@ -59,11 +67,17 @@ class MachineCase:
 
     @property
     def kind(self) -> Accelerator[Any]:
-        """The accelerator."""
+        """Return the descriptor of the machine."""
         return accelerators.find(self.accelerator)
 
     def build(self, variant: str, operands: Operands, **options: Any) -> Any:  # noqa: ANN401  (any machine)
-        """A machine of one make, in a kernel or with parts of one's own if they are given."""
+        """Build the machine in one variant.
+
+        Args:
+            variant: name of a variant in ``variants``.
+            operands: operands of the machine.
+            options: further arguments of the machine's constructor, such as ``kernel`` and ``parts``.
+        """
         kind = self.kind
         settings = dict(self.variants[variant])
         parameters = load(kind.configuration, kind.shipped, name=kind.name, settings=settings)
@@ -74,7 +88,7 @@ class MachineCase:
         return kind.models[EVENT](parameters, *arguments, **options)
 
     def inexact_operands(self) -> Operands:
-        """The operands with values whose sums depend on the order in which they are added."""
+        """Return the operands with values whose sums depend on the order of the additions."""
         operands = self.operands()
         for matrix in operands:
             matrix.data[:] = [0.1 * (i % 7) + 1e-3 * i for i in range(len(matrix.data))]
@@ -82,7 +96,13 @@ class MachineCase:
 
 
 def random_operands(rows: int, inner: int, columns: int, nonzeros: int, seed: int = 1) -> Operands:
-    """Two matrices of small whole values, so that sums are exact in any order."""
+    """Return two random matrices with small integer values, whose sums are exact in any order.
+
+    Args:
+        rows, inner, columns: the shapes are rows x inner and inner x columns.
+        nonzeros: number of stored entries of each matrix; the value of an entry may be 0.
+        seed: seed of the random numbers.
+    """
     generator = np.random.default_rng(seed)
     operands = []
     for shape in ((rows, inner), (inner, columns)):
@@ -93,10 +113,10 @@ def random_operands(rows: int, inner: int, columns: int, nonzeros: int, seed: in
 
 
 def run_to_end(machine: AnyMachine) -> AnyMachine:
-    """The machine, after its run.
+    """Run a machine to the end, and return the machine.
 
     Raises:
-        AssertionError: if it comes to the cycle limit.
+        AssertionError: if the run is not complete within ``CYCLE_LIMIT`` cycles.
     """
     run = machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert run.complete, f"not done after {run.cycles} cycles"
@@ -104,12 +124,17 @@ def run_to_end(machine: AnyMachine) -> AnyMachine:
 
 
 def cycles(machine: Machine) -> int:
-    """The length of a machine's run."""
+    """Return the length of a machine's run, in cycles of the kernel's first clock."""
     return machine.kernel.length(machine.kernel.clocks[0])
 
 
 def outcome(machine: Machine, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the complete result of a run, without the counters of components whose names end so."""
+    """Return everything that a run determines, as plain data that can be compared.
+
+    Args:
+        machine: machine after a complete run.
+        without: suffixes of component names. The statistics of such components are left out.
+    """
     product, memory = machine.result(), machine.memory()
     statistics = machine.kernel.statistics().items()
     return {
@@ -123,17 +148,18 @@ def outcome(machine: Machine, without: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _listed(product: Any) -> list[Any]:  # noqa: ANN401  (of any machine)
-    """A product, sparse or dense, as numbers that can be compared."""
+    """Return a sparse or dense product as lists of numbers, which ``==`` compares."""
     if isinstance(product, np.ndarray):
         return [product.tolist()]
     return [product.indptr.tolist(), product.indices.tolist(), product.data.tolist()]
 
 
 def check_laws(case: MachineCase, variant: str) -> None:
-    """Hold one make of a machine that has a memory to all of the laws.
+    """Check all laws for one variant of a machine that has a memory.
 
     Raises:
-        AssertionError: one does not hold.
+        AssertionError: if a law does not hold.
+        ConfigurationError: if the machine has no memory or no layouts.
     """
     check_order(case, variant)
     check_turns(case, variant, variant)
@@ -142,7 +168,7 @@ def check_laws(case: MachineCase, variant: str) -> None:
 
 
 def check_order(case: MachineCase, variant: str) -> None:
-    """Check that neither sleep nor the order of ticks changes a run, even where sums are rounded."""
+    """Check that neither sleep nor the order of ticks changes a run, even if sums are rounded."""
     operands = case.inexact_operands()
     expected = outcome(run_to_end(case.build(variant, operands)))
     for options in KERNELS:
@@ -151,7 +177,7 @@ def check_order(case: MachineCase, variant: str) -> None:
 
 
 def check_turns(case: MachineCase, *variants: str) -> None:
-    """Machines that run in turn, some cycles each, run as if each were alone."""
+    """Check that machines that run alternately, ``TURN`` cycles at a time, behave as if each ran alone."""
     operands = case.operands()
     expected = [outcome(run_to_end(case.build(variant, operands))) for variant in variants]
     machines = [case.build(variant, operands) for variant in variants]
@@ -164,7 +190,7 @@ def check_turns(case: MachineCase, *variants: str) -> None:
 
 
 def check_end(case: MachineCase, variant: str) -> None:
-    """The accounting of every component adds up, all work is done, and asking again changes nothing."""
+    """Check the accounting of every component, that all work is done, and that reading changes nothing."""
     machine = run_to_end(case.build(variant, case.operands()))
     check_accounting(machine.kernel.statistics())
     done, work = machine.progress()

@@ -1,4 +1,9 @@
-"""Blocks of the user's own in the place of an accelerator's: named on a command line, and made with care."""
+"""Parts of users: blocks or policies that replace blocks of a machine.
+
+A *part* is a replaceable block of a machine, with a name such as ``merger``. A replacement is a class of the
+user, either a component or a ``Policy``. A policy replaces only the rule by which the machine's own block
+chooses. Faults in the user's code become error messages of one line.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +30,16 @@ if TYPE_CHECKING:
 
 
 def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
-    """The parts of a command line, each written ``name=module:Class`` or ``name=file.py:Class``.
+    """Import the parts of a command line, each written ``name=module:Class`` or ``name=file.py:Class``.
 
-    Modules may be in the current folder. A file may import the files beside it, as those of a machine.
+    Modules may be in the current folder. A file may import other files of its folder, as in
+    ``user_machines.run_file``.
+
+    Returns:
+        The class of each part, by the name of the part.
 
     Raises:
-        InputError: one that is not written so, that cannot be imported, or is given twice.
+        InputError: if a part is written in another way, is given twice, or cannot be imported.
     """
     return {
         name: _load(f"{name}={module}:{attribute}", module, attribute)
@@ -39,10 +48,16 @@ def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
 
 
 def split_parts(texts: Sequence[str] | None) -> dict[str, tuple[str, str]]:
-    """Split the parts of a command line: module or file, and class, by the name of the part.
+    """Split the parts of a command line without importing them.
+
+    Args:
+        texts: texts such as ``merger=my_blocks:MyMerger``; None for none.
+
+    Returns:
+        Module or file, and class, by the name of the part.
 
     Raises:
-        InputError: one that is not written so, or is given twice.
+        InputError: if a part is written in another way, or is given twice.
     """
     parts: dict[str, tuple[str, str]] = {}
     for text in texts or ():
@@ -72,11 +87,13 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
 def add_policies(
     parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactory]
 ) -> dict[str, PartFactory]:
-    """Return the parts, with the machine's block that has the policy in the place of each policy.
+    """Replace each policy by a factory of the machine's own block with this policy; keep other parts.
+
+    The factory raises ``InputError`` if the block accepts no policy, or only policies of another kind.
 
     Args:
-        parts: of the user, by name.
-        blocks: of the machine, by name.
+        parts: the user's parts, by name.
+        blocks: factories of the machine's blocks, by name.
     """
     return {name: _with_policy(name, part, blocks) for name, part in parts.items()}
 
@@ -116,7 +133,7 @@ def _load_module(text: str, module: str) -> ModuleType:
 
 
 def _fault(error: BaseException) -> str:
-    """Describe an error in a user's code, and its place."""
+    """Describe an error in a user's code, with file and line unless it was raised within ``importlib``."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     line = "" if "importlib" in where.filename else f" ({where.filename}:{where.lineno})"
     return f"{type(error).__name__}: {error}{line}"
@@ -124,7 +141,7 @@ def _fault(error: BaseException) -> str:
 
 @contextmanager
 def _current_folder() -> Iterator[None]:
-    """Find modules in the current folder too, after all others."""
+    """Search modules in the current folder, after all other folders, while the context is active."""
     here = str(Path.cwd())
     sys.path.append(here)
     try:
@@ -134,11 +151,14 @@ def _current_folder() -> Iterator[None]:
 
 
 def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
-    """Return the parts with their policies in blocks; one that makes no component ends in one line.
+    """Return factories of the user's parts that check each component that they make.
+
+    A factory raises ``InputError`` if the arguments do not fit the user's class, if the class raises an
+    exception, or if it does not make a ``Component``. Policies are replaced as in ``add_policies``.
 
     Args:
-        parts: of the user, by name.
-        blocks: of the machine, by name.
+        parts: the user's parts, by name.
+        blocks: factories of the machine's blocks, by name.
     """
     return {name: _checked(name, make) for name, make in add_policies(parts, blocks).items()}
 
@@ -150,7 +170,7 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
             raise InputError(f"the part {part}: {origin(make)} is not made as the machine makes it: {fault}")
         try:
             component: object = make(*arguments, **options)
-        except (InputError, SimulationError):  # what the machine or a policy's block refuses
+        except (InputError, SimulationError):  # already messages for the user
             raise
         except Exception as error:
             raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error
@@ -164,7 +184,7 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
 
 
 def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> str:
-    """Describe how arguments do not fit, in Python's words; empty if they fit or Python does not say."""
+    """Return Python's message about arguments that do not fit; empty if they fit or have no signature."""
     try:
         signature = inspect.signature(make)
     except (TypeError, ValueError):
@@ -177,6 +197,6 @@ def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str,
 
 
 def origin(make: PartFactory) -> str:
-    """Return the origin of a part: its module and name, without the package that stands for its folder."""
+    """Return the module and the name of a part, without the package that is made for a user's folder."""
     name = getattr(make, "__qualname__", type(make).__qualname__)
     return f"{user_machines.plain_name(make.__module__)}.{name}"

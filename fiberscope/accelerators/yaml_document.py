@@ -1,4 +1,7 @@
-"""A YAML file as plain values, each with the place where it stands, so that every complaint can name it."""
+"""Documents: YAML files as plain data, with the line and column of each value for error messages.
+
+A *path* names a value by the keys and list positions that lead to it from the top of the file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import yaml
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_layer import compose, construct, read_text, yaml_errors
 
-Path: TypeAlias = tuple[str | int, ...]  # keys and positions in lists, from the top
+Path: TypeAlias = tuple[str | int, ...]  # keys, and positions in lists counted from 0
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,11 @@ class Document:
     """Contents of a YAML file, with the places of its values.
 
     Args:
-        name: what messages call the file.
-        data: mappings, lists, text and numbers.
-        keys: line and column of each key, both from 1; of an entry of a list, those of the entry.
-        values: of each value, and whether its text begins there, so that columns within it can be told.
+        name: name of the file in error messages.
+        data: the content: mappings, lists, texts and numbers.
+        keys: line and column of each key, both counted from 1; for an entry of a list, of the entry.
+        values: line and column of each value, and whether the value is on one line. Only then, a character
+            within the value has a column.
     """
 
     name: str
@@ -32,18 +36,19 @@ class Document:
     values: Mapping[Path, tuple[int, int, bool]]
 
     def error(self, path: Path, message: str, *, key: bool = False, within: int = 0) -> ConfigurationError:
-        """A complaint about the value at ``path``, or its key.
+        """Return an error about a value or its key.
 
         Args:
-            path: the path of the value; where it is not in the file, what holds it is named.
+            path: path of the value. If the file does not have it, the error names the closest section that
+                would contain the value.
             message: what is wrong and what would be right.
-            key: it is about the key.
-            within: characters into the text of the value.
+            key: whether the error is about the key of the value.
+            within: position in the text of the value, in characters from its start.
         """
         return ConfigurationError(f"{self.place(path, key=key, within=within)}: {message}")
 
     def place(self, path: Path, *, key: bool = False, within: int = 0) -> str:
-        """File, line and column of a value, or of its key; the arguments are those of ``error``."""
+        """Return file, line and column of a value or its key as a text; arguments as of ``error``."""
         while path and path not in self.keys:
             path = path[:-1]
         if not path:
@@ -58,15 +63,16 @@ class Document:
     def from_nodes(
         cls, node: yaml.Node | None, name: str, resolve: Callable[[str, Callable[[str], Exception]], object]
     ) -> Document:
-        """The document that a file's nodes are.
+        """Build a document from the nodes of a YAML file.
 
         Args:
-            node: the node of the whole file.
-            name: the name of the file.
-            resolve: gives the value of a text with references; its second argument makes the complaint.
+            node: node of the whole file; None for an empty file.
+            name: name of the file in error messages.
+            resolve: function that returns the value of a text with references (``${...}``). Its second
+                argument is a function that makes an error from a message.
 
         Raises:
-            ConfigurationError: a file that is no mapping, or a key that is given twice.
+            ConfigurationError: if the file is not a mapping, or has a key twice.
         """
         keys: dict[Path, tuple[int, int]] = {}
         values: dict[Path, tuple[int, int, bool]] = {}
@@ -77,10 +83,10 @@ class Document:
 
 
 def read_document(path: FilePath) -> Document:
-    """The document of a file without references.
+    """Read a file as a document; references (``${...}``) remain texts.
 
     Raises:
-        ConfigurationError: it cannot be read, or is no YAML; with its line.
+        ConfigurationError: if the file cannot be read, is not YAML, is not a mapping, or has a key twice.
     """
     text = read_text(path, str(path))
     with yaml_errors(str(path)):
@@ -132,7 +138,15 @@ def _place(node: yaml.Node) -> tuple[int, int]:
 
 
 def overlay(base: yaml.MappingNode, over: yaml.MappingNode) -> yaml.MappingNode:
-    """``base`` with what ``over`` gives in its place: sections by key; ``~`` takes one out."""
+    """Merge two mappings, with precedence for ``over``.
+
+    Sections are merged key by key. A key with the value ``~`` or ``null`` is removed. Lists whose entries all
+    have names are merged by name, and other lists are replaced.
+
+    Args:
+        base: the mapping to change; it stays as it is.
+        over: the changes.
+    """
     changes = {str(key.value): (key, value) for key, value in over.value}
     merged = []
     for key, value in base.value:
@@ -154,7 +168,7 @@ def _combined(base: yaml.Node, over: yaml.Node) -> yaml.Node:
 
 
 def _extended(base: yaml.SequenceNode, over: yaml.SequenceNode) -> yaml.SequenceNode:
-    """A list whose entries have names is overlaid by them, new ones last; any other is replaced."""
+    """Merge lists by the names of their entries, new entries last; return ``over`` if a name is missing."""
     named = [(_named(entry), entry) for entry in over.value]
     if not named or not all(name for name, _entry in named):
         return over
@@ -167,7 +181,7 @@ def _extended(base: yaml.SequenceNode, over: yaml.SequenceNode) -> yaml.Sequence
 
 
 def _named(entry: yaml.Node) -> str:
-    """Return the name of a list's entry: that of a level, a component, or an entry of bindings."""
+    """Return the name of an entry of a list, from its key ``name`` or ``component``; empty if it has none."""
     pairs = entry.value if isinstance(entry, yaml.MappingNode) else []
     return next((str(value.value) for key, value in pairs if key.value in ("name", "component")), "")
 

@@ -1,5 +1,7 @@
-"""Reads a YAML file of parameters into dotted keys, each with the line and the comment it has there; or takes
-them from the report of a run.
+"""A reader of parameter files in YAML, which keeps the line and the comment of each parameter.
+
+The result is a *layer*: entries by dotted key, such as ``pe.count``. The file may also be the report of a
+run; the layer then has the parameters that the run used.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from fiberscope.accelerators.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Entry:
-    """One parameter as a file or an option gives it.
+    """The value of one parameter, with its origin.
 
-    ``origin`` says where: ``my.yaml:3`` or ``--set``. ``comment`` is what the file says beside or above it.
+    Args:
+        value: the value as read, before any check.
+        origin: file and line, or option, for error messages: ``my.yaml:3`` or ``--set``.
+        comment: comment of the file above the parameter and on its line.
     """
 
     value: object
@@ -40,7 +45,7 @@ class _Scalars(yaml.resolver.Resolver):
 
 
 class _Loader(_Scalars, yaml.SafeLoader):
-    """YAML loader in Python, whose messages users see."""
+    """The YAML loader in Python, which has better error messages and refuses aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -50,11 +55,12 @@ class _Loader(_Scalars, yaml.SafeLoader):
 
 
 class _Quick(_Scalars, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # may be lacking
-    """YAML loader in C, ten times as fast; what it refuses goes to the other loader."""
+    """The YAML loader in C, ten times as fast; ``_Loader`` reads again each text that it refuses."""
 
 
-# Aliases, which it resolves; tabs, odd tags and ends of lines, keys by ``?``: it takes more of them; and
-# values left out within brackets, which it has elsewhere.
+# Texts that both loaders would read differently, and that are left to ``_Loader``: aliases, which the loader
+# in C resolves; tabs, unusual tags and line ends, and keys by ``?``, of which it accepts more; and missing
+# values within brackets, to which it gives another position.
 _ODD = re.compile(
     r":\s*[,}\]]|[\t\ufeff\x85\u2028\u2029]|^---|[|>]\S*#|(?:^|[\s,:\[{-])(?:\*\S|\?|!(?!\w+\s))",
     re.MULTILINE,
@@ -73,14 +79,17 @@ _resolve("float", r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?", "-+0123456789
 
 
 def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
-    """The parameters of a file by dotted key, in its order; of a report those that its run used.
+    """Read the parameters of a YAML file or of a report.
 
     Args:
-        path: the file.
-        name: what messages call it; the path as given by default.
+        path: path of the file.
+        name: name of the file in error messages; the path by default.
+
+    Returns:
+        An entry for each parameter by dotted key, in the order of the file.
 
     Raises:
-        ConfigurationError: it cannot be read, is not YAML, gives a key twice or is not a mapping.
+        ConfigurationError: if the file cannot be read, is not YAML, has a key twice, or is not a mapping.
     """
     name = name or str(path)
     text = read_text(path, name)
@@ -99,7 +108,7 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
 
 
 def _reported(text: str) -> Mapping[str, object] | None:
-    """The configuration in a report; None of any other text."""
+    """Return the configuration in the report of a run; None if the text is not a report."""
     if not text.startswith("{"):
         return None
     try:
@@ -122,11 +131,11 @@ def read_document(path: Path, name: str) -> object:
     """Return the content of a file as plain data; None for an empty file.
 
     Args:
-        path: the file.
-        name: what messages call it.
+        path: path of the file.
+        name: name of the file in error messages.
 
     Raises:
-        ConfigurationError: it cannot be read, or is not YAML.
+        ConfigurationError: if the file cannot be read, or is not YAML.
     """
     text = read_text(path, name)
     with yaml_errors(name):
@@ -135,10 +144,11 @@ def read_document(path: Path, name: str) -> object:
 
 
 def compose(text: str) -> yaml.Node | None:
-    """The nodes of a YAML text, each with its place; None of an empty one.
+    """Parse a YAML text to nodes with line and column; return None for an empty text.
 
     Raises:
-        yaml.YAMLError, ValueError, RecursionError: as ``yaml_errors`` makes a line of.
+        yaml.YAMLError, ValueError, RecursionError: if the text is not YAML. Call this function within
+            ``yaml_errors``, which turns them into a ``ConfigurationError``.
     """
     if not _ODD.search(text):
         with suppress(yaml.YAMLError, ValueError):
@@ -153,10 +163,13 @@ def _composed(text: str, loader: type[_Loader | _Quick]) -> yaml.Node | None:
 
 @contextmanager
 def yaml_errors(name: str) -> Iterator[None]:
-    """Make one line of what is wrong with a YAML file that messages call ``name``.
+    """Turn the errors of the YAML parser into errors of one line, while the context is active.
+
+    Args:
+        name: name of the file in error messages.
 
     Raises:
-        ConfigurationError: within it was found that the file is not YAML.
+        ConfigurationError: if the block raises an error of the parser.
     """
     try:
         yield
@@ -173,7 +186,7 @@ def yaml_errors(name: str) -> Iterator[None]:
 
 
 def read_scalar(text: str) -> object:
-    """The value that this text would have in a file; the text itself where it is no YAML."""
+    """Return the value of a text as in a YAML file; return the text if it is a mapping or not YAML."""
     try:
         node = compose(text)
         if node is None:
@@ -184,10 +197,14 @@ def read_scalar(text: str) -> object:
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text of a file that messages call ``name``.
+    """Return the text of a file.
+
+    Args:
+        path: path of the file.
+        name: name of the file in error messages.
 
     Raises:
-        ConfigurationError: it cannot be read, or is not UTF-8.
+        ConfigurationError: if the file cannot be read, or is not UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8")
@@ -200,7 +217,7 @@ def read_text(path: Path, name: str) -> str:
 
 
 def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[str, int, object]]:
-    """Dotted key, line and value of everything in a mapping that is not itself a mapping."""
+    """Yield dotted key, line and value of each entry of nested mappings that is not itself a mapping."""
     if node is None:
         return
     if not isinstance(node, yaml.MappingNode):
@@ -215,7 +232,7 @@ def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[st
 
 
 def construct(node: yaml.Node) -> object:
-    """The value of a node, and of all below it."""
+    """Return the value of a node as plain data."""
     loader = _Loader("")
     try:
         value: object = loader.construct_object(node, deep=True)
@@ -228,7 +245,7 @@ def _short(node: yaml.Node) -> str:
     return "a list" if isinstance(node, yaml.SequenceNode) else f"'{' '.join(str(node.value).split())[:40]}'"
 
 
-_TEMPLATE = re.compile(r"\{%.*%\}")  # what Timeloop's front end fills in
+_TEMPLATE = re.compile(r"\{%.*%\}")  # a statement of Jinja, which Timeloop's front end evaluates
 _COMMENT = re.compile(r"(?:^|\s)#(?P<text>.*)$")
 
 

@@ -1,4 +1,4 @@
-"""Documents as pydantic models: the first value that is not of its kind, with its place."""
+"""Validation of documents by pydantic models; an error names the line and column of the first fault."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.workloads.errors import nearest
 
 AnySchema = TypeVar("AnySchema", bound=BaseModel)
-MISSPELT = 0.75  # likeness of two keys, by difflib, from which one is taken for the other misspelt
+MISSPELT = 0.75  # similarity of two keys, by difflib, from which an unknown key counts as misspelt
 
 
 def validate_document(
     schema: type[AnySchema], document: Document, *, ignore_unknown: bool = False
 ) -> AnySchema:
-    """The document as its schema has it; a key without a value is as if absent.
+    """Validate a document, and return it as an instance of its schema.
+
+    A key without a value counts as absent.
 
     Args:
-        schema: the sections and their kinds.
-        document: the file.
-        ignore_unknown: leave out keys that are not known, with a warning each; but not one that is spelt
-            almost as a known key.
+        schema: pydantic model of the document.
+        document: the document.
+        ignore_unknown: whether to omit unknown keys, with a warning for each. A key that is similar to a
+            known key is still an error, since it is probably misspelt.
 
     Raises:
-        ConfigurationError: the first value that is not of its kind, or key that is not known.
+        ConfigurationError: if a value is invalid or a key is unknown; the error describes the first fault.
     """
     try:
         data = _filled(document.data)
@@ -44,24 +46,25 @@ def validate_document(
 
 
 def _first_fault(error: ValidationError) -> Any:  # noqa: ANN401
-    """The first fault of a document, unknown keys before others."""
+    """Return the first unknown key of a document, or else its first other fault."""
     faults = error.errors(include_url=False)
     faults = [fault for fault in faults if fault["type"] not in _CONSEQUENCES] or faults
     return min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
 
 
 def _filled(value: object) -> object:
-    """Leave out the keys that have no value, at every depth."""
+    """Return data without the keys that have no value, at every depth."""
     if isinstance(value, Mapping):
         return {key: _filled(entry) for key, entry in value.items() if entry is not None}
     return [_filled(entry) for entry in value] if isinstance(value, list) else value
 
 
-_CONSEQUENCES = ("none_required",)  # of a union whose other part has the better message
+# Types of faults that are shown only if there is no other: for ``X | None``, the fault of X says more.
+_CONSEQUENCES = ("none_required",)
 
 
 def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Exception:  # noqa: ANN401
-    """One line for a fault: where, what was given, what would be right."""
+    """Return the error for a fault in one line: place, value, and what would be right."""
     path = _path(document, fault)
     where = ".".join(str(part) for part in path) or "the file"
     if fault["type"] == "missing":
@@ -70,7 +73,7 @@ def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Excep
         keys = _keys_beside(schema, path)
         return document.error(path, f"there is no {where}; {nearest(str(path[-1]), keys)}", key=True)
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
-    if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of values that are at odds
+    if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of several values together
         return document.error(path, f"{where}: {message}")
     message = message.replace("Input should be", "it should be", 1)
     if fault["type"] == "too_short":
@@ -79,7 +82,7 @@ def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Excep
 
 
 def _left_out(schema: type[BaseModel], document: Document, fault: Any, data: Any) -> bool:  # noqa: ANN401
-    """Remove an unknown key from the data, with a warning; return whether it was one, and no misspelt key."""
+    """Remove an unknown key with a warning; return False if the fault is another or the key is misspelt."""
     path = _path(document, fault)
     if fault["type"] != "extra_forbidden":
         return False
@@ -96,7 +99,7 @@ def _left_out(schema: type[BaseModel], document: Document, fault: Any, data: Any
 
 
 def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401
-    """The location as the document has it: pydantic adds what it tried, of a union."""
+    """Return the path of a fault in the document, without the members of unions that pydantic adds to it."""
     path: Path = ()
     for part in fault["loc"]:
         if (*path, part) in document.keys:
@@ -105,7 +108,7 @@ def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401
 
 
 def _keys_beside(schema: type[BaseModel], path: Path) -> list[str]:
-    """The keys that the section of ``path`` knows."""
+    """Return the keys that the schema has in the section of ``path``."""
     section: type[BaseModel] = schema
     for part in path[:-1]:
         for name, field in section.model_fields.items():
@@ -115,7 +118,7 @@ def _keys_beside(schema: type[BaseModel], path: Path) -> list[str]:
 
 
 def _section_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401
-    """The section that a field holds, be it in a list, a mapping or an option."""
+    """Return the model of the section in a field, also within a list, mapping or union, or None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     sections = [_section_in(part) for part in getattr(annotation, "__args__", ())]

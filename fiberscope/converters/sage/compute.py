@@ -1,8 +1,9 @@
-"""Expected cycles and energy of the weight-stationary array, by the two formats.
+"""Expected cycles and energy of the weight-stationary array, for given formats (ACFs) of A and B.
 
-Each PE holds a column of B, or what its buffer has room for; A goes by on a bus to all of them, once for each
-group of columns and, slice by slice of the rank summed over, for all that did not fit. Source: the paper's
-Sections IV and VI; nonzeros lie anywhere with the same probability.
+Each PE holds a column of B. The columns are processed in groups of as many columns as there are PEs. A column
+that does not fit in a PE's buffer is processed in slices of the rank that is summed over. For each group and
+each slice, a bus broadcasts the slice's part of A to all PEs. One transfer on the bus takes a cycle and is
+called a *beat*. All nonzeros are taken to be uniformly distributed. Source: the paper's Sections IV and VI.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from scipy.special import bdtrc
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.kernels import Problem
 
-SPREAD = 12  # standard deviations of a Poisson distribution, and as many nonzeros, beyond which nothing is
-BY_ROWS = ("csr", "csf")  # formats in which a beat has one row, or fiber, and its id once
+# A fiber has more nonzeros than the mean plus SPREAD standard deviations of a Poisson distribution plus SPREAD
+# with negligible probability.
+SPREAD = 12
+BY_ROWS = ("csr", "csf")  # formats of A in which a beat has nonzeros of one row or fiber, and its id
 
 
 @dataclass(frozen=True)
 class Compute:
-    """Costs of computing.
+    """Costs of the array.
 
     Args:
-        cycles: the cycles of it.
+        cycles: cycles of the array, including waits for its PEs.
         beats: cycles of the bus alone.
-        picojoules: the picojoules of buffers, comparators and MACs.
+        picojoules: energy of the global buffer, and of the buffers, comparators and MACs of the PEs.
     """
 
     cycles: float
@@ -38,7 +41,13 @@ class Compute:
 
 
 def compute(problem: Problem, a: str, b: str, parameters: SageParameters) -> Compute:
-    """The array's cycles and energy with A and B in these formats."""
+    """Return cycles and energy of the array.
+
+    Args:
+        problem: kernel and operands.
+        a, b: names of the ACFs of A and B.
+        parameters: parameters of SAGE.
+    """
     array = parameters.array
     groups = -(-problem.columns // array.elements)
     beats = cycles = energy = 0.0
@@ -47,7 +56,7 @@ def compute(problem: Problem, a: str, b: str, parameters: SageParameters) -> Com
         nonzeros = problem.rows * length * problem.streamed.density
         beats += times * streamed
         matched = _match(a, b, parameters)
-        if a == "csc" and array.csc_match == "beat":  # which has one id, and whose sums leave one by one
+        if a == "csc" and array.csc_match == "beat":  # a beat has one id to match, and sums leave one by one
             cycles += times * max(streamed * max(1, matched), nonzeros * _any_meets(problem, array.elements))
         else:
             cycles += times * max(streamed, nonzeros * matched)
@@ -58,15 +67,16 @@ def compute(problem: Problem, a: str, b: str, parameters: SageParameters) -> Com
 
 
 def _held_words(b: str, density: float) -> float:
-    """Words of a PE's buffer that a place of a column takes.
+    """Return the mean words of a PE's buffer for one element of a column of B, including zeros.
 
-    A column in CSC has an id for each value; in COO two; in CSR an id, and a pointer for each row.
+    A nonzero takes its value and one id in CSC, and two ids in COO. In CSR, it takes its value and one id,
+    and each row takes a pointer.
     """
     return {"dense": 1.0, "csc": 2 * density, "coo": 3 * density, "csr": 1 + 2 * density}[b]
 
 
 def _slices(problem: Problem, b: str, buffer: int) -> Iterator[tuple[int, int]]:
-    """Lengths of the slices along the rank summed over, and how many there are of each."""
+    """Yield the lengths of the slices of the rank that is summed over, with the number of slices of each."""
     words = _held_words(b, problem.held.density)
     full = problem.depth if words == 0 else min(problem.depth, max(1, int(buffer / words)))
     whole, rest = divmod(problem.depth, full)
@@ -76,7 +86,14 @@ def _slices(problem: Problem, b: str, buffer: int) -> Iterator[tuple[int, int]]:
 
 
 def _stream(problem: Problem, a: str, length: int, bus: int) -> tuple[float, float]:
-    """Beats that bring a slice of A, and the words in them."""
+    """Return the beats of a slice of A, and the words in them.
+
+    Args:
+        problem: kernel and operands.
+        a: ACF of A.
+        length: length of the slice.
+        bus: words per beat.
+    """
     rows, density = problem.rows, problem.streamed.density
     nonzeros = rows * length * density
     if a == "dense":
@@ -92,7 +109,15 @@ def _stream(problem: Problem, a: str, length: int, bus: int) -> tuple[float, flo
 
 @cache
 def _expected_beats(places: int, density: float, pairs: int) -> float:
-    """Beats of ``pairs`` nonzeros that a fiber takes: the sum over k of the chance of more than k full."""
+    """Return the expected number of beats of a fiber.
+
+    The expectation is the sum over k of the probability that the fiber has more than k * ``pairs`` nonzeros.
+
+    Args:
+        places: length of the fiber, including zeros.
+        density: probability that an element is a nonzero.
+        pairs: nonzeros per beat.
+    """
     mean = places * density
     spread = SPREAD * (1 + math.sqrt(mean))
     sure = max(0, math.floor((mean - spread) / pairs))  # full beats that nearly every fiber has
@@ -102,10 +127,10 @@ def _expected_beats(places: int, density: float, pairs: int) -> float:
 
 
 def _match(a: str, b: str, parameters: SageParameters) -> float:
-    """Cycles that a streamed nonzero takes a PE beside the bus.
+    """Return the cycles of a PE for a streamed nonzero, apart from the bus.
 
-    PEs index a dense column, and compare ids otherwise: they follow no pointers. All of the metadata's half
-    of the buffer is compared, however far it is filled.
+    A PE indexes a dense column. In other formats, it compares the id of the nonzero with all ids of its
+    column, and does not use pointers. The comparison covers half the buffer, even if it is not full.
     """
     array = parameters.array
     if a == "dense" or parameters.match_cost == "bus":
@@ -115,22 +140,22 @@ def _match(a: str, b: str, parameters: SageParameters) -> float:
 
 
 def _any_meets(problem: Problem, elements: int) -> float:
-    """The chance that one of the PEs has a nonzero for a column of A."""
+    """Return the probability that at least one PE has a nonzero for a given column of A."""
     return float(1 - (1 - problem.held.density) ** min(problem.columns, elements))
 
 
 def _effectual(problem: Problem) -> float:
-    """Products of two nonzeros."""
+    """Return the expected number of products of two nonzeros."""
     return problem.streamed.nonzeros * problem.columns * problem.held.density
 
 
 def _work(problem: Problem, a: str, b: str, length: int, parameters: SageParameters) -> float:
-    """Energy of a slice in the PEs and behind them: buffers, comparators, MACs, the output buffer."""
+    """Return the energy of a slice in the PEs and the output buffer, in pJ, for all columns of B."""
     energy, columns = parameters.energy, problem.columns
     places = problem.rows * length
     nonzeros = places * problem.streamed.density
     streamed = nonzeros if a != "dense" or parameters.zero_gating else places
-    work = streamed * problem.held.density  # of a column's nonzeros
+    work = streamed * problem.held.density  # products with nonzeros of one column
     products = streamed if b == "dense" and not parameters.zero_gating else work
     reads, compared = (
         (streamed, 0.0) if b == "dense" else (work, _compared(problem, a, b, length, parameters))
@@ -146,9 +171,10 @@ def _work(problem: Problem, a: str, b: str, length: int, parameters: SageParamet
 
 
 def _compared(problem: Problem, a: str, b: str, length: int, parameters: SageParameters) -> float:
-    """Entries of metadata that are compared with what is streamed: ids, or of CSR pointers, one for each row.
+    """Return the comparisons of streamed nonzeros with metadata of one column of B.
 
-    A dense row goes by in order, and each is met once. Entries that hold nothing are not read, if gated.
+    The metadata are ids, or, in CSR, one pointer per row. A dense row of A is streamed in order, and compared
+    with each entry once. With ``zero_gating``, entries of the buffer that are not in use are not read.
     """
     held = length if b == "csr" else problem.held.density * length
     if a == "dense":
@@ -159,5 +185,5 @@ def _compared(problem: Problem, a: str, b: str, length: int, parameters: SagePar
 
 
 def _fibers(problem: Problem, length: int) -> float:
-    """Rows of A that have a nonzero in so many places."""
+    """Return the expected number of rows of A with a nonzero in a slice of this length."""
     return float(problem.rows * (1 - (1 - problem.streamed.density) ** length))

@@ -18,7 +18,16 @@ Energy = float
 
 
 class Array(Configuration):
-    """The weight-stationary array."""
+    """Parameters of the weight-stationary array.
+
+    - ``elements``, ``macs``: number of PEs, and of multiply-accumulate units in all PEs;
+    - ``buffer``: words of data or metadata in a PE;
+    - ``bus``: words per cycle;
+    - ``comparators``: stored ids of a PE that are compared per cycle;
+    - ``dense_match``, ``row_match``: cycles of a PE for a streamed nonzero: with a dense column of B, and for
+      the row id of COO;
+    - ``csc_match``: what a PE matches separately if A is in CSC: each nonzero, or each beat of the bus.
+    """
 
     elements: int = Field(ge=1, le=1 << 24)
     macs: int = Field(ge=1, le=1 << 28)
@@ -31,20 +40,20 @@ class Array(Configuration):
 
 
 class Dram(Configuration):
-    """Memory."""
+    """Parameters of memory: bytes per cycle."""
 
     bytes: int = Field(ge=1, le=1 << 20)
 
 
 class Runs(Configuration):
-    """Run-length coding."""
+    """Parameters of the format RLC: bits of a run, and whether an entry that continues a run has a value."""
 
     run_bits: int = Field(ge=1, le=16)
     continuation_has_value: bool
 
 
 class Host(Configuration):
-    """Host that converts in software."""
+    """Parameters of a host that converts in software; ``clock`` is the clock of the array."""
 
     bandwidth: BytesPerSecond = Field(gt=0)
     watts: float = Field(ge=0)
@@ -52,7 +61,7 @@ class Host(Configuration):
 
 
 class Energies(Configuration):
-    """Energies of one action each, pJ."""
+    """Energy of each action in pJ."""
 
     dram: float = Field(ge=0)
     sram: float = Field(ge=0)
@@ -66,10 +75,13 @@ class Energies(Configuration):
     scatter: float = Field(ge=0)
 
     def total(self, operations: Mapping[str, float]) -> float:
-        """Energy of operations of converters, by name.
+        """Return the energy of operations in pJ.
+
+        Args:
+            operations: number of operations by name, as of ``conversion_cost``.
 
         Raises:
-            KeyError: an operation that the table does not have.
+            KeyError: if an operation has no energy.
         """
         energies = self.model_dump()
         return float(sum(energies[name] * number for name, number in operations.items()))
@@ -95,7 +107,7 @@ class SageParameters(Configuration):
         return self
 
     def format(self, name: str) -> Format:
-        """The format of this name; RLC with the runs that are set."""
+        """Return the format with a name; RLC with the parameters ``rlc``."""
         return Rlc(self.rlc.run_bits, self.rlc.continuation_has_value) if name == "rlc" else FORMATS[name]
 
 
@@ -105,10 +117,14 @@ def _shipped() -> SageParameters:
 
 
 def sage_parameters(settings: Mapping[str, object] | None = None, file: Path | None = None) -> SageParameters:
-    """The parameters as shipped, with a file's over them, and settings over both.
+    """Load the parameters: ``settings`` override ``file``, and ``file`` overrides the shipped parameters.
+
+    Args:
+        settings: values by dotted key.
+        file: path of a YAML file.
 
     Raises:
-        ConfigurationError: an unknown key, or a value that cannot be.
+        ConfigurationError: if a key does not exist, or a value is invalid.
     """
     if settings is None and file is None:
         return _shipped()

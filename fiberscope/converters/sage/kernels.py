@@ -1,4 +1,9 @@
-"""The four kernels, as the weight-stationary array sees them: rows are streamed, columns are held."""
+"""The four kernels of SAGE, as products on a weight-stationary array.
+
+The array *holds* columns of B in its PEs (stationary), and *streams* rows of A past them. MCF is the memory
+compression format of an operand, and ACF its algorithm compression format, with which the array computes
+(the paper's Section I).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from dataclasses import dataclass
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.workloads.errors import WorkloadError, nearest
 
+# Formats that the search considers, by the order of the operand and by their use.
 MATRIX_MCFS = ("dense", "rlc", "zvc", "coo", "csr", "csc")
 MATRIX_ACFS = ("dense", "coo", "csr", "csc")
 TENSOR_MCFS = ("dense", "coo", "zvc", "csf")
@@ -16,12 +22,12 @@ TENSOR_ACFS = ("dense", "coo", "csf")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel.
+    """A kernel: the kind of its operands. The operands other than A are called factors.
 
     Args:
-        order: the order of the operand that is streamed.
-        factor_is_dense: whether the other operands are, unless they are given.
-        factors: how many others there are.
+        order: number of ranks of A, the streamed operand.
+        factor_is_dense: whether a factor that the user does not give is dense.
+        factors: number of factors.
     """
 
     order: int
@@ -41,13 +47,14 @@ KERNELS = {
 class Problem:
     """A kernel on its operands.
 
-    The streamed operand is a matrix of ``rows`` x ``depth``: of a tensor, its fibers along the last rank.
+    The array streams A as a matrix of ``rows`` x ``depth``. The rows of a tensor are its fibers along the
+    last rank.
 
     Args:
-        kernel: its name.
-        streamed: A.
-        held: B; of MTTKRP the factor of the last rank.
-        other: the other of MTTKRP the factor of the middle rank.
+        kernel: name of the kernel, a key of ``KERNELS``.
+        streamed: statistics of A.
+        held: statistics of B; for MTTKRP, of the factor of A's last rank.
+        other: for MTTKRP, statistics of the factor of A's middle rank; otherwise None.
     """
 
     kernel: str
@@ -57,44 +64,47 @@ class Problem:
 
     @property
     def rows(self) -> int:
-        """Rows that are streamed."""
+        """Return the number of streamed rows."""
         return math.prod(self.streamed.shape[:-1])
 
     @property
     def depth(self) -> int:
-        """The rank that is summed over."""
+        """Return the length of the rank that is summed over, A's last rank."""
         return self.streamed.shape[-1]
 
     @property
     def columns(self) -> int:
-        """Columns of the factors, of which each PE holds one."""
+        """Return the number of columns of B; each PE holds one column at a time."""
         return self.held.shape[1]
 
     @property
     def output_places(self) -> int:
-        """Values of the output."""
+        """Return the number of values of the output, including zeros."""
         rows = self.streamed.shape[0] if self.kernel == "mttkrp" else self.rows
         return rows * self.columns
 
     @property
     def mcfs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Formats in memory of both operands."""
+        """Return the MCFs that the search considers, for A and for B."""
         return (MATRIX_MCFS if len(self.streamed.shape) == 2 else TENSOR_MCFS), MATRIX_MCFS
 
     @property
     def acfs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Formats to compute in of both operands."""
+        """Return the ACFs that the search considers, for A and for B."""
         return (MATRIX_ACFS if len(self.streamed.shape) == 2 else TENSOR_ACFS), MATRIX_ACFS
 
 
 def problem(kernel: str, a: Statistics, b: Statistics | None = None) -> Problem:
-    """A kernel on A and B.
+    """Return the problem of a kernel with given operands.
 
-    Where B is not given it is as in the paper: the last rank of A by half of the first, as dense as A for
-    SpGEMM, full for the others. That of SpGEMM is as dense as A by our choice.
+    Args:
+        kernel: name of the kernel, a key of ``KERNELS``.
+        a: statistics of A.
+        b: statistics of B. By default, B has the shape of the paper's factors: the last rank of A by half of
+            the first rank. It is dense; for SpGEMM, it has the density of A (a choice of this model).
 
     Raises:
-        WorkloadError: an unknown kernel, A of another order, or B of another shape than A asks for.
+        WorkloadError: if the kernel does not exist, or the shape of an operand does not fit.
     """
     if kernel not in KERNELS:
         raise WorkloadError(f"no kernel is called {kernel!r}", fix=nearest(kernel, KERNELS))

@@ -1,4 +1,4 @@
-"""Operands by whatever names them: statistics written out, the registry's, or a tensor that is counted."""
+"""Statistics of the operands of SAGE: from a text, from the registry of matrices, or from a tensor."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ _FORM = f"write {EXPECTED}shape=9000x9000,density=0.04, or nonzeros=3279690 for 
 def operand(source: object, name: str) -> Statistics:
     """Return the statistics of an operand: a text that names it, or an array in memory.
 
-    ``expected:shape=9000x9000,density=0.04`` (or ``nonzeros=...``) has nonzeros anywhere; a name of the
-    registry whose file is not there the shape and nonzeros of its row; all else is read and counted.
+    A text is one of these:
+
+    - ``expected:shape=9000x9000,density=0.04`` (or ``nonzeros=...``): uniformly distributed nonzeros;
+    - a name of the registry without a file on this host: shape and nonzeros of the registry;
+    - a file, a generator, or a name with a file: the tensor is loaded, and its nonzeros are counted.
 
     Args:
         source: the text, or an array of numpy, scipy or the library sparse.
-        name: what messages call an array in memory.
+        name: name of an array in memory, for messages.
 
     Raises:
-        WorkloadError: unknown, unreadable, or statistics that cannot be.
+        WorkloadError: if the operand is unknown or cannot be read, or the statistics are invalid.
     """
     if not isinstance(source, str):
         opened = open_tensor(source, name)

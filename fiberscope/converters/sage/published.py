@@ -1,4 +1,4 @@
-"""Table III of the paper: its workloads, and the formats that its SAGE picks; ``published.yaml`` has them."""
+"""Table III of the paper, from ``published.yaml``: workloads, and the formats that the paper's SAGE chooses."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ class _Data(BaseModel):
 
 
 class Pick(_Data):
-    """Formats of the tensor and of the factor."""
+    """The formats that the paper chooses for a kernel: MCF and ACF, each of the tensor and of the factor."""
 
     mcf: _Pair
     acf: _Pair
 
     @property
     def choice(self) -> Choice:
-        """Return the choice as the search defines it."""
+        """Return the formats as a ``Choice`` of the search."""
         return Choice(*self.mcf, *self.acf)
 
 
 class Row(_Data):
-    """A workload of the table."""
+    """A row of the table: a workload, with the formats for its first and its second kernel.
+
+    The kernels are SpGEMM and SpMM for a matrix, and SpTTM and MTTKRP for a tensor.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -47,14 +50,14 @@ class Row(_Data):
 
     @property
     def picks(self) -> dict[str, Pick]:
-        """Return the choices by kernel."""
+        """Return the published formats by the name of the kernel."""
         kernels = ("spgemm", "spmm") if len(self.shape) == 2 else ("spttm", "mttkrp")
         return dict(zip(kernels, (self.first, self.second), strict=True))
 
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """All rows of the table."""
+    """Return all rows of the table."""
     text = (
         resources.files("fiberscope.converters.sage").joinpath("published.yaml").read_text(encoding="utf-8")
     )

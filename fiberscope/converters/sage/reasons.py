@@ -1,4 +1,8 @@
-"""Why a choice is the best: for each of its formats the best that does without it, and what that pays."""
+"""Reasons for the best choice of formats.
+
+A choice has four formats. For each of them, a reason names the best choice with another format in its place,
+and the part of the cost that this choice increases most.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,13 @@ from dataclasses import asdict, dataclass
 
 from fiberscope.converters.sage.search import Choice, Prediction
 
-WHAT = {
+WHAT = {  # use of each format of a ``Choice``, for the report
     "mcf_a": "A in memory",
     "mcf_b": "B in memory",
     "acf_a": "A to compute in",
     "acf_b": "B to compute in",
 }
-PARTS = {
+PARTS = {  # part of the cost of each attribute of a ``Prediction``, for the report
     "dram_cycles": "cycles of DRAM",
     "streaming_cycles": "cycles of streaming conversion",
     "two_pass_cycles": "cycles of a second pass",
@@ -26,14 +30,15 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Worth of one of the formats.
+    """The reason for one of the four formats of the best choice.
 
     Args:
-        what: of which operand, and for what.
-        chosen: the format.
-        instead: the best choice without it.
-        product: its energy-delay product over that of the best.
-        because: the part of its cost that grows most, beside what grows of the whole.
+        what: operand and use of the format, as in ``WHAT``.
+        chosen: name of the format.
+        instead: best choice with another format in its place.
+        product: energy-delay product of ``instead``, divided by that of the best choice.
+        because: text that names the part of the cost that grows most, with its growth relative to the delay
+            or to the energy; ``equal`` if no part grows.
     """
 
     what: str
@@ -44,7 +49,11 @@ class Reason:
 
 
 def reasons(ranked: Sequence[Prediction]) -> list[Reason]:
-    """Why the first is the first; formats without an alternative are left out."""
+    """Return the reasons for the first of several predictions, without formats that have no alternative.
+
+    Args:
+        ranked: predictions, best first, as of ``search.rank``.
+    """
     best = ranked[0]
     return [reason for name in WHAT for reason in _reason(name, best, ranked[1:])]
 
@@ -58,7 +67,7 @@ def _reason(name: str, best: Prediction, others: Sequence[Prediction]) -> Iterat
 
 
 def _because(best: Prediction, other: Prediction) -> str:
-    """The part that grows most, as a part of the delay or of all energy."""
+    """Describe the part of the cost that grows most, relative to the whole delay or the whole energy."""
     was, now = asdict(best), asdict(other)
 
     def growth(part: str) -> float:

@@ -1,8 +1,10 @@
-"""The search: every pair of formats of both operands, ranked by the energy-delay product.
+"""The search: every combination of formats of both operands, ranked by the energy-delay product.
 
-Delay is max(DRAM, streaming conversion) + second pass + compute, where DRAM is operands and output;
-``overlap=full`` takes the greatest of all.
-Source: the paper's Section VI; where it is silent, docs/sage.md.
+Each operand has an MCF (format in memory) and an ACF (format with which the array computes). If they differ,
+a converter lies between memory and array. The delay is max(DRAM, streaming conversion) + second pass +
+compute, where DRAM is the time to transfer operands and output. With ``overlap=full``, the delay is the
+maximum of these four. Source: the paper's Section VI; ``docs/sage.md`` has the choices where the paper is
+silent.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from fiberscope.converters.sage.kernels import Problem
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.workloads.errors import WorkloadError
 
-MINT, HOST, NOTHING = "mint", "host", "none"  # what converts
-WORD = 32  # bits, of what DRAM's energy is told
+MINT, HOST, NOTHING = "mint", "host", "none"  # converters
+WORD = 32  # bits of the word to which the energy of DRAM refers
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Formats of both operands, in memory (MCF) and to compute in (ACF)."""
+    """A choice of formats: the MCF and the ACF of both operands."""
 
     mcf_a: str
     mcf_b: str
@@ -32,22 +34,23 @@ class Choice:
     acf_b: str
 
     def __str__(self) -> str:
-        """Return the formats as in the tables: ``rlc-csc / dense-csc``."""
+        """Return the MCFs and the ACFs as in the paper's tables: ``rlc-csc / dense-csc``."""
         return f"{self.mcf_a}-{self.mcf_b} / {self.acf_a}-{self.acf_b}"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted costs of a choice: cycles, and energy in pJ.
+    """Predicted costs of a choice: cycles of the array's clock, and energy in pJ.
 
     Args:
         choice: the choice of formats.
-        dram_cycles: in which the operands come.
-        streaming_cycles, two_pass_cycles: the streaming cycles and two pass cycles of their conversion.
+        dram_cycles: cycles to read the operands from DRAM.
+        streaming_cycles: cycles of the part of the conversions that runs while the operands arrive.
+        two_pass_cycles: cycles of the part of the conversions that follows.
         compute_cycles: cycles of the array.
-        output_cycles: in which the output leaves.
-        cycles: the delay.
-        dram_picojoules, conversion_picojoules, compute_picojoules: of each part.
+        output_cycles: cycles to write the output to DRAM.
+        cycles: the delay; it is not the sum of the parts, since some parts overlap.
+        dram_picojoules, conversion_picojoules, compute_picojoules: energy of each part.
     """
 
     choice: Choice
@@ -68,23 +71,23 @@ class Prediction:
 
     @property
     def product(self) -> float:
-        """Energy times delay, pJ x cycles."""
+        """Return the energy-delay product in pJ x cycles."""
         return self.picojoules * self.cycles
 
     def document(self) -> dict[str, object]:
-        """Return plain data."""
+        """Return formats, costs, ``picojoules`` and ``product`` as plain data for JSON."""
         parts = {name: value for name, value in asdict(self).items() if name != "choice"}
         return {**asdict(self.choice), **parts, "picojoules": self.picojoules, "product": self.product}
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An operand in memory, and on its way into the array.
+    """Costs of an operand with a given MCF and ACF, before the array computes.
 
     Args:
-        bits: that it takes.
-        streaming, two_pass: cycles of its conversion.
-        picojoules: the picojoules of its conversion.
+        bits: size of the operand in memory, in bits.
+        streaming, two_pass: cycles of its conversion, as in ``Prediction``; 0 without a conversion.
+        picojoules: energy of its conversion.
     """
 
     bits: float
@@ -99,16 +102,17 @@ def rank(
     allowed: Iterable[Choice] | None = None,
     converter: str = MINT,
 ) -> list[Prediction]:
-    """Return all choices by energy-delay product, then by energy, then by name.
+    """Rank choices of formats by energy-delay product, then by energy, then by name; the best is first.
 
     Args:
-        problem: what is to be computed.
-        parameters: the parameters of the array, memory and energies.
-        allowed: choices to look at; all by default.
-        converter: ``mint``, ``host`` or ``none``, which leaves only formats that stay as they are.
+        problem: kernel and operands.
+        parameters: parameters of array, memory and energies.
+        allowed: choices to consider; all choices by default.
+        converter: ``mint``, ``host`` (software), or ``none``. With ``none``, only choices whose MCF and ACF
+            are equal are possible.
 
     Raises:
-        WorkloadError: nothing is left to choose from.
+        WorkloadError: if no choice is possible.
     """
     chosen = list(all_choices(problem) if allowed is None else allowed)
     search = _Search(problem, parameters, converter)
@@ -122,13 +126,13 @@ def rank(
 
 
 def all_choices(problem: Problem) -> Iterator[Choice]:
-    """Every pair of formats that the paper searches."""
+    """Return every choice with the MCFs and ACFs of the problem."""
     (mcfs_a, mcfs_b), (acfs_a, acfs_b) = problem.mcfs, problem.acfs
     return (Choice(*names) for names in product(mcfs_a, mcfs_b, acfs_a, acfs_b))
 
 
 class _Search:
-    """Cost of a choice of formats, from the costs of its parts; each part is computed once."""
+    """The computation of predictions; each cost of an operand or of a pair of ACFs is computed once."""
 
     def __init__(self, problem: Problem, parameters: SageParameters, converter: str) -> None:
         self.problem, self.parameters, self.converter = problem, parameters, converter
@@ -140,14 +144,14 @@ class _Search:
         self.output = problem.output_places * parameters.bits if parameters.output != "none" else 0
 
     def is_possible(self, choice: Choice) -> bool:
-        """Return whether both operands can be converted as it asks for."""
+        """Return whether both operands can be converted from their MCF to their ACF."""
         return self._ways(choice)[0] is not None and self._ways(choice)[1] is not None
 
     def _ways(self, choice: Choice) -> Sequence[Stored | None]:
         return self._way("a", choice.mcf_a, choice.acf_a), self._way("b", choice.mcf_b, choice.acf_b)
 
     def predict(self, choice: Choice) -> Prediction:
-        """The costs of a choice that is possible."""
+        """Return the prediction for a choice that is possible."""
         ways = [way for way in self._ways(choice) if way is not None]
         energy, computed = self.parameters.energy, self._compute(choice.acf_a, choice.acf_b)
         bits = sum(way.bits for way in ways) + self.other_bits
@@ -169,7 +173,13 @@ class _Search:
     def _delay(
         self, moved: tuple[float, float], streaming: float, two_pass: float, computing: float
     ) -> float:
-        """The delay, given the cycles of DRAM for the operands and for the output."""
+        """Return the delay from the cycles of the parts.
+
+        Args:
+            moved: cycles of DRAM for the operands, and for the output.
+            streaming, two_pass: cycles of the conversions.
+            computing: cycles of the array.
+        """
         dram, output = moved
         if self.parameters.output == "with_compute":
             computing = max(computing, output)
@@ -185,7 +195,7 @@ class _Search:
         return self.computed[a, b]
 
     def _way(self, operand: str, mcf: str, acf: str) -> Stored | None:
-        """An operand's way from one format to the other; None if there is none."""
+        """Return the costs of an operand (``a`` or ``b``); None if it cannot be converted."""
         key = (operand, mcf, acf)
         if key not in self.stored:
             self.stored[key] = self._converted(self.operands[operand], self._bits(operand, mcf), mcf, acf)
@@ -216,7 +226,14 @@ class _Search:
         return Stored(bits, cost.streaming, cost.two_pass, energy)
 
     def _by_host(self, bits: float, moved: float) -> Stored:
-        """Return the cost of a conversion in software, before all else, at the host's full bandwidth."""
+        """Return a lower bound of the cost of a conversion in software: the transfers at full bandwidth.
+
+        The conversion takes place before all other parts, so that all its cycles are ``two_pass``.
+
+        Args:
+            bits: size of the operand in memory.
+            moved: bits that the host reads and writes.
+        """
         host = self.parameters.host
         seconds = moved / 8 / host.bandwidth
         return Stored(bits, 0.0, seconds * host.clock, host.watts * seconds * 1e12)

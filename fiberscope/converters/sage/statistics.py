@@ -12,13 +12,17 @@ from fiberscope.workloads.tensor import SparseTensor
 
 @dataclass(frozen=True)
 class Statistics:
-    """An operand.
+    """Shape and nonzeros of an operand.
 
     Args:
-        name: what it is called.
-        shape: the shape of it.
-        nonzeros: the nonzeros of it; any number where they are expected.
-        tensor: itself, where it is at hand: its sizes are then exact, else those of nonzeros anywhere.
+        name: name of the operand in messages.
+        shape: shape of the operand.
+        nonzeros: number of nonzeros; if it is an expectation, it need not be an integer.
+        tensor: the operand itself, without stored zeros. With it, sizes are exact. If it is None, sizes are
+            expectations for uniformly distributed nonzeros.
+
+    Raises:
+        WorkloadError: if a size is less than 1, or the nonzeros are negative or more than all elements.
     """
 
     name: str
@@ -27,7 +31,7 @@ class Statistics:
     tensor: SparseTensor | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Check the shape and the number of nonzeros."""
         if not self.shape or min(self.shape) < 1:
             raise WorkloadError(f"the shape {self._shape}", where=self.name, fix="each size is at least 1")
         if not 0 <= self.nonzeros <= self.places:
@@ -36,7 +40,7 @@ class Statistics:
 
     @classmethod
     def from_tensor(cls, name: str, tensor: SparseTensor) -> Statistics:
-        """Return the statistics of a tensor that is loaded."""
+        """Return the exact statistics of a loaded tensor; stored zeros do not count."""
         entries = tensor.without_zeros()
         return cls(name, entries.shape, entries.nonzeros, entries)
 
@@ -46,25 +50,29 @@ class Statistics:
 
     @property
     def places(self) -> int:
-        """Return the number of values, zeros included."""
+        """Return the number of elements, including zeros."""
         return math.prod(self.shape)
 
     @property
     def density(self) -> float:
-        """The part of them that are nonzeros."""
+        """Return the fraction of the elements that are nonzeros."""
         return self.nonzeros / self.places
 
     def counts(self, form: Format) -> dict[str, float]:
-        """Return the counts on which the layout of a format depends."""
+        """Return the counts that determine the layout of a format, by name, such as ``nonzeros``."""
         if self.tensor is not None:
             return dict(form.counts(self.tensor))
         return {**form.expected_counts(self.shape, self.density), "nonzeros": self.nonzeros}
 
     def bits(self, form: Format, bits: int) -> float:
-        """The size in a format, of values of so many bits.
+        """Return the size of the operand in a format, in bits.
+
+        Args:
+            form: the format.
+            bits: bits of a value.
 
         Raises:
-            WorkloadError: the format cannot hold it.
+            WorkloadError: if the format does not support the shape.
         """
         form.check(self.shape)
         return sum(span.bits for span in form.layout(self.shape, self.counts(form), bits))

@@ -1,4 +1,8 @@
-"""The classes of accelerators that the paper compares, each as the choices it allows (``systems.yaml``)."""
+"""The classes of accelerators that the paper compares, as restrictions of the search (``systems.yaml``).
+
+A class allows some choices of formats, and has a kind of converter. The prediction of a class is that of its
+best allowed choice. Source: the paper's Tables I and II.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +35,22 @@ class _Allowed(_Data):
 
 
 class Published(_Data):
-    """The energy-delay product over this work's."""
+    """Published energy-delay product of a class, relative to the paper's own design: geometric mean and maximum."""
 
     mean: float
     greatest: float
 
 
 class System(_Data):
-    """A class of accelerators."""
+    """A class of accelerators.
+
+    Attributes:
+        name: name of the class, such as ``Flex_Flex_HW``.
+        example: an accelerator of the class.
+        converter: converter between MCF and ACF, as for ``search.rank``.
+        allowed: products of allowed formats; empty if every choice is allowed.
+        published: published results of the class, if any.
+    """
 
     name: str
     example: str
@@ -47,7 +59,7 @@ class System(_Data):
     published: Published | None = None
 
     def choices(self) -> Iterator[Choice] | None:
-        """Return the choices of the system; None for all."""
+        """Return the allowed choices; None if every choice is allowed."""
         if not self.allowed:
             return None
         return (choice for each in self.allowed for choice in _choices(each))
@@ -61,16 +73,16 @@ def _choices(allowed: _Allowed) -> Iterator[Choice]:
 
 @cache
 def systems() -> dict[str, System]:
-    """All classes by name."""
+    """Return all classes by name."""
     text = resources.files("fiberscope.converters.sage").joinpath("systems.yaml").read_text(encoding="utf-8")
     return {name: System(name=name, **row) for name, row in yaml.safe_load(text).items()}
 
 
 def system_called(name: str) -> System:
-    """The class of this name.
+    """Return the class with a name.
 
     Raises:
-        WorkloadError: there is none, with the nearest.
+        WorkloadError: if there is none; the error suggests the most similar names.
     """
     if name not in systems():
         raise WorkloadError(f"no class of accelerators is called {name!r}", fix=nearest(name, systems()))
@@ -78,5 +90,5 @@ def system_called(name: str) -> System:
 
 
 def best_of(system: System, problem: Problem, parameters: SageParameters) -> Prediction:
-    """The best that a class can do."""
+    """Return the best prediction of a class for a problem."""
     return rank(problem, parameters, system.choices(), system.converter)[0]
