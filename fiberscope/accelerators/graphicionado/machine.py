@@ -1,4 +1,8 @@
-"""Graphicionado, composed: source pipes, a crossbar, destination pipes, apply pipes, control, memory."""
+"""The machine Graphicionado: streams, the crossbar between them, control, and memory.
+
+A *stream* is one of the parallel pipelines, see ``stream``. The crossbar sends each edge from the stream of
+its source vertex to the stream of its destination vertex.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +38,22 @@ from fiberscope.workloads.canonical import CsrArray, Values
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.vertex_program import PAGERANK, RANK
 
-NEVER_STREAMING = 1 << 62  # touched vertices above which all are applied, where that never happens
+NEVER_STREAMING = 1 << 62  # bound of touched vertices that no run reaches: never apply all vertices
 
 
 class Graphicionado(Composition[GraphicionadoConfiguration]):
-    """A Graphicionado with its graph loaded; runs a vertex program on it.
+    """A Graphicionado that runs a vertex program on a graph.
 
     Args:
-        parameters: the configuration.
-        graph: CSR, rows are sources.
-        task: the program and what it takes.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parameters: configuration of the machine.
+        graph: adjacency matrix in CSR; the rows are the sources of edges.
+        task: vertex program with its parameters, and the number of iterations.
+        parts: replacements of blocks in ``PARTS``, by the same names.
+        kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
 
     Raises:
-        ConfigurationError: the graph does not fit the eDRAM as it is to be cut.
+        ConfigurationError: if the graph does not fit in the eDRAM with the configured slices and table, or
+            the type of values does not suit the program or the graph.
     """
 
     NAME = "graphicionado"
@@ -94,7 +99,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.build()
 
     def _add_streams(self, graph: CsrArray) -> list[Stream]:
-        """All streams; their weights lie one behind another."""
+        """Add all streams; the weights of all edges are in one array, one stream after another."""
         count = self.parameters.streams
         shares = [partition_stream(graph, self.task, number, count, self.bounds) for number in range(count)]
         weights = values_of(self._of_type(np.concatenate([part.weights for part in shares])))
@@ -116,10 +121,10 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return streams
 
     def _check_type(self) -> None:
-        """Refuse a program that makes no sense in the type of values.
+        """Check that the program can compute with the type of values.
 
         Raises:
-            ConfigurationError: saying which types would do.
+            ConfigurationError: if it cannot; the error names suitable types.
         """
         program, kind = self.program, self.value_type
         if kind.name == INTEGER and program.apply == RANK:
@@ -131,10 +136,11 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             )
 
     def _of_type(self, values: Values) -> Values:
-        """Weights or properties as numbers of the machine's type.
+        """Return weights or properties, rounded to the machine's type of values.
 
         Raises:
-            ConfigurationError: one is none of it, or negative: those cancel, and no error is too large then.
+            ConfigurationError: if the type cannot represent a value; or if a value is negative and the type
+                rounds, since sums may then cancel and no bound of the relative error holds.
         """
         kind = self.value_type
         if kind.floats and bool(np.any(values < 0)):
@@ -147,7 +153,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             raise ConfigurationError(f"G: {error}") from None
 
     def _connect_crossbar(self) -> None:
-        """Edges from source streams to destination streams."""
+        """Connect the crossbar that sends edges from source streams to destination streams."""
         connect, depth = self.kernel.connect, self.parameters.queue.depth
         crossbar = self.add("edge_crossbar", "edge_crossbar", CoordinateRoute(), depth)
         for i, stream in enumerate(self.streams):
@@ -211,7 +217,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.add_memory(users, self.parameters.prefetch.line, group)
 
     def result(self) -> Values:
-        """The property of every vertex as memory has it; of PageRank the rank, not its share."""
+        """Return the property of every vertex; for PageRank the rank (memory has the rank per out-edge)."""
         properties = np.empty(self.vertex_count)
         for number, stream in enumerate(self.streams):
             properties[number :: self.parameters.streams] = np.asarray(stream.vertices.properties)
@@ -220,7 +226,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return properties
 
     def operations(self) -> dict[str, int]:
-        """Edges visited, and what iterations did with them."""
+        """Return the number of edges visited, of other operations, and of the edges of the fullest stream."""
         counts = {
             "edges": count("edges", *self._all("edge_pipe")),
             "updates": count("updates", self.control),
@@ -236,19 +242,22 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return counts
 
     def _edges_by_stream(self) -> list[int]:
-        """Edges to the vertices of each stream."""
+        """Return the number of processed edges to the vertices of each stream."""
         return [count("edges", processor) for processor in self._all("processor")]
 
     def _all(self, part: str) -> list[Component]:
-        """One of the parts, of all streams."""
+        """Return the parts with an attribute name, one of each stream."""
         return [getattr(stream, part) for stream in self.streams]
 
     def layouts(self) -> Sequence[Layout]:
-        """Every stream's arrays; the frontier that is written becomes the one that is read, at its place."""
+        """Return the layouts of all arrays; an iteration writes the frontier that the next one reads."""
         return self.regions.layouts
 
     def useful_bytes(self) -> dict[str, tuple[int, int]]:
-        """Read and written, by tensor; all of a block that is applied, of a written entry 8 bytes."""
+        """Return the useful bytes read and written by tensor.
+
+        All properties of an applied block count as useful.
+        """
         parameters = self.parameters
         width = parameters.property.bytes
         applied, changed = count("applied", *self._all("apply")), count("changed", *self._all("apply"))
@@ -267,13 +276,17 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         }
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the bytes of the leanest design for what was done."""
+        """Return the bytes of the design with the least traffic, for the operations so far."""
         return self.minimum_bytes(self.operations())
 
     def minimum_bytes(self, counts: Mapping[str, int]) -> int:
-        """Return the bytes of the leanest design for these operations.
+        """Return the bytes of the design with the least traffic, for given operations.
 
-        The formula of docs/graphicionado.md: 16 F + (4 + w) E + 4 U + 4 N + 8 N.
+        The formula is 16 F + (4 + w) E + 4 U + 4 N + 8 N (docs/graphicionado.md), with F active vertices, E
+        edges with a weight of w bytes, U updated vertices, and N changed vertices.
+
+        Args:
+            counts: number of operations by name, as of ``operations``.
         """
         parameters = self.parameters
         pair = parameters.id.bytes + parameters.property.bytes
@@ -283,24 +296,27 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return (pair + START_BYTES) * counts["activations"] + edge * counts["edges"] + applied + listed
 
     def iterations(self) -> Sequence[Iteration]:
-        """Return the activity of each iteration that has ended."""
+        """Return the record of each iteration that has ended."""
         return self.control.records
 
     def progress(self) -> tuple[int, int]:
-        """Edges visited, and those of the graph, or of all iterations where all vertices are active."""
+        """Return the number of edges visited, and the number expected.
+
+        The expected number is that of the graph, times the iterations if all vertices are always active.
+        """
         rounds = self.task.iterations if self.program.all_active else 1
         edges = count("edges", *self._all("edge_pipe"))
         return edges, max(edges, rounds * self.edge_count)
 
     def chosen(self) -> tuple[str, ...]:
-        """Return where edges begin, and the cut of the graph."""
+        """Return the number of slices and the coarseness of the edge-id table, unless both are 1."""
         fit = self.fit
         if (fit.slices, fit.coarsen) == (1, 1):
             return ()
         return (f"{fit.slices} slices by destination, a table of {fit.coarsen} vertices an entry",)
 
     def explained(self) -> str:
-        """The skew of streams."""
+        """Return a sentence about the skew of the streams: updates of the fullest stream over the mean."""
         edges = self._edges_by_stream()
         skew = max(edges) * len(edges) / max(1, sum(edges))
         return f"The fullest stream has {skew:.2f} times the mean of updates."

@@ -1,4 +1,8 @@
-"""Sampled runs of Graphicionado: the first iterations in the machine, the others at the mean of these."""
+"""Sampled runs of Graphicionado: the machine simulates the first iterations of the algorithm.
+
+The other iterations are taken to have the mean length of the simulated iterations after the first. This is
+possible only for algorithms whose vertices are all active in every iteration.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +31,19 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.verification import Comparison
 
-FEWEST = 5  # iterations that are simulated: four are alike, as the first begins with an idle memory
-DIFFERING = ("changed", "stalls")  # operations that iterations do not do equally often
+FEWEST = 5  # least number of simulated iterations: one that begins with an idle memory, and four others
+DIFFERING = ("changed", "stalls")  # operations whose number differs between iterations
 
 
 def estimate_iterations(lengths: Numbers, count: int) -> Estimated:
-    """Estimate the cycles of all iterations from those of the first ones.
+    """Estimate the cycles of all iterations from the cycles of the first iterations.
 
-    The iterations behind the first are taken to be drawn from one distribution. The interval counts the
-    spread of the simulated iterations, and that of those which are not simulated.
+    The lengths of all iterations after the first are taken to have the same distribution. The variance is the
+    sum of two parts: the error of the mean, times the number of other iterations, and their own variance.
 
     Args:
-        lengths: cycles of the iterations that were simulated, at least three of them.
-        count: the count of iterations in all.
+        lengths: cycles of each simulated iteration, at least three.
+        count: number of all iterations.
     """
     alike, left = lengths[1:], count - len(lengths)
     degrees = len(alike) - 1
@@ -51,14 +55,15 @@ class GraphicionadoSampler:
     """A Graphicionado whose run is estimated from its first iterations.
 
     Args:
-        parameters: the parameters of the machine.
-        graph: CSR, rows are sources.
-        task: the program, and how many iterations.
-        request: how to sample; a window is an iteration.
-        tell: called with stage, work done and work in all.
+        parameters: parameters of the machine.
+        graph: adjacency matrix in CSR; the rows are the sources of edges.
+        task: vertex program, and the number of iterations.
+        request: parameters of the sampled run; a window is an iteration.
+        tell: function that is called with the stage, the work done and the total work.
 
     Raises:
-        ConfigurationError: the program's iterations differ, or the request has a length of windows.
+        ConfigurationError: if not all vertices are active in every iteration, or the request has a length of
+            windows.
     """
 
     def __init__(
@@ -81,7 +86,7 @@ class GraphicionadoSampler:
         self.request, self.tell = request, tell
 
     def too_short(self) -> str:
-        """See ``Sampler``."""
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
         count, needed = self.task.iterations, self.request.windows or FEWEST
         if needed > DENSEST * count:
             return f"simulated in full, as {needed} of {count} iterations are more than half of them"
@@ -91,7 +96,7 @@ class GraphicionadoSampler:
         return ""
 
     def _shortest_iteration(self) -> float:
-        """Cycles of an iteration that keeps the memory busy, or the stream with the most edges."""
+        """Return a lower bound of an iteration's cycles, from traffic and from the fullest stream."""
         parameters = self.parameters
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
         moved = self.graph.nnz * parameters.edge_bytes(self.task.program.uses_weights)
@@ -100,7 +105,11 @@ class GraphicionadoSampler:
         return max(moved / rate, int(updates.max(initial=0)))
 
     def sampled(self) -> Sampled:
-        """See ``Sampler``."""
+        """Simulate iterations until the interval is as narrow as requested, and return the estimate.
+
+        Raises:
+            KeyboardInterrupt: if the user interrupts the simulation.
+        """
         self.tell("functional pass", 0, 0)
         outcome = synchronous.run(self.graph, self.task)
         self.changed = np.array([iteration.changed for iteration in outcome.iterations])
@@ -123,15 +132,16 @@ class GraphicionadoSampler:
         return narrow or count + 1 > DENSEST * self.task.iterations
 
     def _estimate(self, records: Sequence[Iteration]) -> Estimated:
-        """Cycles up to the end of the last iteration; the control takes one between two of them."""
+        """Estimate the cycles up to the end of the last iteration; each has one more cycle of the control."""
         lengths = np.array([record.ended - record.began + 1 for record in records], np.float64)
         estimate = estimate_iterations(lengths, self.task.iterations)
         return Estimated(estimate.cycles, estimate.half_width + self._writes_left_out(records))
 
     def _writes_left_out(self, records: Sequence[Iteration]) -> float:
-        """The most cycles by which writes of changed properties may differ in iterations not simulated.
+        """Return the most cycles by which the writes of other iterations may differ from the simulated ones.
 
-        Values of a type other than doubles may stay as they are at any time.
+        The functional pass gives the number of changed properties with doubles. With types that round, a
+        property may stop changing in any iteration, so that none need be written.
         """
         if self.parameters.writes_all:
             return 0.0
@@ -175,7 +185,7 @@ class GraphicionadoSampler:
         )
 
     def _of_all(self, amount: int, count: int) -> int:
-        """Estimate a count of all iterations from the counts of the first ones."""
+        """Scale a count of the first ``count`` iterations to all iterations."""
         return round(amount * self.task.iterations / count)
 
     def _operations(self, machine: Graphicionado, count: int) -> dict[str, int]:
@@ -183,7 +193,7 @@ class GraphicionadoSampler:
         return {**done, "changed": int(self.changed.sum())}
 
     def _scaled(self, part: Traffic, count: int) -> Traffic:
-        """Bytes of all iterations, which move the same but for properties that are written if changed."""
+        """Scale traffic of the first iterations to all iterations."""
         sizes = {name: size for name, size in asdict(part).items() if size is not None}
         return Traffic(**{name: self._of_all(size, count) for name, size in sizes.items()})
 

@@ -1,4 +1,12 @@
-"""The parts of one stream and how they are connected: source pipe, destination pipe, apply pipe."""
+"""The parts of one stream of Graphicionado, and their connections.
+
+A *stream* is one of the machine's parallel pipelines; vertex v belongs to stream v modulo the number of
+streams. A stream has three pipes:
+
+- the source pipe (stages P1 to P3) reads active vertices and their edges;
+- the destination pipe (P4 to P9) processes edges, and reduces their results into temporary properties;
+- the apply pipe (A1 to A5) applies temporary properties to properties, and writes the next frontier.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +35,7 @@ from fiberscope.sim import Component
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.vertex_program import VertexProgram
 
-EDGES_SENT = 2  # by a reader, that the edge pipe has not looked at
+EDGES_SENT = 2  # capacity, in edges, of the channel from an edge reader to the edge pipe
 
 
 @dataclass(frozen=True)
@@ -35,12 +43,12 @@ class Common:
     """State that all streams of a machine share.
 
     Args:
-        machine: that they are added to.
-        program: what they run.
-        weights: the weights of all edges.
-        coarsen: vertices that share an entry of the edge-id table.
-        blocks: the blocks of vertices that share a bit of GraphDynS's bitmap.
-        regions: the regions of memory.
+        machine: machine to which the streams belong.
+        program: vertex program that the machine runs.
+        weights: weights of the edges of all streams, one stream after another.
+        coarsen: number of vertices that share an entry of the edge-id table.
+        blocks: number of blocks of vertices. The vertices of a block share a bit of GraphDynS's bitmap.
+        regions: allocator of arrays in memory.
     """
 
     machine: Composition[GraphicionadoConfiguration]
@@ -52,7 +60,10 @@ class Common:
 
     @property
     def cycles(self) -> tuple[int, int, int]:
-        """Latencies of the program's three functions: its own, or by what they compute."""
+        """Return the cycles of the program's functions: process an edge, reduce, and apply.
+
+        The program may declare them. Otherwise, they follow from the operations of the functions.
+        """
         if self.program.cycles is not None:
             return self.program.cycles
         compute = self.machine.parameters.compute
@@ -63,12 +74,16 @@ class Common:
 
 
 class Stream:
-    """One stream; its parts are attributes.
+    """One stream. The constructor adds the parts to the machine and connects them within the stream.
+
+    The machine then connects the stream with the crossbar, the control, the recorder of touched vertices,
+    and, with ``connect_memory``, the memory.
 
     Args:
-        common: what it shares with the others.
-        name: within the machine.
-        vertices, edges, frontier: its stores.
+        common: state that all streams share.
+        name: name of the stream within the machine.
+        vertices, edges, frontier: functional contents of the stream: its vertices, the edges from its
+            vertices, and its active vertices.
     """
 
     def __init__(
@@ -86,7 +101,7 @@ class Stream:
         self._connect_apply()
 
     def _add_source(self) -> None:
-        """P1 to P3."""
+        """Add the source pipe: readers of the frontier and of edges, the dispatcher and the edge pipe."""
         parameters, name, program = self.parameters, self.name, self.program
         group = parameters.group if program.all_active else 0
         entry = group * parameters.property.bytes or parameters.entry_bytes
@@ -119,15 +134,22 @@ class Stream:
         )
 
     def _place(self, tensor: int, size: int, role: Role, block: int = 0) -> int:
-        """The address of an array of elements of this size, one for each vertex, or each of whole blocks."""
+        """Allocate an array with an element for each vertex of the stream, and return its address.
+
+        Args:
+            tensor: number of the tensor.
+            size: bytes of an element.
+            role: role of the array in a run.
+            block: vertices of this stream in a block; the array then has whole blocks. 0 for no blocks.
+        """
         return self.common.regions.place(
             tensor, size * (self.common.blocks * block or self.vertices.count), role
         )
 
     def _place_edges(self, size: int, counted: bool) -> int:
-        """The address of the edges, whose readers go beyond the last if they are not told how many come."""
+        """Allocate the array of edges; readers that do not know the number of edges read past its end."""
         prefetch = self.parameters.prefetch
-        # What its buffers hold, and what it has sent until the stop comes back.
+        # Bytes in the buffers of a reader, and edges sent before the stop from the edge pipe arrives.
         ahead = 0 if counted else prefetch.lines * prefetch.line + 2 * EDGES_SENT * size
         return self.common.regions.place(EDGES, size * len(self.edges.destinations), Role.OPERAND, ahead)
 
@@ -137,7 +159,7 @@ class Stream:
         return self.machine.add("prefetcher", f"{self.name}.{name}", base, element, **sizes)
 
     def _line_reader(self, name: str, tensor: int, size: int, role: Role, block: int = 0) -> LineReader:
-        """Reads elements of this size, one for each vertex, perhaps in blocks of so many."""
+        """Add a reader of an array; the arguments after the name are those of ``_place``."""
         prefetch = self.parameters.prefetch
         return self.machine.add(
             LineReader,
@@ -149,7 +171,7 @@ class Stream:
         )
 
     def _add_destination(self) -> None:
-        """P4 to P9."""
+        """Add the destination pipe: the edge processor and the atomic update."""
         parameters, program = self.parameters, self.program
         self.processor = self.machine.add(
             EdgeProcessor,
@@ -174,7 +196,7 @@ class Stream:
         )
 
     def _add_apply(self) -> None:
-        """A1 to A5."""
+        """Add the apply pipe: order of vertices, reader of properties, pipe, and writer of the frontier."""
         parameters, program, name = self.parameters, self.program, self.name
         block = parameters.block.vertices // parameters.streams if parameters.selects == "blocks" else 0
         line, line_vertices = parameters.prefetch.line, parameters.line_vertices
@@ -229,7 +251,11 @@ class Stream:
         connect(self.apply, "entries", self.list_writer, "entries", **pipeline)
 
     def connect_memory(self, first_port: int) -> User:
-        """Its port at the network to memory, behind which are its readers and then those that only write."""
+        """Connect the parts of the stream to a concentrator, and return its port at the network to memory.
+
+        Args:
+            first_port: number of the first of ``ports`` port numbers of the stream.
+        """
         connect, name = self.machine.kernel.connect, f"{self.name}.memory_port"
         port = self.machine.add("concentrator", name, first_port)
         queue = self.parameters.network.queue

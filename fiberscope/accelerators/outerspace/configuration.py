@@ -17,7 +17,7 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 
 
 class Tiles(Configuration):
-    """Tiles and their processing elements."""
+    """Parameters of the tiles: number of tiles, and of processing elements of a tile in each phase."""
 
     count: int = Field(ge=1, le=64)
     pe: int = Field(ge=1, le=64)
@@ -25,7 +25,13 @@ class Tiles(Configuration):
 
 
 class ProcessingElement(Configuration):
-    """A processing element."""
+    """Parameters of a processing element.
+
+    - ``scratchpad``: size of the scratchpad;
+    - ``outstanding``: largest number of requests in flight;
+    - ``work_queue``: tasks that wait at the element;
+    - ``fp_latency``: cycles of a floating-point operation.
+    """
 
     scratchpad: Bytes = Field(ge=256, le=1 << 20)
     outstanding: int = Field(ge=2, le=1024)
@@ -34,7 +40,7 @@ class ProcessingElement(Configuration):
 
 
 class Multiply(Configuration):
-    """The multiply phase."""
+    """Parameters of the multiply phase; ``groups.Groups`` defines ``assign`` and ``order``."""
 
     assign: Literal["tile", "chip", "flat"]
     order: Literal["index", "long_first"]
@@ -43,7 +49,7 @@ class Multiply(Configuration):
 
 
 class Merge(Configuration):
-    """The merge phase."""
+    """Parameters of the merge phase; ``merger.MergingElement`` uses them."""
 
     element_access: Literal["element", "block"]
     max_lists: int = Field(ge=1, le=1 << 16)
@@ -54,7 +60,7 @@ class Merge(Configuration):
 
 
 class Allocation(Configuration):
-    """The memory of T."""
+    """Parameters of the allocation of T's nodes in static areas and a spill area, and of the linker."""
 
     static: bool
     alpha: float = Field(ge=0, le=1000)
@@ -64,7 +70,7 @@ class Allocation(Configuration):
 
 
 class FirstLevel(Configuration):
-    """The caches of a tile, in both phases."""
+    """Parameters of the caches of a tile: shared in the multiply phase, private in the merge phase."""
 
     size: Bytes = Field(ge=1)
     ways: int = Field(ge=1, le=1024)
@@ -78,7 +84,7 @@ class FirstLevel(Configuration):
 
 
 class SecondLevel(Configuration):
-    """The caches that tiles share."""
+    """Parameters of the second-level caches, each of which several tiles share."""
 
     count: int = Field(ge=1, le=64)
     size: Bytes = Field(ge=1)
@@ -89,7 +95,7 @@ class SecondLevel(Configuration):
 
 
 class OuterSpaceNetwork(Network):
-    """The crossbars of tiles and between the levels, and the wires of the control processors."""
+    """Parameters of the networks; latencies in cycles within tiles, between cache levels, and of control."""
 
     tile_latency: int = Field(ge=1, le=1000)
     upper_latency: int = Field(ge=1, le=1000)
@@ -97,7 +103,7 @@ class OuterSpaceNetwork(Network):
 
 
 class Nodes(Configuration):
-    """The nodes of T."""
+    """Parameters of the nodes of T: bytes of a header, and the alignment of a node."""
 
     header: Bytes = Field(ge=4, le=64)
     node_align: Bytes = Field(ge=4, le=64)
@@ -184,27 +190,38 @@ class OuterSpaceConfiguration(TypedParameters):
 
     @property
     def l0_bank(self) -> FiberCacheSpecification:
-        """A bank of a tile's cache in the multiply phase."""
+        """Return the specification of a bank of a tile's cache in the multiply phase."""
         l0 = self.l0
         misses, targets = -(-l0.misses // l0.banks), -(-l0.targets // l0.banks)
         return self._cache("l0.size", l0.size, l0.banks, l0.ways, l0.latency, misses, targets)
 
     @property
     def private_cache(self) -> FiberCacheSpecification:
-        """The cache of a processing element in the merge phase."""
+        """Return the specification of the private cache of a processing element in the merge phase."""
         l0, misses = self.l0, self.l0.merge_misses
         return self._cache("l0.merge_cache", l0.merge_cache, 1, l0.ways, l0.latency, misses, misses)
 
     @property
     def l1_cache(self) -> FiberCacheSpecification:
-        """A second-level cache."""
+        """Return the specification of a second-level cache."""
         l1 = self.l1
         return self._cache("l1.size", l1.size, 1, l1.ways, l1.latency, l1.misses, l1.targets)
 
     def _cache(
         self, key: str, size: int, banks: int, ways: int, stages: int, misses: int, targets: int
     ) -> FiberCacheSpecification:
-        """A cache whose lines have no priority: reads of A, B and heads alone go through it."""
+        """Return the specification of a cache without priorities of lines, since it only serves reads.
+
+        Args:
+            key: key of the parameter with the size, for the error message.
+            size: bytes of all banks.
+            banks, ways: number of banks, and of ways of a set.
+            stages: cycles of a hit.
+            misses, targets: misses in flight of a bank, and requests that wait for them.
+
+        Raises:
+            ValueError: if the size is not a multiple of a set in every bank.
+        """
         sets, rest = divmod(size, banks * ways * self.l0.block)
         if sets == 0 or rest:
             unit = banks * ways * self.l0.block
@@ -224,7 +241,7 @@ class OuterSpaceConfiguration(TypedParameters):
 
     @property
     def multiplier(self) -> MultiplierSpecification:
-        """A processing element of the multiply phase."""
+        """Return the specification of a processing element of the multiply phase."""
         return MultiplierSpecification(
             block_bytes=self.l0.block,
             burst_bytes=min(self.l0.block, self.memory.burst_bytes),
@@ -237,7 +254,7 @@ class OuterSpaceConfiguration(TypedParameters):
 
     @property
     def merger(self) -> MergerSpecification:
-        """A processing element of the merge phase."""
+        """Return the specification of a processing element of the merge phase."""
         return MergerSpecification(
             block_bytes=self.l0.block,
             burst_bytes=min(self.l0.block, self.memory.burst_bytes),

@@ -1,5 +1,9 @@
 # cython: infer_types=True
-"""A tile's control processor, which streams work to its processing elements."""
+"""A tile's local control processor, which dispatches work to the tile's processing elements.
+
+A group is a unit of work from the central control processor. It consists of segments: elements of one column
+k of A each, which are multiplied by row k of B. See ``groups.Groups``.
+"""
 
 from __future__ import annotations
 
@@ -20,31 +24,34 @@ from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-# Loads that two pairs of pointers may take: A's, where it crosses a block, and from B_PARTS on B's.
+# Largest number of loads for the pointers of a segment. Parts 0 and 1 are the blocks with the begin and the
+# end of the column of A; parts 2 and 3 (from B_PARTS on) are the same for the row of B.
 POINTER_PARTS = 4
 B_PARTS = 2
 
 
 class LocalControl(Component):
-    """Reads the pointers of its tile's groups and deals their elements out to the processing elements.
+    """A component that loads the pointers of groups and dispatches their elements to processing elements.
 
-    Interface: ``groups`` brings a group. The pointers of its columns of A and rows of B, where there are any,
-    are loaded (``requests``, ``replies``); an element goes out on ``tasks[i]``, be its row of B empty or not,
-    and ``done[i]`` tells that it is multiplied. ``finished`` tells that all elements of the oldest group are.
-    Behind the last group every processing element is told to finish its stores.
+    Interface: ``groups`` brings groups. ``requests`` and ``replies`` load the pointers of the group's columns
+    of A and rows of B, unless the operands are stored without pointers. ``tasks[i]`` sends an element of A to
+    processing element i, even if the row of B is empty. ``done[i]`` reports that the element is multiplied.
+    ``finished`` reports that all elements of the oldest group are multiplied. After the last group, each
+    processing element gets ``END_OF_WORK``, and finishes its stores.
 
-    Timing: a cycle takes a group, a reply, and what every processing element has done; it sends a load, deals
-    out an element, to the next in turn that has space, and finishes a group.
+    Timing: in each cycle, the component takes a group, a reply, and a report of every processing element. It
+    also sends a load, dispatches an element, and finishes a group. An element goes to the next processing
+    element, in round-robin order, whose channel has space.
 
     Args:
         name: instance name.
-        groups: of all tiles.
-        a, b: the operands, A by columns.
-        layouts: where they are in memory.
-        port: number of its port at the first-level cache.
-        block_bytes: of one load.
-        loads: in flight at the most.
-        overlap: groups that it may have at once.
+        groups: groups of all tiles.
+        a, b: the operands; A is stored by columns.
+        layouts: layouts of A and B in memory.
+        port: number of the component's port at the first-level cache.
+        block_bytes: bytes of a load.
+        loads: largest number of loads in flight.
+        overlap: largest number of groups that the component holds.
     """
 
     PORTS = (
@@ -55,7 +62,7 @@ class LocalControl(Component):
         Output("tasks", PRODUCT_TASK, array=True),
         Input("done", TASK_DONE, array=True),
     )
-    # Pairs of a column of A and a row of B that both have elements; bytes of B and of pointers that are used.
+    # Pairs of a column of A and a row of B that both have elements; useful bytes of A's pointers, and of B.
     COUNTERS = ("pairs", "a_pointer_bytes", "b_bytes")
     SIGNALS = (Signal("group", 32, "integer"), Signal("dealt", 32), Signal("pairs", 32))
 
@@ -99,19 +106,19 @@ class LocalControl(Component):
         self.tag_base = port << PORT_SHIFT
         self.block_bytes = block_bytes
         self.window = ReorderWindow(loads)
-        self.targets = array("q", bytes(8 * loads))  # by segment asked and not dealt: loads that it needs
+        self.targets = array("q", bytes(8 * loads))  # by segment: loads that its dispatch needs
         self.overlap = overlap
-        self.ring = array("q", bytes(8 * overlap))  # the groups that are here
-        self.open = array("q", bytes(8 * overlap))  # their tasks that are not done
+        self.ring = array("q", bytes(8 * overlap))  # queue of the groups held
+        self.open = array("q", bytes(8 * overlap))  # number of tasks of these groups that are not done
         self.started_groups = self.located = self.dispatched_groups = self.retired = 0  # groups
         self.requested_segments = self.dispatched_segments = 0  # segments
-        self.segment = 0  # whose pointers are asked for next
+        self.segment = 0  # segment whose pointers are requested next
         self.part = self.first_part
         self.deal_segment = 0
-        self.element = 0  # to be dealt next, NONE before the first of its segment
+        self.element = 0  # next element to dispatch; at the end of work, next processing element to inform
         self.open_segment = False
         self.turn = 0
-        self.group = END_OF_WORK  # taken last
+        self.group = END_OF_WORK  # latest group, for waveforms
         self.dealt = 0
         self.pairs = 0
         self.a_pointer_bytes = self.b_bytes = 0
@@ -123,7 +130,7 @@ class LocalControl(Component):
         self.elements = len(self.tasks)
 
     def tick(self, now: int) -> int:
-        """Take, ask, deal, finish."""
+        """Take reports, a reply and a group; then request, dispatch and finish."""
         progress = self._take_done()
         if self._take():
             progress = True
@@ -165,7 +172,7 @@ class LocalControl(Component):
         return progress
 
     def _turn_to_group(self, place: int) -> None:
-        """The pointers of a group are asked for next, if it has any."""
+        """Request the pointers of a group next, unless the group is the end of work."""
         group = self.ring[place % self.overlap]
         if group != END_OF_WORK:
             self.segment, self.part = self.firsts[group], self.first_part
@@ -178,7 +185,7 @@ class LocalControl(Component):
             self.deal_segment = self.firsts[group]
 
     def _ask(self) -> bool:
-        """Ask for a block of the pointers of a segment; it is asked for with the last of them."""
+        """Request a block of the pointers of a segment, or pass over the end of work; return whether done."""
         if self.located == self.started_groups:
             return False
         group = self.ring[self.located % self.overlap]
@@ -209,7 +216,7 @@ class LocalControl(Component):
             self._turn_to_group(self.located)
 
     def _pointer_block(self, part: int) -> int:  # C: noexcept
-        """The block of A's pair of pointers, part 0, and of its end, part 1; of B's, parts 2 and 3."""
+        """Return the address of the block of a part: see ``POINTER_PARTS``."""
         base, index = self.a_pointers, self.a_index
         if part >= B_PARTS:
             base, index = self.b_pointers, self.b_index
@@ -219,14 +226,14 @@ class LocalControl(Component):
         return address // self.block_bytes * self.block_bytes
 
     def _next_part(self) -> int:  # C: noexcept
-        """The next part whose block was not asked for with the part before."""
+        """Return the next part whose block differs from the block of the current part."""
         next_part = self.part + 1
         if next_part % 2 == 1 and self._pointer_block(next_part) == self._pointer_block(self.part):
             next_part += 1
         return next_part
 
     def _deal(self) -> bool:
-        """Deal out an element of the oldest group that has some left, or the end of work."""
+        """Dispatch an element of the oldest group that has elements left, or the end of work."""
         if self.dispatched_groups == self.started_groups:
             return False
         if self.ring[self.dispatched_groups % self.overlap] == END_OF_WORK:
@@ -255,7 +262,7 @@ class LocalControl(Component):
         return True
 
     def _open_segment(self) -> bool:
-        """Return whether the pointers of the next segment have arrived; an empty segment is skipped."""
+        """Begin the next segment once its pointers are here, or skip an empty one; return whether done."""
         if self.dispatched_segments == self.requested_segments:
             return False
         if self.window.arrived < self.targets[self.dispatched_segments % self.window.size]:
@@ -278,7 +285,7 @@ class LocalControl(Component):
         return True
 
     def _processing_element(self) -> int:
-        """The next in turn that has space; -1 if none has."""
+        """Return the next processing element, in round-robin order, with space; -1 if there is none."""
         target = self.turn
         for _ in range(self.elements):
             tasks = self.tasks[target]
@@ -308,7 +315,7 @@ class LocalControl(Component):
             self._begin_dealing()
 
     def _finish(self) -> bool:
-        """Tell that the oldest group is done, if it is."""
+        """Report the oldest group as finished if all its tasks are done; return whether reported."""
         slot = self.retired % self.overlap
         if self.retired == self.dispatched_groups or self.open[slot] > 0 or not self.finished.can_push():
             return False

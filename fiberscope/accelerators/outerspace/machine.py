@@ -1,4 +1,8 @@
-"""OuterSPACE, composed: control processors, tiles with two levels of caches, linker, memory, networks."""
+"""The machine OuterSPACE: control processors, tiles, two levels of caches, linker, memory and networks.
+
+The multiply phase stores products in the intermediate T, as linked lists of nodes; the merge phase merges the
+lists of each row into the product Z.
+"""
 
 from __future__ import annotations
 
@@ -47,16 +51,17 @@ from fiberscope.workloads.sparse import csr_in_place
 
 
 class OuterSpace(Composition[OuterSpaceConfiguration]):
-    """An OuterSPACE with its operands loaded; runs A times B.
+    """An OuterSPACE that multiplies A by B.
 
     Args:
-        parameters: the configuration.
-        a, b: the operands, CSR with sorted and distinct coordinates.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parameters: configuration of the machine.
+        a, b: the operands, in CSR with sorted and distinct coordinates.
+        parts: replacements of blocks in ``PARTS``, by the same names.
+        kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
 
     Raises:
-        ConfigurationError: T could be larger than its links reach, or a unit cannot keep the heads in order.
+        ConfigurationError: if T may exceed the range of its links, if the sorting unit of the mergers does
+            not suit the operands or parameters, or if the type of values cannot represent a value.
     """
 
     NAME = "outerspace"
@@ -105,7 +110,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.build()
 
     def _add_control(self) -> None:
-        """The central control processor, and its linker."""
+        """Add the central control processor and the linker."""
         parameters = self.parameters
         tile, multiply, block = parameters.tile, parameters.multiply, parameters.l0.block
         long_first = multiply.order == "long_first"
@@ -140,7 +145,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         spill area.
 
         Raises:
-            ConfigurationError: links could not reach all of it.
+            ConfigurationError: if T may exceed the range of its links.
         """
         alloc, t = self.parameters.alloc, self.parameters.t
         nodes = self.a.pointers[self.a.rows] / max(1, self.shape[0])
@@ -164,7 +169,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
 
     def _add_tiles(self) -> None:
-        """The tiles: caches of both phases, processing elements of both, and what joins them."""
+        """Add the tiles: caches and processing elements of both phases, and their networks."""
         names = numbered("tile", self.parameters.tile.count)
         self.local_controls: list[Component] = []
         self.banks: list[list[Component]] = []
@@ -178,7 +183,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             self._connect_tile(tile, name)
 
     def _add_caches(self, tile: int, name: str) -> None:
-        """The first-level caches, whose ports at the second level follow those of the tiles before."""
+        """Add the first-level caches; their ports at the second level are numbered tile by tile."""
         parameters = self.parameters
         l0, private = parameters.l0.banks, parameters.tile.merge_pe
         port = tile % (parameters.tile.count // parameters.l1.count) * (l0 + private)
@@ -237,7 +242,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         return specification, self.lists, self.product, self.lengths, *own_regions(number)
 
     def _connect_tile(self, tile: int, name: str) -> None:
-        """The network between a tile's elements and its caches, and the way past these."""
+        """Connect the elements of a tile with its caches, and with the concentrator for uncached requests."""
         connect, network = self.kernel.connect, self.parameters.network
         wire = {"capacity": network.queue + network.tile_latency, "latency": network.tile_latency}
         mergers, multipliers = self.mergers[tile], self.multipliers[tile]
@@ -262,7 +267,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             connect(multiplier, "store_requests", past, f"inputs[{i}]", **pipeline)
 
     def _add_second_level(self) -> None:
-        """The second-level caches, and the networks from the first level to each."""
+        """Add the second-level caches, and the network from the first level to each of them."""
         parameters = self.parameters
         tiles = parameters.tile.count // parameters.l1.count
         self.l1: list[Component] = []
@@ -281,7 +286,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             self.l1.append(cache)
 
     def _connect_control(self) -> None:
-        """Control processors with one another and with the elements, and the elements with the linker."""
+        """Connect the control processors, their processing elements, and the linker."""
         connect, parameters = self.kernel.connect, self.parameters
         latency, overlap = parameters.network.control_latency, parameters.multiply.overlap_pairs
         wire = {"capacity": overlap + latency, "latency": latency}
@@ -312,11 +317,11 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         return [part for tile in parts for part in tile]
 
     def result(self) -> CsrArray:
-        """Z as memory holds it."""
+        """Return Z as memory holds it."""
         return csr_in_place(*self.product.gather(np.asarray(self.lengths)), self.shape)
 
     def operations(self) -> dict[str, int]:
-        """Multiplies, additions, swaps; and what the phases had to do with."""
+        """Return the number of multiplications, additions, swaps, and other events of both phases."""
         multipliers, mergers = self._all(self.multipliers), self._all(self.mergers)
         return {
             "multiply": count("multiply", *multipliers),
@@ -330,13 +335,13 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         }
 
     def layouts(self) -> Sequence[Layout]:
-        """The operands' arrays, heads and pointers; nodes and what is spilled wherever there is space."""
+        """Return the layouts of the operands, and of all arrays that the machine writes."""
         operands = operand_layouts(self.operands, (self.a, self.b))
         block, mergers = self.parameters.l0.block, len(self._all(self.mergers))
         return [*operands, *made_layouts(self.space.base, block, *self.written, mergers)]
 
     def useful_bytes(self) -> dict[str, tuple[int, int]]:
-        """Read and written, by tensor. An operand's row counts once, however many elements share it."""
+        """Return the useful bytes read and written by tensor; each used row of B counts once."""
         multipliers, mergers = self._all(self.multipliers), self._all(self.mergers)
         header, written = self.parameters.t.header, self.control.array_bytes()
         element = self.parameters.format.element
@@ -353,7 +358,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         }
 
     def traffic_minimum_bytes(self) -> int:
-        """A, the rows of B that meet an element of A, and Z, each once; Z's nonzeros are those written."""
+        """Return the bytes of A, of rows of B that meet an element of A, and of Z as written, each once."""
         met = np.diff(np.asarray(self.a.pointers)) > 0
         selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
         operands = zip(self.operands, (self.a.pointers[self.a.rows], selected), strict=True)
@@ -385,6 +390,6 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
 
     def progress(self) -> tuple[int, int]:
-        """Products made and products merged, and twice their number."""
+        """Return the products made plus the products merged, and twice the number of products."""
         done = count("multiply", *self._all(self.multipliers)) + count("elements", *self._all(self.mergers))
         return done, 2 * self.lists.first[len(self.lists.addresses)]

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A processing element of the merge phase: the lists of a row of T, merged into a row of Z."""
+"""A processing element of the merge phase, which merges the lists of a row of T into a row of Z."""
 
 from __future__ import annotations
 
@@ -25,34 +25,35 @@ NO_ROW, HEAD, WALK, FIRST, MERGE = range(len(PHASES))
 
 
 class MergingElement(Component):
-    """Merges the lists of one row after the other by insertion sort.
+    """A processing element that merges the lists of one row after another by insertion sort.
 
-    Interface: a token on ``rows`` names a row and is taken when the row is merged. The head of its lists is
-    loaded through the private cache (``requests``, ``replies``). The nodes are walked, each header giving the
-    address of the next; then the first elements of all nodes are loaded and put into the scratchpad, sorted
-    by column. The smallest leaves, is added to the last one if its column is the same, and the next element
-    of its node is loaded and put in its place. Headers and elements come from memory (``memory_requests``,
-    ``memory_replies``), or through the private cache where loads are ``by_block``. Blocks of Z leave on
-    ``memory_requests`` when they are full; at the end of work the last one.
+    A row of T is a linked list of nodes. A node is a header with the address of the next node, and a list of
+    elements (column and product), sorted by column. The *heads* are the first unmerged elements of all lists.
 
-    The walk finds the newest node first; its nodes are put into the order of k, in which heads are pushed and
-    equal columns added, whatever the order in which the tiles linked them. Heads that the scratchpad does not
-    hold lie behind it in memory: the insertion goes on there, block by block through the private cache.
+    Interface: ``rows`` brings a row; the token is popped when the row is merged. ``requests`` and ``replies``
+    load the address of the first node through the private cache. The element then follows the list of nodes.
+    It loads the first elements of all nodes, and inserts them into the scratchpad, sorted by column. After
+    that, it repeatedly removes the smallest head, adds it to the current sum if the columns are equal, and
+    loads and inserts the next element of the same node. Headers and elements come from ``memory_requests``
+    and ``memory_replies``, or through the private cache with ``by_block``. ``memory_requests`` also writes
+    blocks of Z when they are full, and the last block at the end of work.
 
-    Timing: a cycle sends a load or a store. Addresses that are known are loaded one behind the other, as many
-    as may be outstanding: the first elements of the nodes. Those that are not are waited for, one by one: a
-    header for that of the node behind it, and, as the next element to leave may be the one that is to come,
-    every successor. A push takes ``comparison_cycles`` for each head that leaves before it and for itself; an
-    element that leaves, ``emit_cycles`` or ``add_cycles``.
+    The nodes are sorted by k, so that sums do not depend on the order in which tiles linked the nodes. Heads
+    that do not fit in the scratchpad are spilled to memory: there, the insertion continues block by block.
+
+    Timing: one load or store per cycle. The loads of the first elements of the nodes overlap. Each header is
+    awaited, as it has the next address; so is each next element, as it may be the next to leave. An insertion
+    takes ``comparison_cycles`` for the head and for each smaller head; a removal takes ``emit_cycles`` or
+    ``add_cycles``.
 
     Args:
         name: instance name.
-        specification: its sizes and times.
-        lists: T.
-        product: Z.
-        lengths: of its rows, which the elements note.
-        z_address: of the element's own region of Z.
-        spill_address: of the heads that its scratchpad does not hold.
+        specification: sizes and times of the element.
+        lists: the tensor T.
+        product: the product Z, whose rows the element writes.
+        lengths: number of elements of each row of Z, which the element sets.
+        z_address: address of the element's own region of Z.
+        spill_address: address of the region for spilled heads.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -62,8 +63,8 @@ class MergingElement(Component):
         Output("memory_requests", REQUEST),
         Input("memory_replies", REPLY),
     )
-    # Loads of heads, headers and elements of T; swaps of the insertions, additions, elements of Z; rows with
-    # any list, those with more than the scratchpad holds, and blocks of heads that were walked in memory.
+    # Loads of first addresses, headers and elements of T; swaps of the insertions, additions, elements of Z;
+    # rows with lists, rows with more lists than fit in the scratchpad, and loaded blocks of spilled heads.
     COUNTERS = (
         "heads_read",
         "headers",
@@ -142,7 +143,7 @@ class MergingElement(Component):
         self.rows_merged = self.spill_blocks = self.long_rows = 0
 
     def tick(self, now: int) -> int:
-        """Take what came; when the core is free, store, load or compute."""
+        """Take replies; when the core is free, store, load or compute."""
         self._receive()
         return self._act(now)
 
@@ -162,7 +163,7 @@ class MergingElement(Component):
         return self._go_on(now)
 
     def _receive(self) -> None:
-        """Take what shows; more than one a port only if a cycle went by without a look."""
+        """Take all replies; a port has several only if the kernel skipped ticks of this component."""
         while self.replies.can_pop():
             self.window.receive(self.replies.coordinate() & TAG_MASK)
             self.replies.pop()
@@ -195,7 +196,7 @@ class MergingElement(Component):
         return self._wait()  # waits from this cycle
 
     def _load(self, address: int, size: int, cached: bool) -> None:
-        """Have bytes loaded: each block that they are in, or past the cache a burst of it if that will do."""
+        """Prepare one load per block of these bytes; uncached, a load is a burst if a burst suffices."""
         first, last = address // self.block_bytes, (address + size - 1) // self.block_bytes
         self.unsent = last - first + 1
         within = self.unsent > 1 or address // self.burst_bytes == (address + size - 1) // self.burst_bytes
@@ -204,12 +205,12 @@ class MergingElement(Component):
         self.cached = cached
 
     def _compute(self, now: int, cycles: int) -> int:
-        """Be busy for so many cycles."""
+        """Be busy for a number of cycles."""
         self.until = now + cycles
         return self.busy(self.until)
 
     def _begin(self, now: int) -> int:
-        """Turn to the next row, or write what is left of Z."""
+        """Begin the next row, or write the last block of Z at the end of work."""
         if not self.rows.can_pop():
             return self.idle()
         self.row = self.rows.reference()
@@ -238,7 +239,7 @@ class MergingElement(Component):
         return self._merge(now)
 
     def _turn_to_node(self, now: int, node: int) -> int:
-        """Load a node's header; behind the last, the first elements of all."""
+        """Load the header of a node; after the last node, load the first elements of all nodes."""
         self.node = node
         if node != NO_NODE:
             self.phase = WALK
@@ -251,7 +252,7 @@ class MergingElement(Component):
         return self._begin_merge(now)
 
     def _begin_merge(self, now: int) -> int:
-        """Load the first elements of all lists, of which there is one at least."""
+        """Begin to load the first elements of all lists."""
         self.requested = self.pushed = 0
         self.rows_merged += 1
         self.long_rows += self.count > self.max_lists
@@ -259,7 +260,7 @@ class MergingElement(Component):
         return self._first(now)
 
     def _note_node(self, now: int) -> int:
-        """A header is here: put the node among those with a smaller k, which come last."""
+        """Insert the node whose header has arrived; nodes are in descending order of k."""
         place = self.count
         while place > 0 and self.nodes[place - 1] < self.node:
             self.nodes[place] = self.nodes[place - 1]
@@ -272,14 +273,14 @@ class MergingElement(Component):
         return self._turn_to_node(now, self.lists.following[self.node])
 
     def _first(self, now: int) -> int:
-        """Load the next first element, or push the next that is here."""
+        """Load the first element of the next list, or insert the next first element that has arrived."""
         if self.requested < self.count and self.window.in_flight() + 2 <= self.window.size:
             self.positions[self.requested] = self.lists.first[self._node_of(self.requested)]
             self._load_element(self.requested)
             self.marks[self.requested] = self.window.sent + self.unsent
             self.requested += 1
             return self._send_load(now)
-        if self.pushed == self.count and self.window.in_flight() == 0:  # no list that is walked in memory
+        if self.pushed == self.count and self.window.in_flight() == 0:  # all are inserted
             self.phase = MERGE
             return self._merge(now)
         if self.pushed == self.requested or self.window.arrived < self.marks[self.pushed]:
@@ -288,7 +289,7 @@ class MergingElement(Component):
         return self._compute(now, self._push(self.pushed - 1))
 
     def _node_of(self, index: int) -> int:  # C: noexcept
-        """The node of a list; they are numbered in the order of k."""
+        """Return the node of a list; lists are numbered in ascending order of k."""
         return self.nodes[self.count - 1 - index]
 
     def _load_element(self, index: int) -> None:
@@ -301,7 +302,7 @@ class MergingElement(Component):
         inline.fetch(self.lists.values[self.positions[index]])
 
     def _push(self, index: int) -> int:
-        """Put the head of a list in its place; returns the cycles."""
+        """Insert the head of a list; return the cycles."""
         position = self.sorted.push(self.lists.columns[self.positions[index]], index)
         if position >= self.max_lists:
             self.walking = (position - self.max_lists) * self.element_bytes // self.block_bytes + 1
@@ -314,7 +315,7 @@ class MergingElement(Component):
         return max(1, (1 + min(position, self.max_lists)) * self.comparison_cycles)
 
     def _walk_spilled(self, now: int) -> int:
-        """Go on through the heads that the scratchpad does not hold."""
+        """Load the next block of spilled heads."""
         self._load(self.spill_address + self.walked * self.block_bytes, 1, True)
         self.walked += 1
         self.walking -= 1
@@ -322,7 +323,7 @@ class MergingElement(Component):
         return self._send_load(now)
 
     def _merge(self, now: int) -> int:
-        """Push the successor that came; then let the smallest leave and load its successor."""
+        """Insert the awaited element; then remove the smallest head and load its successor."""
         cycles = 0
         if self.awaited != NOTHING:
             cycles = self._push(self.awaited)
@@ -334,13 +335,13 @@ class MergingElement(Component):
         return self._let_leave(now, now + cycles)
 
     def _let_leave(self, now: int, begins: int) -> int:
-        """Take the smallest head from this cycle on."""
+        """Remove the smallest head, beginning in a cycle."""
         index = self.sorted.source()
         cycles = self._take(index, self.sorted.column(), self.lists.values[self.positions[index]])
         return self._compute(now, begins + cycles - now)
 
     def _take(self, index: int, column: int, value: float) -> int:
-        """Add up the element of a list that leaves, and load the next; returns the cycles."""
+        """Remove the smallest head, add it up, and load its successor; return the cycles."""
         cycles = max(1, self._leave(column, value))
         self.sorted.pop()
         self.positions[index] += 1
@@ -352,7 +353,7 @@ class MergingElement(Component):
         return cycles
 
     def _leave(self, column: int, value: float) -> int:
-        """Add an element to the sum held, or begin a new one; returns the cycles."""
+        """Add an element to the current sum, or begin a new sum; return the cycles."""
         if column == self.column:
             self.sum = self.value_type.add(self.sum, value)
             self.add += 1
@@ -363,7 +364,7 @@ class MergingElement(Component):
         return cycles
 
     def _emit(self) -> int:
-        """Write the sum held into Z; returns the cycles."""
+        """Append the current sum to the row of Z; return the cycles."""
         place = self.product.starts[self.row] + self.length
         self.product.coordinates[place] = self.column
         self.product.values[place] = self.sum
@@ -376,7 +377,7 @@ class MergingElement(Component):
         return self.emit_cycles
 
     def _end_row(self, now: int) -> int:
-        """Write the last sum; then the row is done."""
+        """Append the last sum; in a later cycle, end the row."""
         if self.column != NOTHING:
             return self._compute(now, max(1, self._emit()))
         self.lengths[self.row] = self.length
@@ -386,10 +387,10 @@ class MergingElement(Component):
 
     @property
     def heads(self) -> int:
-        """Heads of lists in order."""
+        """Return the number of heads, in the scratchpad and spilled."""
         return self.sorted.filled
 
     @property
     def in_flight(self) -> int:
-        """Loads in flight."""
+        """Return the number of loads in flight."""
         return self.window.in_flight()

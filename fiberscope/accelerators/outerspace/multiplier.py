@@ -24,32 +24,35 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 NO_TASK = -2
-UNKNOWN = -1  # address of a node whose place has not come
+UNKNOWN = -1  # address of a node before its allocation
 
 
 class MultiplyingElement(Component):
-    """Multiplies one element of A with a row of B after the other.
+    """A processing element that executes tasks: each multiplies one element of A by one row of B.
 
-    Interface: a task on ``tasks`` names the element and the row. Their blocks are loaded (``requests``,
-    ``replies``): coordinate and value of the element, and behind them the row's. Once the row of Z is
-    known, a node for the products is asked for on ``node_requests``; its address comes on ``node_places``.
-    The products follow the node's header in memory and leave on ``store_requests``, whole blocks as soon as
-    they are full, and the last one as far as it goes. ``done`` tells that all products of a task are made;
-    the task at the end of work is done when all stores have left.
+    T, the intermediate tensor, has a linked list of nodes for each row of Z. The products of a task are one
+    node: a header, followed by the products.
 
-    Timing: a cycle takes a reply, a place and a task, sends a load and a store, and asks for a node. A
-    product takes ``product_cycles``, as the loop of an in-order core; up to a block's worth is made without
-    looking up. The multiplier is a pipeline, whose depth is the latency of the channel at
-    ``store_requests``. Stores wait for the node's address, products only for room in the scratchpad.
+    Interface: ``tasks`` brings the number of the element and of the row. ``requests`` and ``replies`` load
+    the blocks of the element's coordinate and value, and then the blocks of the row. When the coordinate of
+    the element, the row of Z, has arrived, ``node_requests`` asks the linker for a node. ``node_places``
+    brings its address. ``store_requests`` writes each block of the node when it is full, and the last block
+    when the node is complete. ``done`` reports that all products of a task are made. The task ``END_OF_WORK``
+    is done when all stores have been sent.
+
+    Timing: in each cycle, the element takes a reply, a node address and a task, and sends a load, a store and
+    a request for a node. A product takes ``product_cycles``, like the loop of an in-order core. Products are
+    made in batches of up to a block. The latency of the multiplier is the latency of the channel at
+    ``store_requests``. Products need space in the scratchpad; only stores wait for the node's address.
 
     Args:
         name: instance name.
-        specification: its sizes and times.
-        a, b: the operands, A by columns.
-        layouts: where they are in memory.
-        lists: T.
-        port: number of its port at the first-level cache.
-        number: of this one among all, its port at the linker.
+        specification: sizes and times of the element.
+        a, b: the operands; A is stored by columns.
+        layouts: layouts of A and B in memory.
+        lists: the tensor T.
+        port: number of the element's port at the first-level cache.
+        number: number of the element in the machine, which is its port at the linker.
     """
 
     PORTS = (
@@ -61,7 +64,7 @@ class MultiplyingElement(Component):
         Input("node_places", NODE_PLACE),
         Output("store_requests", REQUEST),
     )
-    # Elements of A; blocks: those that each node's products fill by themselves; stores: what was written.
+    # Elements of A; products; nodes; blocks that the products of each node would fill; and stores sent.
     COUNTERS = ("elements", "multiply", "nodes", "blocks", "stores")
     SIGNALS = (
         Signal("element", 32, "integer"),
@@ -110,28 +113,28 @@ class MultiplyingElement(Component):
         self.max_ahead = specification.scratchpad_bytes // 2 // lists.element_bytes  # products, elements of B
         self.batch_limit = max(1, specification.block_bytes // lists.element_bytes)
         self.window = ReorderWindow(specification.outstanding)
-        self.covers = array("q", bytes(8 * specification.outstanding))  # by slot: elements up to its load
+        self.covers = array("q", bytes(8 * specification.outstanding))  # by load: elements that it completes
         self.element = NO_TASK
         self.k = self.slot = 0
         self.begin = self.count = 0  # of the row of B
-        self.parts = 0  # of the element of A that were asked for: coordinate and value
-        self.first_load = 0  # of the task
-        self.requested_coordinates = self.requested_values = 0  # elements of B whose blocks were asked for
+        self.parts = 0  # requested parts of the element of A: coordinate, then value
+        self.first_load = 0  # number of the first load of the task
+        self.requested_coordinates = self.requested_values = 0  # requested elements of B
         self.linked = False
-        self.ready = self.produced = 0  # products that can be made, and that are
-        self.batch = 0  # products that are being made
+        self.ready = self.produced = 0  # products whose operands have arrived, and products made
+        self.batch = 0  # products in progress
         self.until = 0
         self.depth = specification.outstanding
-        self.node_ids = array("q", bytes(8 * self.depth))  # ring of the nodes that are not stored
+        self.node_ids = array("q", bytes(8 * self.depth))  # queue of the nodes that are not completely stored
         self.places = array("q", bytes(8 * self.depth))
-        self.product_counts = array("q", bytes(8 * self.depth))  # products
+        self.product_counts = array("q", bytes(8 * self.depth))  # products made of each node in the queue
         self.first_node = self.open_nodes = 0
-        self.stored = 0  # address up to which the oldest node is
-        self.held = 0  # products made, or being made, and not stored
+        self.stored = 0  # address up to which the oldest node is stored; 0 before its first store
+        self.held = 0  # products in the scratchpad: made or in progress, and not stored
         self.elements = self.multiply = self.nodes = self.blocks = self.stores = 0
 
     def tick(self, now: int) -> int:
-        """Take what came, ask for what is next, make products and store them."""
+        """Receive, finish a batch, begin a task, load, request a node, begin a batch, store, and report."""
         progress = self._receive()
         if self.batch > 0 and now >= self.until:
             self._end_batch()
@@ -185,7 +188,7 @@ class MultiplyingElement(Component):
         return True
 
     def _ask(self) -> bool:
-        """Ask for the next block of the task, unless it is too far ahead of the products."""
+        """Load the next block of the task, unless the loads are ``max_ahead`` elements ahead."""
         requested = min(self.requested_coordinates, self.requested_values)
         if self.parts == 2 and requested >= min(self.count, self.produced + self.max_ahead):
             return False
@@ -198,7 +201,7 @@ class MultiplyingElement(Component):
         return True
 
     def _next_block(self) -> int:  # C: noexcept
-        """The block to ask for next: the element of A, then of B the array that is behind."""
+        """Return the address of the next block: of the element of A, then of the array of B that lags."""
         if self.parts < 2:
             self.parts += 1
             if self.parts == 1:
@@ -215,14 +218,14 @@ class MultiplyingElement(Component):
         return self._block(self.b_values + first * self.value_bytes)
 
     def _in_block(self, first: int, width: int) -> int:  # C: noexcept, inline
-        """Elements of an array from one on up to the end of its block."""
+        """Return the number of elements of an array from ``first`` to the end of its block."""
         return (self.block_bytes - first * width % self.block_bytes) // width
 
     def _block(self, address: int) -> int:  # C: noexcept, inline
         return address // self.block_bytes * self.block_bytes
 
     def _link(self) -> bool:
-        """Ask for a node, once the row of Z is known."""
+        """Request a node from the linker, once the row of Z is known; return whether requested."""
         if self.linked or self.count == 0 or self.open_nodes == self.depth:
             return False
         if self.window.arrived == self.first_load and not self.a_dense:
@@ -241,7 +244,7 @@ class MultiplyingElement(Component):
         return True
 
     def _multiply(self, now: int) -> bool:
-        """Begin to make some products."""
+        """Begin a batch of products, if operands and space are available; return whether begun."""
         if self.batch > 0 or not self.linked:
             return False
         products = min(self.ready - self.produced, self.max_ahead - self.held, self.batch_limit)
@@ -296,11 +299,11 @@ class MultiplyingElement(Component):
         return True
 
     def _elements(self, size: int) -> int:  # C: noexcept
-        """Elements that end within the first bytes of a node's data, none of which are in the header."""
+        """Return the number of complete products in the first ``size`` bytes after a node's header."""
         return size // self.element_bytes if size > 0 else 0
 
     def _finish(self) -> bool:
-        """End a task whose products are all made, or at the end of work, when all is stored."""
+        """Report a task whose products are all made, or the end of work when all nodes are stored."""
         if self.element == NO_TASK or not self._is_done() or not self.done.can_push():
             return False
         self.done.push(self.slot)

@@ -1,4 +1,9 @@
-"""SIGMA, composed: controller, data SRAM, Flex-DPEs, accumulators, and memory behind them."""
+"""The machine SIGMA: controller, distributor, Flex-DPEs, accumulators, and memory.
+
+One operand is *stationary* (held in the multipliers of the Flex-DPEs), and the other is *streamed* column by
+column. A *pass* streams columns past one chunk of the stationary operand. ``packing`` defines chunks and
+folds, and ``plan`` the sequence of passes.
+"""
 
 from __future__ import annotations
 
@@ -41,22 +46,26 @@ HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of half a tensor's address spac
 NETWORKS = ("adder_network", "benes")
 SCANNERS = ("regor", "prefix_popcount")
 COUNT_BITS = 32  # bits of a count of the stationary operand's nonzeros
-TASKS = 8  # of a distribution network: two chunks before the distributor, two in it, the others after it
+TASKS = 8  # capacity for a network's tasks: two chunks before the distributor, two in it, the rest after it
 FEW_COLUMNS = 1 << 12  # columns of all Flex-DPEs up to which columns are simulated individually
 
 
 class Sigma(Composition[SigmaConfiguration]):
-    """A SIGMA with its operands loaded; runs A times B.
+    """A SIGMA that multiplies A by B.
+
+    The Flex-DPEs can be simulated as single components, or as networks, multipliers and adders (``step`` =
+    ``unit``). Both take the same number of cycles.
 
     Args:
-        parameters: the configuration.
-        a, b: the operands, to be had slice by slice along K, or CSR.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
-        chosen: numbers of the passes to be simulated, as of ``Plan``.
+        parameters: configuration of the machine.
+        a, b: the operands, in CSR or as ``Sliced``, which provides slices along K.
+        parts: replacements of blocks in ``PARTS``, by the same names.
+        kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
+        chosen: numbers of the passes to simulate, as of ``Plan``; None for all passes.
 
     Raises:
-        ConfigurationError: a fold cannot be packed, or units are too slow for it.
+        ConfigurationError: if a fold cannot be packed, if the parameters do not suit separate units, or if
+            the type of values cannot represent a value.
     """
 
     NAME = "sigma"
@@ -108,7 +117,7 @@ class Sigma(Composition[SigmaConfiguration]):
         self.build()
 
     def at_once(self) -> bool:
-        """Return whether the columns of a pass are simulated in one step; not where a waveform shows them."""
+        """Return whether all columns of a pass are simulated in one step; never if a waveform shows them."""
         if self.by_units:
             return False
         if self.parameters.step != "auto":
@@ -158,7 +167,7 @@ class Sigma(Composition[SigmaConfiguration]):
             connect(self.distributor, f"columns[{i}]", dpe, "columns", capacity=2)
 
     def _connect_sums(self) -> None:
-        """Connect the Flex-DPEs to the accumulators; the latency is that of networks and adders."""
+        """Connect the Flex-DPEs to the accumulators, with the latency of networks and adders."""
         latency = self.parameters.sums_latency
         for i, dpe in enumerate(self.dpes):
             self.kernel.connect(
@@ -166,7 +175,7 @@ class Sigma(Composition[SigmaConfiguration]):
             )
 
     def _add_scanners(self) -> None:
-        """The units that scan the bitmaps: every scan takes as long as its bits do, or less."""
+        """Add the units that scan the bitmaps. A scan takes at most the cycles that its bits need."""
         plan, vectors = self.plan, self._vectors()
         connect, lanes = self.kernel.connect, vectors * plan.words
         regor = self.add("regor", "regor", vectors, plan.words, plan.word_bits)
@@ -180,7 +189,11 @@ class Sigma(Composition[SigmaConfiguration]):
             connect(counts, f"counts[{lane}]", self.tables, f"counts[{lane}]", capacity=2)
 
     def _vectors(self) -> int:
-        """Slices that a cycle's bits may be."""
+        """Return the largest number of slices whose bits are scanned in one cycle.
+
+        Raises:
+            ConfigurationError: if the units cannot scan as many bits, or the first scan is not counted.
+        """
         plan, controller = self.plan, self.parameters.controller
         if controller.first_fold != "counted":
             raise ConfigurationError(
@@ -196,7 +209,11 @@ class Sigma(Composition[SigmaConfiguration]):
         return vectors
 
     def _add_units(self) -> None:
-        """The same by units: networks, multipliers and adders as components."""
+        """Add networks, multipliers and adders of all Flex-DPEs as separate components.
+
+        Raises:
+            ConfigurationError: if the type of values or the latency outside the Flex-DPEs does not suit them.
+        """
         if self.value_type.floats:
             raise ConfigurationError(
                 f"value.type is {self.value_type.name}; Flex-DPEs made of units compute with doubles: auto "
@@ -212,7 +229,13 @@ class Sigma(Composition[SigmaConfiguration]):
             self._add_units_of(number, name, outside - CHANNELS)
 
     def _add_units_of(self, number: int, name: str, outside: int) -> None:
-        """Add the units of a Flex-DPE; the adders outside take this number of cycles."""
+        """Add and connect the units of one Flex-DPE.
+
+        Args:
+            number: number of the Flex-DPE.
+            name: name of the Flex-DPE within the machine.
+            outside: cycles from the collector to the accumulators.
+        """
         dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
         multipliers = self.add(Multipliers, f"{name}.multipliers", number, self.plan)
         adders = self.add("adder_network", f"{name}.adder_network", lanes)
@@ -228,11 +251,11 @@ class Sigma(Composition[SigmaConfiguration]):
             connect(adders, f"sums[{lane}]", collector, f"lanes[{lane}]", capacity=2)
 
     def _add_network(self, number: int, name: str, multipliers: Component) -> None:
-        """The distribution network of a Flex-DPE; where words are gathered, as many wires."""
+        """Add the distribution network of a Flex-DPE, or wires of the same latency if words are gathered."""
         dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
         stages = self.parameters.benes.stages
         if self.parameters.gathered:
-            latency = stages + 3  # two channels, and the register behind the last column
+            latency = stages + 3  # two channels, and the output register of a network
             for lane in range(lanes):
                 ends = (dpe, f"words[{lane}]", multipliers, f"operands[{lane}]")
                 connect(*ends, capacity=latency + 2, latency=latency)
@@ -246,7 +269,7 @@ class Sigma(Composition[SigmaConfiguration]):
             connect(network, f"outputs[{lane}]", multipliers, f"operands[{lane}]", capacity=2)
 
     def _add_streams(self) -> None:
-        """The streams and memory behind them; those that read first."""
+        """Add the streams between machine and memory, and the memory; streams that read come first."""
         held, streamed = (B, A) if self.parameters.stationary == "B" else (A, B)
         stream, most = self.parameters.stream, self.parameters.stream.passes
         connect = self.kernel.connect
@@ -267,11 +290,15 @@ class Sigma(Composition[SigmaConfiguration]):
         self.add_memory(users, stream.line)
 
     def result(self) -> npt.NDArray[np.floating[Any]]:
-        """Z, every element of it."""
+        """Return Z as a dense array."""
         return self.product.T if self.parameters.stationary == "B" else self.product
 
     def operations(self) -> dict[str, int]:
-        """Multiplications, those of two nonzeros, and additions: in the FANs, outside them, to Z."""
+        """Return the number of operations by name.
+
+        ``useful_multiply`` counts products of two nonzeros. ``add`` counts additions within the Flex-DPEs (in
+        their forwarding adder networks), ``add_outside`` between Flex-DPEs, and ``accumulate`` into Z.
+        """
         return {
             "multiply": count("multiply", *self.dpes),
             "useful_multiply": count("useful_multiply", self.accumulators),
@@ -281,15 +308,15 @@ class Sigma(Composition[SigmaConfiguration]):
         }
 
     def layouts(self) -> Sequence[Layout]:
-        """Return the layouts in the order of use: of Z the sums that come back, and what is written."""
+        """Return the layouts of the streams: operands, sums of Z that are read, sums that are written."""
         moved = [count("bytes", stream) for *_place, stream in self.streams]
-        if any(moved):  # each sum is written at the end, and earlier each time that it must be read again
+        if any(moved):  # each sum is written once at the end, and once before each time that it is read
             moved[3] = moved[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
         places = (place for *place, _made in self.streams)
         return [Layout.stream(place, HALF_A_TENSOR, size) for place, size in zip(places, moved, strict=True)]
 
     def traffic(self) -> dict[str, Any]:
-        """Bytes read and written by tensor; none without memory."""
+        """Return the bytes read and written by tensor; empty without memory."""
         return {} if self.plan.without_memory else super().traffic()
 
     def traffic_minimum_bytes(self) -> int:
@@ -302,7 +329,7 @@ class Sigma(Composition[SigmaConfiguration]):
         return packed + self.plan.rows * self.plan.columns * value.sum_bytes
 
     def explained(self) -> str:
-        """Describe the cycles of the distributor, and how many of the multipliers worked."""
+        """Return a sentence about the cycles of the distributor and the use of the multipliers."""
         parameters, distributor = self.parameters, self.distributor
         cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
         parts = {
@@ -315,12 +342,12 @@ class Sigma(Composition[SigmaConfiguration]):
         return f"Of the cycles, {shares}; a multiplier multiplies in {done:.0%} of them."
 
     def progress(self) -> tuple[int, int]:
-        """Slices of K done, and slices."""
+        """Return the number of finished slices of K, and of all slices."""
         return count("slices", self.accumulators), self.plan.slices
 
 
 class _Turned:
-    """A matrix transposed, slice by slice."""
+    """The transpose of a matrix, which provides slices like ``Sliced``."""
 
     def __init__(self, matrix: Sliced) -> None:
         self._matrix = matrix
@@ -328,17 +355,23 @@ class _Turned:
         self.nonzeros, self.integers = matrix.nonzeros, matrix.integers
 
     def slice(self, first: int, last: int) -> CsrArray:
-        """See ``Sliced``."""
+        """Return the rows or columns ``first`` to ``last`` - 1 of the transpose in CSR, as of ``Sliced``."""
         return self._matrix.slice(first, last).T.tocsr()
 
 
 def held_and_streamed(parameters: SigmaConfiguration, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
-    """The stationary operand and the streamed one; of a stationary B those of the transposed product."""
+    """Return the stationary operand and the streamed operand; transposed if B is stationary."""
     return (_Turned(b), _Turned(a)) if parameters.stationary == "B" else (a, b)
 
 
 def typed_operands(values: ValueType, a: Sliced | CsrArray, b: Sliced | CsrArray) -> tuple[Sliced, Sliced]:
-    """Both with values of a type, held whole where these are no doubles as they come."""
+    """Return both operands with values of a type.
+
+    If the type is not a double, whole operands are converted, and no longer generated slice by slice.
+
+    Raises:
+        ConfigurationError: if the type cannot represent a value.
+    """
     a, b = _sliced(a, 1), _sliced(b, 0)
     if values is DOUBLE:
         return a, b

@@ -1,4 +1,8 @@
-"""Sampled runs of SIGMA: the exact work of all passes, and cycles of windows of neighbouring passes."""
+"""Sampled runs of SIGMA: exact work of all passes, and simulated cycles of windows.
+
+A *pass* streams columns of one operand past a part of the other operand, see ``plan``. A window is a range of
+consecutive passes.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +38,10 @@ from fiberscope.workloads.gemm import Sliced
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 
-WINDOW_CYCLES = 4000  # at the least
-DEPTHS = 2  # of the passes that are in flight at once, in a window at the least
-LEAST_WIDTH = 0.001  # half of an interval: windows often take exactly what is predicted, but for their ends
+WINDOW_CYCLES = 4000  # least predicted cycles of a window
+DEPTHS = 2  # least length of a window, in units of the passes that are in flight at the same time
+# Least half-width of an interval: windows often take exactly the predicted cycles, except at their ends.
+LEAST_WIDTH = 0.001
 OPERATIONS = ("multiply", "useful_multiply", "add", "add_outside", "accumulate")
 REFERENCE = "scipy, in the passes that were simulated"
 
@@ -45,15 +50,17 @@ class PassWork:
     """The exact work of every pass of a plan.
 
     Args:
-        plan: at its begin; afterwards it is finished.
+        plan: a new plan. The constructor takes all its passes, so that the plan is finished afterwards.
 
     Attributes:
         distributor: cycles in which the distributor flushes, loads lines and sends columns, by pass.
         scan: cycles in which the controller scans bitmaps, by pass.
-        moved: bytes by pass: of the stationary operand, the streamed one, sums read, and sums written.
-        awaited: how many passes before a pass its partial sums are written, by pass; 0 where it has none.
-        end: the first pass with values of the last slice, in which Z is written.
-        operations: of the kinds in ``OPERATIONS``, by pass.
+        moved: bytes by pass, an array of passes x 4: stationary operand, streamed operand, sums read, and
+            sums written.
+        awaited: for each pass, the distance back to the last pass whose writes must be done before it reads
+            partial sums; 0 if there is none.
+        end: number of the first pass with values of the last slice, which writes results to Z.
+        operations: number of operations, an array of passes x ``OPERATIONS``.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -79,13 +86,16 @@ class PassWork:
         self.awaited = np.array(awaited, dtype=np.int64)
 
     def edges(self, chosen: Integers) -> Numbers:
-        """Predict the cycles in which passes that run one behind another begin, and in which all have ended.
+        """Predict the begins of passes that run one after another, and the end of the last.
 
-        Memory serves one transfer after the other at its peak bandwidth; otherwise passes wait for one
-        another as in the machine.
+        The prediction assumes that memory serves one transfer after another at its peak bandwidth. Passes
+        wait for one another as in the machine.
 
         Args:
-            chosen: their numbers.
+            chosen: numbers of the passes.
+
+        Returns:
+            The cycle in which each pass begins, and the cycle in which all passes have ended.
         """
         parameters, most = self.parameters, self.parameters.stream.passes
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
@@ -94,9 +104,9 @@ class PassWork:
         sending, scan = self.distributor[chosen].tolist(), self.scan[chosen].tolist()
         awaited = self.awaited[chosen].tolist()
         begins, retired = list[float](), list[float]()
-        transfers: list[tuple[float, bool, int]] = []  # when asked for, whether they are writes, and the pass
+        transfers: list[tuple[float, bool, int]] = []  # heap of (time of the request, whether a write, pass)
         asked = scanned = ended = free = 0.0
-        count = 0  # of passes asked for
+        count = 0  # number of requested passes
         while len(retired) < len(chosen):
             while count < min(len(chosen), len(retired) + most, _limit(awaited, count, len(retired))):
                 before = max(count - most, count - awaited[count] if awaited[count] else -1)
@@ -115,7 +125,7 @@ class PassWork:
         return np.array([*begins, max([ended, *retired[-1:]])])
 
     def _cycles(self, pass_: Pass) -> tuple[int, int]:
-        """Cycles of the distributor, and of the controller's scan."""
+        """Return the cycles of the distributor, and of the controller's scan, for a pass."""
         parameters, table = self.parameters, pass_.table
         sending = pass_.columns * table.interval
         if not pass_.begins:
@@ -127,21 +137,28 @@ class PassWork:
 
 
 def _windows(end: int, passes: int, size: int) -> list[range]:
-    """Windows of so many passes; the last window has all passes of the last slice, if there are others."""
+    """Cut passes into windows.
+
+    Args:
+        end: number of the first pass of the last slice. If it is not 0, all passes from there are one window,
+            as they differ from the others: they write Z.
+        passes: number of passes.
+        size: passes of a window.
+    """
     if end == 0:
         return cut_windows(np.ones(passes), size, size) if passes else []
     return [*cut_windows(np.ones(end), size, size), range(end, passes)]
 
 
 def _limit(awaited: Sequence[int], number: int, retired: int) -> int:
-    """The number behind a pass if the writes that it awaits are done, else its own."""
+    """Return ``number`` + 1 if the writes that a pass awaits are done, else ``number``."""
     if number == len(awaited):
         return number
     return number + 1 if not awaited[number] or number - awaited[number] < retired else number
 
 
 def _operations(pass_: Pass) -> tuple[int, ...]:
-    """Operations of a pass, in the order of ``OPERATIONS``."""
+    """Return the number of operations of a pass, in the order of ``OPERATIONS``."""
     table, columns = pass_.table, pass_.columns
     chunk, neurons = table.chunk, sum(table.chunk.neurons)
     return (
@@ -154,11 +171,14 @@ def _operations(pass_: Pass) -> tuple[int, ...]:
 
 
 class MarkingDistributor(Distributor):
-    """A distributor that notes in which cycle it begins each pass.
+    """A distributor that records the cycle in which it begins each pass.
 
     Args:
-        arguments, options: those of ``Distributor``.
-        tell: called with the number of passes begun.
+        arguments, options: arguments of ``Distributor``.
+        tell: function that is called with the number of passes begun.
+
+    Attributes:
+        begun: cycles in which passes began.
     """
 
     def __init__(self, *arguments: Any, tell: Callable[[int], None], **options: Any) -> None:  # noqa: ANN401
@@ -174,13 +194,14 @@ class MarkingDistributor(Distributor):
 
 @dataclass(frozen=True)
 class SplicedRun:
-    """A run of the passes of some windows, one behind another.
+    """A run of the passes of some windows, one after another.
 
     Args:
-        machine: after the run.
-        windows: their numbers.
+        machine: the machine after the run.
+        windows: numbers of the windows.
         passes: numbers of the passes.
-        cycles, predicted: by window: cycles simulated, and predicted for these passes.
+        cycles, predicted: for each window, the simulated cycles, and the cycles that ``PassWork.edges``
+            predicts for this run.
     """
 
     machine: Sigma
@@ -194,13 +215,13 @@ class SigmaSampler:
     """A SIGMA whose run is estimated from windows of passes.
 
     Args:
-        parameters: of the machine.
+        parameters: parameters of the machine.
         a, b: the operands.
-        request: how to sample.
-        tell: called with stage, work done and work in all.
+        request: parameters of the sampled run.
+        tell: function that is called with the stage, the work done and the total work.
 
     Raises:
-        ConfigurationError: this configuration cannot be sampled.
+        ConfigurationError: if ``step`` is ``unit``, which cannot be sampled.
     """
 
     def __init__(
@@ -229,15 +250,15 @@ class SigmaSampler:
         return Plan(*held_and_streamed(self.parameters, *operands), self.parameters, chosen)
 
     def too_short(self) -> str:
-        """As of ``Sampler``."""
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
         return self.rounds.too_short()
 
     def sampled(self) -> Sampled:
-        """As of ``Sampler``."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
-        """Simulate these windows, one behind another."""
+        """Simulate the passes of windows, one window after another, in one machine."""
         ranges = [self.ranges[number] for number in numbers]
         passes = np.concatenate([np.arange(each.start, each.stop) for each in ranges])
         chosen = passes.tolist()
@@ -253,7 +274,7 @@ class SigmaSampler:
         return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64), predicted)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
-        """Cycles of the whole run: those of the first window and the last, and of all between."""
+        """Estimate the cycles of the whole run; the work of a window is its predicted number of cycles."""
         totals = np.diff(self.edges[[*(each.start for each in self.ranges), len(self.edges) - 1]])
         predicted = measured.predicted[:, np.newaxis]
         estimate = estimate_run(measured.cycles, predicted, measured.windows, totals[:, np.newaxis])
@@ -282,7 +303,7 @@ class SigmaSampler:
         )
 
     def _traffic(self) -> dict[str, Traffic]:
-        """Whole lines by tensor, as the streams move them; none without memory."""
+        """Return the bytes of the whole run by tensor, in whole lines; empty without memory."""
         if self.parameters.memory.model == "none":
             return {}
         line = self.parameters.stream.line
@@ -291,12 +312,12 @@ class SigmaSampler:
         return {"A": Traffic(a, 0), "B": Traffic(b, 0), "Z": Traffic(read, written)}
 
     def _memory(self, machine: Sigma, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
-        """Row hits and the like of the windows, for the bytes of the whole run."""
+        """Return the use of the memory by the windows, scaled to the bytes of the whole run."""
         use = machine.memory()
         return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, passes: Integers, answer: npt.NDArray[Any]) -> Comparison:
-        """Compare the sums of the passes with scipy's products of what these multiply."""
+        """Compare the sums of the simulated passes with products by scipy of the same parts."""
         plan = self._plan(passes.tolist())
         expected, sizes = np.zeros(answer.shape), np.zeros(answer.shape)
         terms = np.zeros(len(answer), np.int64)

@@ -19,8 +19,8 @@ from scipy.special import bdtrc
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.kernels import Problem
 
-# A fiber has more nonzeros than the mean plus SPREAD standard deviations of a Poisson distribution plus SPREAD
-# with negligible probability.
+# The nonzeros of a fiber exceed the mean by SPREAD standard deviations of a Poisson distribution plus SPREAD
+# only with negligible probability.
 SPREAD = 12
 BY_ROWS = ("csr", "csf")  # formats of A in which a beat has nonzeros of one row or fiber, and its id
 

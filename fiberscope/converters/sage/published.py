@@ -1,4 +1,4 @@
-"""Table III of the paper, from ``published.yaml``: workloads, and the formats that the paper's SAGE chooses."""
+"""Table III of the paper, from ``published.yaml``: workloads, and the formats that the paper chooses."""
 
 from __future__ import annotations
 

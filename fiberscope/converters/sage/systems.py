@@ -35,7 +35,7 @@ class _Allowed(_Data):
 
 
 class Published(_Data):
-    """Published energy-delay product of a class, relative to the paper's own design: geometric mean and maximum."""
+    """Published energy-delay product, relative to the paper's own design: geometric mean and maximum."""
 
     mean: float
     greatest: float
