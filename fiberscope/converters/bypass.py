@@ -1,8 +1,9 @@
 # cython: infer_types=True
 """Blocks between two dividers or two multipliers, with a bypass for coordinates that are finished.
 
-As in ``fiberscope.converters.rows``, the blocks connect units of ``fiberscope.hw.lanes``, with one channel
-per lane.
+A position in a tensor of three or more ranks needs a chain of divisions to obtain its coordinates, or of
+multiplications in the other direction. Coordinates that the next unit does not need bypass it on channels
+that are called ``rests``. As in ``fiberscope.converters.rows``, rows have one channel per lane.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from fiberscope.sim.component import Component, Input, Output
 
 class Passage(Component):
     """A block that passes rows on, one per cycle, while a part of each item enters or leaves on ``rests``.
+
+    A subclass declares the ports ``lanes`` (input), ``rests``, and one output array for the rows.
 
     Args:
         name: instance name.

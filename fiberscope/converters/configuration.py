@@ -16,7 +16,15 @@ COUNTER_BYTES = 4  # bytes of a counter, which is a word on the chip
 
 
 class Lanes(Configuration):
-    """Parameters of the blocks: items per cycle of each kind of block, and latencies in cycles."""
+    """Parameters of the blocks.
+
+    - ``words``: words per cycle of reader, writer, and stages without a parameter of their own;
+    - ``chunk``: keys that are sorted and counted per cycle, a power of two;
+    - ``scatter``: items that are scattered per cycle;
+    - ``scan``: values that the prefix sum adds up per cycle;
+    - ``divide``, ``multiply``: dividers and multipliers; chained divisions of an item share them;
+    - ``divide_latency``, ``multiply_latency``: cycles of a division and of a multiplication.
+    """
 
     words: int = Field(ge=1, le=64)
     chunk: int = Field(ge=1, le=64)
@@ -36,7 +44,12 @@ class Pad(Configuration):
 
 
 class Port(Configuration):
-    """Parameters of the memory controller; buffers are in lines, ``ideal`` is a memory without latency."""
+    """Parameters of the memory controller.
+
+    - ``lines``: line buffers of each array that is read;
+    - ``backlog``: full, unwritten lines from which the writer takes no more items;
+    - ``ideal``: whether memory has no latency, and the machine no memory channels.
+    """
 
     lines: int = Field(ge=2, le=1 << 14)
     backlog: int = Field(ge=1, le=1 << 14)

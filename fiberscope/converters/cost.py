@@ -1,4 +1,7 @@
-"""The cost of a conversion in closed form: cycles and operations, computed from shape and nonzeros."""
+"""The cost of a conversion in closed form: cycles and operations, computed from shape and nonzeros.
+
+The formulas count beats. A beat is one cycle in which the items in all lanes of a block move together.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,11 @@ def conversion_cost(
 
 
 class _Cost:
-    """The computation of the cost of one conversion."""
+    """The computation of the cost of one conversion; the arguments are those of ``conversion_cost``.
+
+    A conversion in one pass takes as many cycles as its slowest block has beats, plus the longest latency
+    from the reader to the end of a write.
+    """
 
     def __init__(
         self,
@@ -125,6 +132,7 @@ class _Cost:
         first = max(decoded, _rows(self.nonzeros, lanes.chunk)) - 1 + self._latencies(READ, *front) + counted
         swept = _rows(window, lanes.scan)
         summed = swept - 1 + self._latencies("offsets")
+        # The source is decoded again for scattering, and this overlaps with counting and summing.
         again = decoded - counted - summed  # cycles of the second decoding left when scattering begins
         scattered = max(_rows(self.nonzeros, lanes.scatter), again) - 1 + self._latencies("count", DRAIN)
         behind = [block for block in self.way.blocks if self._is_behind(block)]

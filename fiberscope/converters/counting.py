@@ -1,5 +1,10 @@
 # cython: infer_types=True
-"""Blocks around the banked counters: senders of keys, items and commands, and receivers of results."""
+"""Blocks around the banked counters, for conversions that sort items by a key (a row or a column).
+
+Items are first counted by key. The sums of the counts are the first slots of the keys in the sorted order.
+Then the items are scattered to their slots. If there are more keys than counters, *ranges* of keys are
+processed one after another, and the source is read again for each range.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +21,17 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Selector(Former):
-    """A former of the keys in the current range, for which there are counters; each array has another range.
+    """A former of the keys of the current range; items with other keys are dropped.
 
-    Interface: as of a ``Former``. A lane has the number of its key in the range. The whole word of an item
-    bypasses the counters on ``rests``.
+    The first array is filtered by the first range, the second array by the second range, and so on.
+
+    Interface: as of a ``Former``. A lane gets the key relative to the first key of the range. The whole word
+    of the item bypasses the counters on ``rests``.
 
     Args:
         name, width: as of a ``Former``.
         window: number of keys in a range.
-        shift, bits: shift of the key in an item's word, and its number of bits.
+        shift, bits: shift of the key in an item's word, and number of bits of the key.
     """
 
     def __init__(self, name: str, width: int, window: int, shift: int = 0, bits: int = 62) -> None:
@@ -107,7 +114,7 @@ class Drain(Component):
         self.ended = False
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check that all lanes are connected."""
         super().elaborate()
         check_connected(self, "slots", self.width)
 
@@ -175,7 +182,7 @@ class Ends(Component):
         self.base = self.last = 0  # number of items before the current range, and the latest pointer
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check that all lanes are connected."""
         super().elaborate()
         check_connected(self, "stored", self.width)
 
@@ -216,7 +223,10 @@ class Ends(Component):
 
 
 class Turn(LaneStage):
-    """A stage that sends the items of every first array to be counted, of every second array to be scattered.
+    """A stage that sends items alternately to be counted and to be scattered, array by array.
+
+    The source is read twice for each range. The items of the first reading go to ``keys``, as their keys
+    alone; the items of the second reading go to ``results``.
 
     Args:
         name, lanes: as of a ``LaneStage``.

@@ -12,9 +12,10 @@ from fiberscope.sim.component import Input, Output
 class Blocks(LaneStage):
     """A stage that assembles the blocks of each block row, and sends them when the next block row begins.
 
-    The word of an item is the number of its block on the grid; the reference is the position in the block.
-    The values of blocks leave on ``results`` one per step, and the column of each block on ``columns``.
-    ``counts`` gets a 0, then the number of blocks in each block row.
+    The format BSR stores the nonzero blocks of a matrix as dense blocks, and the positions of these blocks as
+    in CSR. The word of an item is the number of its block in the grid of blocks, row by row; the reference is
+    the position in the block. ``results`` gets the values of blocks, one per step, and ``columns`` the block
+    column of each block. ``counts`` gets a 0, then the number of blocks in each block row.
 
     Args:
         name, lanes: as of a ``LaneStage``.

@@ -1,4 +1,4 @@
-"""The job that a converter is built for, from which the parameters of its blocks follow."""
+"""The job of a converter: one conversion, from which the parameters of the converter's blocks follow."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Job:
 
     @property
     def window(self) -> int:
-        """Return the number of keys in a range: as many as there are counters, at most all keys."""
+        """Return the number of keys in a range: the smaller of the number of counters and of all keys."""
         return min(self.keys, self.parameters.counters)
 
     @property

@@ -1,4 +1,8 @@
-"""Lines of units between a former and a collector of rows, with the arguments and lanes of each unit."""
+"""Lines of units: chains of a former, units of ``fiberscope.hw.lanes``, and a collector.
+
+This module has the units of each kind of block in a recipe, their ports, their constructor arguments, and
+their number of lanes.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +82,7 @@ UNITS: Mapping[str, Unit] = {  # by the kind of block
     "drain": Unit(Drain, "slots"),
     "ends": Unit(Ends, "stored"),
 }
-SUMS = {"scan", "scan_counts", "offsets"}
+SUMS = {"scan", "scan_counts", "offsets"}  # kinds of blocks that are prefix sums
 FORMERS = ("steps", "increment", "bits", "split", "gather")
 
 
@@ -137,7 +141,11 @@ class Line:
         return [(block, self._constant(block)) for block in self.blocks if UNITS[kind_of(block)].constants]
 
     def _constant(self, block: str) -> int:
-        """Return the constant of the line: the last rank for dividers, the second rank for multipliers."""
+        """Return the constant of a divider or a multiplier: the length of a rank.
+
+        The first divider divides by the last rank, ``divide_2`` by the rank before it, and so on. The first
+        multiplier multiplies by the second rank, ``multiply_2`` by the third rank, and so on.
+        """
         turn = int(block.partition("_")[2] or 1)
         return self.job.shape[-turn if kind_of(block) == "divide" else turn]
 
@@ -173,7 +181,7 @@ class Line:
 
 
 def lines(recipe: Recipe, job: Job) -> Iterator[Line]:
-    """Yield the lines of a recipe, one for each former."""
+    """Yield the lines of a recipe, one for each former: the former and all blocks that follow it by rows."""
     behind = {edge.block: edge.to for edge in recipe.edges if is_row(edge)}
     for block in recipe.blocks:
         if kind_of(block) in FORMERS:

@@ -1,4 +1,4 @@
-"""Lines of memory, in which arrays of formats lie: what a converter's port moves in a cycle."""
+"""The size of a line of memory: a converter's port to memory transfers one line per cycle."""
 
 LINE_BYTES = 64
 LINE_BITS = 8 * LINE_BYTES

@@ -1,4 +1,8 @@
-"""The machine MINT: a converter whose blocks a recipe defines, between a reader and a writer of memory."""
+"""The machine MINT: a reader and a writer of memory, and the blocks of a recipe between them.
+
+The machine is built for one conversion. Some blocks are stages, with one channel for all lanes; others are
+chains of units with one channel per lane (*lines*, see ``lanes``). Source: MINT, Section V.
+"""
 
 from __future__ import annotations
 

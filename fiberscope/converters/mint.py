@@ -1,4 +1,4 @@
-"""MINT as a machine among others: what the front door needs to run conversions, report and draw them."""
+"""The descriptor of MINT, by which commands run, report and draw conversions like other machines."""
 
 from __future__ import annotations
 

@@ -94,6 +94,10 @@ class ItemStream:  # C: final
         count: number of tokens.
         times: number of times that the stream is read, one after the other.
         turn: priority for requests; streams with a lower number go first.
+
+    Attributes:
+        time: number of complete readings so far.
+        sent: number of tokens sent in the current reading.
     """
 
     def __init__(

@@ -1,4 +1,9 @@
-"""The recipes of conversions: graphs of blocks, which ``recipes.yaml`` defines."""
+"""The recipes of conversions: graphs of blocks, which ``recipes.yaml`` defines.
+
+A line of a recipe is a chain of blocks, for example ``read.values > collect.values``. The name after a dot is
+the output port of the first block, or the input port of any other block. By default, these ports are
+``results`` and ``items``. Blocks of the same kind have numbers: the kind of ``divide_2`` is ``divide``.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +60,7 @@ class Recipe:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Return the names of the blocks in order of appearance; blocks of one kind differ in a number."""
+        """Return the names of the blocks in order of appearance."""
         named = [name for edge in self.edges for name in (edge.block, edge.to)]
         return tuple(dict.fromkeys(named))
 

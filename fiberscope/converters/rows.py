@@ -1,8 +1,11 @@
 # cython: infer_types=True
 """Formers and collectors, which convert between items in one channel and rows with one channel per lane.
 
-The units of ``fiberscope.hw.lanes`` have one channel per lane, as their Verilog modules have one port per
-lane. A former makes rows of items before such units, and a collector makes items of rows after them.
+A *row* is one token in each of several lanes, all for the same cycle. The coordinates of an item are packed
+into one word; a *shift* is the position of a coordinate in this word, in bits. A token of a row has two
+fields for coordinates. Further coordinates of an item bypass the units: they are called *rests*. The units of
+``fiberscope.hw.lanes`` have one channel per lane, as their Verilog modules have one port per lane. A former
+makes rows of items before such units, and a collector makes items of rows after them.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 
 class Former(Component):
-    """A former, which makes full rows of items, and a last row with stops after the last item.
+    """A former, which groups items into full rows. After the last item, the rest of the row has stops.
 
     Interface: ``items`` brings the items of one array after the other, each with a stop. ``lanes`` get the
     rows. With the first row of an array, each channel of ``divisors`` or ``factors`` gets its constant. If an
@@ -66,14 +69,15 @@ class Former(Component):
         self.coordinates = array("q", bytes(8 * width))
         self.references = array("q", bytes(8 * width))
         self.values = array("d", bytes(8 * width))
+        # Rests of the row, by rank and lane
         self.more = array("q", bytes(8 * width * max(1, self.ranks - 2)))
-        self.held = 0
+        self.held = 0  # number of items in the row that is being formed
         self.ended = False  # whether the stop of the array has been taken
         self.first = True  # whether the next row is the first of an array
         self.taken = self.rows = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check that all lanes are connected."""
         super().elaborate()
         check_connected(self, "lanes", self.width)
         self.constants = self.divisors or self.factors
@@ -153,6 +157,7 @@ class Former(Component):
             for place in range(self.held):
                 rest.push(DATA, self.more[rank * self.width + place])
         self.rows += 1
+        # A full row has no stop: if the array ended with it, another row with stops follows.
         self.first = self.ended and self.held < self.width
         if self.first:
             self.ended = False
@@ -161,19 +166,26 @@ class Former(Component):
 
 
 class Steps(Former):
-    """A former of dense values, each with its distance from the previous value: 0 for the first, then 1."""
+    """A former of dense values, each with its distance from the previous value: 0 for the first, then 1.
+
+    A prefix sum after this former turns the distances into positions.
+    """
 
     def _form(self, word: int, value: float) -> None:
         self._put(0 if self.first and self.held == 0 else 1, 0, value)
 
 
 class Increment(Former):
-    """A row of adders before the prefix sum, which turns each run into the distance from the previous value.
+    """A former with adders, which turns each run of RLC into the distance from the previous value.
+
+    A run is the number of zeros before a value. The distance is the run plus 1, except for the first value of
+    an array. An entry with the longest run and without a value is a continuation: it only adds to the
+    distance of the next value.
 
     Args:
         name, width: as of a ``Former``.
-        greatest: longest run of an entry, which marks a continuation.
-        has_value: whether a continuation has a value, which is zero.
+        greatest: longest run of an entry.
+        has_value: whether a continuation has a value, which is zero. It is then an entry like any other.
         constants: as of a ``Former``.
     """
 
@@ -246,7 +258,7 @@ class Bits(Former):
 
 
 class Collector(Component):
-    """A collector, which makes items of rows and sends them on one channel, with a stop after each array.
+    """A collector, which sends the items of rows on one channel, with a stop after each array.
 
     The word of an item is packed from coordinate, reference and the coordinates from ``rests``. If ``values``
     is connected, an item gets its value from that channel.
@@ -256,7 +268,7 @@ class Collector(Component):
     Args:
         name: instance name.
         width: number of lanes.
-        shifts: shifts of coordinate, reference and rests in a word.
+        shifts: shifts of coordinate, reference and rests in a word; with one shift, only of the coordinate.
     """
 
     PORTS = (
@@ -283,7 +295,7 @@ class Collector(Component):
         self.collected = self.rows = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check that all lanes are connected."""
         super().elaborate()
         check_connected(self, "lanes", self.width)
 

@@ -1,9 +1,11 @@
 # cython: infer_types=True
 """Stages of a conversion that process several items per cycle, one in each lane.
 
-One channel connects a stage to the next stage. A stage pushes up to one token per lane and cycle into this
-channel, and the latency of the channel is the latency of the stage. A stop follows the last item in the same
-cycle.
+A *lane* is one of several parallel pieces of hardware, each of which processes one item per cycle. An *item*
+is an element of an array of a format, or several elements with the same position, for example a coordinate
+and a value. One channel connects a stage to the next stage. A stage pushes up to one token per lane and cycle
+into this channel, and the latency of the channel is the latency of the stage. A stop follows the last item in
+the same cycle.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ class LaneStage(Component):
 
     - ``_take`` processes the head of ``items`` in one lane and returns whether the item is finished. An item
       may thus use several lanes;
-    - ``_step`` does work that needs no lane, for example takes a pointer or sends a count;
-    - ``_ready`` returns whether all steps that the head needs are done;
+    - ``_step`` does work that needs no lane, for example takes a pointer or sends a count. It returns whether
+      it did anything. In a beat, it is called before each item, up to ``steps`` times in all;
+    - ``_ready`` returns whether all steps that the head needs are done. The head is taken only then;
     - ``_flush`` ends a beat and returns its cycles;
     - ``_left`` returns whether output remains after the last item, and ``_give`` sends one lane of it;
     - ``_close`` passes on the stop.
@@ -135,12 +138,12 @@ class LaneStage(Component):
         return 1
 
     def _close(self) -> None:
-        """Pass on the stop."""
+        """Pass on the stop to all outputs."""
         for output in self.outputs:
             output.push(STOP)
 
     def _lack(self) -> int:
-        """Return the state in which the stage waits for other input that the head item needs."""
+        """Return the result of a tick in which the head item lacks other input; override this method."""
         return self.idle()
 
 

@@ -65,7 +65,7 @@ class TargetArray:  # C: final
         self._items, self._space = larger.data, 2 * self._space
 
     def items(self) -> memoryview:  # C: cpdef
-        """Return the items so far."""
+        """Return the items written so far."""
         return self._items[: self.count]
 
 
