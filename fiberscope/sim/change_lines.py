@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Lines of a VCD file with the new values of variables; the part of writing that must be fast."""
+"""Lines of a VCD file with the new values of variables: the part of writing that must be fast."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from itertools import accumulate
 
 from fiberscope.sim.probe import Changes
 
-ZERO, NUMBER = ord("0"), ord("b")  # the first digit, and what stands before the digits of a number
+ZERO, NUMBER = ord("0"), ord("b")  # the digit 0, and the prefix of a binary number (IEEE 1364, VCD)
 
 
 class ChangeLines:  # C: final
-    """The line of each value of each variable.
+    """A formatter of the lines of a VCD file, one for each new value of a variable.
 
     Args:
-        variables: bits and texts of each: a number of some bits has one text, which follows its digits;
-            a variable of 0 bits has a line for each value from 0.
+        variables: number of bits and texts of each variable. A variable with bits has one text, which follows
+            the binary digits of its value. A variable with 0 bits has a whole line as text for each value
+            from 0 on.
     """
 
     def __init__(self, variables: Sequence[tuple[int, Sequence[str]]]) -> None:
@@ -31,14 +32,14 @@ class ChangeLines:  # C: final
         self.line = array("B", bytes(self.longest))
 
     def format(self, changes: Changes, count: int) -> bytes:  # C: cpdef
-        """Return the lines of variables that have changed.
+        """Return the lines of the changed variables.
 
         Args:
-            changes: values of all variables, and positions of those that have changed.
-            count: how many have.
+            changes: values of all variables, and positions of the changed variables.
+            count: number of changed variables, whose positions come first.
 
         Raises:
-            IndexError: a variable cannot have its value; the argument is its position.
+            IndexError: if a value does not fit in its variable; the argument is the variable's position.
         """
         room = count * self.longest  # C: long
         if room > len(self.line):
@@ -50,7 +51,7 @@ class ChangeLines:  # C: final
         return bytes(self.line[:end])
 
     def _append(self, position: int, value: int, end: int) -> int:
-        """Write the line of a value at a place; return the place behind the line."""
+        """Write the line of a value from position ``end`` of ``line`` on; return the position after it."""
         bits, text = self.bits[position], self.firsts[position]
         if not bits:
             if not 0 <= value < self.sizes[position]:
@@ -66,7 +67,7 @@ class ChangeLines:  # C: final
         return end
 
     def _append_digits(self, value: int, bits: int, end: int) -> int:
-        """Write a number in binary, a negative one as its two's complement."""
+        """Write a number in binary, in two's complement if it is negative; return the position after it."""
         self.line[end] = NUMBER
         bit = bits - 1
         while bit > 0 and not value >> bit & 1:

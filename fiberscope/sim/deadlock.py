@@ -10,13 +10,13 @@ from fiberscope.sim.constants import BUSY, FIRST_STALL
 from fiberscope.sim.errors import DeadlockError
 from fiberscope.sim.wiring import Wiring
 
-STEPS_A_LOOK = 1 << 18  # time steps; far more than any component works on a token
-CYCLES_A_LOOK = 1 << 18  # cycles of the first clock, if no component works
+STEPS_A_LOOK = 1 << 18  # time steps between two checks; far more than any component works on a token
+CYCLES_A_LOOK = 1 << 18  # the same in cycles of the first clock
 FEW_STEPS = 8  # time steps without a move that show a deadlock if all components wait
 
 
 class Standstill:
-    """Detect deadlocks: no component can wake, or components wake but no token move_count.
+    """Detect deadlocks: no component can wake, or components wake but no token moves.
 
     Two kinds of components wake in a machine without progress. Components that poll, such as RTL in the loop,
     may be working. Components that wait and wake regularly, such as DRAM that refreshes while it holds

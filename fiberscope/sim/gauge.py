@@ -81,7 +81,12 @@ class AccountGauge(Gauge):
 
 
 class StateGauge(Gauge):
-    """The number of a component's current accounting state."""
+    """The number of a component's current accounting state.
+
+    Args:
+        component: the component.
+        names: names of all states of the component, by number.
+    """
 
     def __init__(self, component: Component, names: Sequence[str]) -> None:
         super().__init__(0, names)

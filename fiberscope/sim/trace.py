@@ -21,7 +21,7 @@ from fiberscope.sim.trigger import Trigger
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import Waveform
 
-CHECK_CYCLES = 16  # of the first clock between two looks at a trigger
+CHECK_CYCLES = 16  # cycles of the first clock between two evaluations of a trigger
 
 
 @contextmanager
@@ -83,6 +83,14 @@ class Start:
     Args:
         kernel: the machine, built.
         window, trigger, cycles: as for ``write_vcd``.
+
+    Raises:
+        SimulationError: if the window is empty or past, the trigger is invalid, or ``cycles`` is below 1.
+
+    Attributes:
+        start: base tick at which the waveform begins; with a trigger, of the next evaluation of the trigger.
+        end: base tick before which the waveform ends.
+        trigger: the trigger until it holds, then None.
     """
 
     def __init__(
@@ -124,10 +132,15 @@ class Start:
 
 
 class Tracer:
-    """Sample a machine into one VCD file. Created by ``write_vcd``.
+    """The recorder of a waveform: it samples a machine into one VCD file. Created by ``write_vcd``.
 
-    ``failure`` is the error that stopped the file, else None. ``changes`` is the number of value changes
-    written, initial values excluded. ``begun`` is whether the waveform has started.
+    The kernel calls ``begin`` until the waveform starts, then ``sample`` after each time step up to ``end``.
+    ``write_vcd`` calls ``close`` at the end.
+
+    Attributes:
+        failure: error that stopped the file, else None.
+        changes: number of written changes of values, without initial values.
+        begun: whether the waveform has started.
     """
 
     def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:

@@ -68,7 +68,7 @@ class PairWork:
         self.steps_k1, self.steps_k0, self.products, self.multiply = np.diff(counts, axis=0).T
 
     def _drain(self) -> None:
-        """Count the elements of Z that are read and those that are new, one panel (N2) after another."""
+        """Count the elements of Z that are read again and the new elements, one panel (N2) after another."""
         for panel, numbers in groupby(range(len(self.pairs)), key=self.panel):
             held: CsrArray | None = None
             counts: Integers | None = None
@@ -119,7 +119,7 @@ class PairWork:
         return np.stack([self.a_bytes, self.b_bytes, held, held, new], axis=1)
 
     def costs(self) -> Numbers:
-        """Predict the cycles of each pair as those of its slowest part; at least 1."""
+        """Predict the cycles of each pair: the cycles of its slowest part, at least 1."""
         parameters = self.parameters
         elements = parameters.pe.count
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes per cycle

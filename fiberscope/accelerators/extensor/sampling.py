@@ -238,11 +238,11 @@ class ExTensorSampler:
         self.rounds = Rounds(request, len(self.ranges), cycles, float(costs.sum()))
 
     def too_short(self) -> str:
-        """See ``Sampler``."""
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
         return self.rounds.too_short()
 
     def sampled(self) -> Sampled:
-        """See ``Sampler``."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
@@ -266,7 +266,7 @@ class ExTensorSampler:
         return SplicedRun(machine, numbers, np.diff(released).astype(np.float64))
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
-        """Estimate the cycles of the whole run from the first window, the last window and those between."""
+        """Estimate the cycles of the whole run from the simulated windows."""
         totals = np.add.reduceat(self.costs, [each.start for each in self.ranges])
         totals = totals[:, np.newaxis]
         return estimate_run(measured.cycles, totals[measured.windows], measured.windows, totals)
@@ -318,7 +318,7 @@ class ExTensorSampler:
         }
 
     def _minimum_bytes(self) -> int:
-        """See ``ExTensor.traffic_minimum_bytes``."""
+        """Return the bytes of both operands in their formats, and of Z, each once."""
         tiling = self.work.tiling
         bits = sum(sum(footprint(each.tree, each.formats).values()) for each in (tiling.a, tiling.b))
         return (bits + int(self.work.new.sum()) * self.parameters.format.output) // 8
@@ -329,7 +329,7 @@ class ExTensorSampler:
         return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, machine: SplicedExTensor, answer: CsrArray) -> Comparison:
-        """Compare the sums of the pairs with scipy's products of their tiles."""
+        """Compare the sums of the simulated pairs with products of their tiles by scipy."""
         a, b = self.work.tiling.matrices
         parts: list[list[Any]] = [[], [], []]
         terms = 0

@@ -149,11 +149,11 @@ class GammaSampler:
         self.rounds = Rounds(request, len(windows.ranges), windows.cycles, windows.predicted)
 
     def too_short(self) -> str:
-        """See ``Sampler``."""
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
         return self.rounds.too_short()
 
     def sampled(self) -> Sampled:
-        """See ``Sampler``."""
+        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
         self._run_cache()
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
@@ -211,7 +211,7 @@ class GammaSampler:
         return SplicedRun(machine, rows, numbers, marks)
 
     def _correction(self, measured: SplicedRun) -> Correction:
-        """Return the difference between the bytes of the windows and those of the functional pass."""
+        """Compare the bytes that the windows moved with the bytes that the functional pass counted."""
         work, counted = self._work(measured), self.totals[measured.windows]
         return correct(work[:, 1], counted[:, 1], work[:, 0] - counted[:, 0])
 
@@ -221,7 +221,7 @@ class GammaSampler:
         return np.diff(marks, axis=0, prepend=[[0, 0]]).astype(np.float64)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
-        """Estimate the cycles of the whole run from the first window, the last window and those between."""
+        """Estimate the cycles of the whole run from the simulated windows."""
         work, correction = self._work(measured), self._correction(measured)
         cycles = np.diff([0, *(mark.cycles for mark in measured.marks)]).astype(np.float64)
         totals = self.totals * [1.0, correction.ratio]
@@ -269,7 +269,7 @@ class GammaSampler:
         """Return the traffic of each tensor; that of B and of partial fibers is corrected.
 
         Args:
-            ratio: ratio of all bytes to those of the functional pass.
+            ratio: bytes that the windows moved, divided by the bytes that the functional pass counted.
         """
         counted = self.work.traffic(self.run)
         streamed = counted["A"].read_bytes + counted["Z"].write_bytes
@@ -277,7 +277,7 @@ class GammaSampler:
         return self.work.traffic(self.run, cached / max(1, self.run.cache.traffic_lines()))
 
     def _minimum_bytes(self) -> int:
-        """See ``Gamma.traffic_minimum_bytes``."""
+        """Return the bytes of A, of the selected rows of B, and of Z, each once."""
         work, sizes = self.work, self.parameters.sizes
         selected = np.flatnonzero(np.bincount(np.asarray(work.a.coordinates)))
         of_b = int(np.diff(np.asarray(work.b.pointers))[selected].sum())

@@ -12,12 +12,12 @@ from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.hw.memory.touched import WIDTHS
 from fiberscope.hw.value_type import ValueName
 
-GROUP = 8  # vertices of a job where all are active: the starts of their edges fill a line
-LARGEST_LINE = 128  # bytes: a mask says which of its properties are meant
+GROUP = 8  # vertices of a job if all vertices are active: their entries in the table of edges fill a line
+LARGEST_LINE = 128  # bytes of a line, so that a mask of its properties fits in a word
 
 
 class Edram(Configuration):
-    """The on-chip memory of temporary properties and of the edge-id table; latencies in cycles."""
+    """Parameters of the on-chip memory for temporary properties and edge-id table; times in cycles."""
 
     size: Bytes = Field(ge=1)
     read_latency: int = Field(ge=1, le=1000)
@@ -25,20 +25,26 @@ class Edram(Configuration):
 
 
 class Queue(Configuration):
-    """Tokens between two modules, and in each FIFO of the crossbar between streams."""
+    """Capacity of the channels between modules, and of each FIFO of the edge crossbar, in tokens."""
 
     depth: int = Field(ge=2, le=1024)
 
 
 class Prefetch(Configuration):
-    """The line buffers of every reader."""
+    """Parameters of every reader: number of line buffers, and bytes of a line."""
 
     lines: int = Field(ge=1, le=1024)
     line: Bytes = Field(ge=16, le=LARGEST_LINE)
 
 
 class Edge(Configuration):
-    """Edges in memory, and who reads them."""
+    """Parameters of the edges.
+
+    - ``readers_per_stream``: edge readers of a stream;
+    - ``source``: whether an edge in memory has its source vertex;
+    - ``start``: where the position of a vertex's first edge is stored: on the chip (``edram``), in ``memory``,
+      or with the active vertex (``frontier``).
+    """
 
     readers_per_stream: int = Field(ge=1, le=64)
     source: Literal["auto", "kept", "dropped"]
@@ -46,57 +52,61 @@ class Edge(Configuration):
 
 
 class Width(Configuration):
-    """Bytes of a value."""
+    """Size of a value in bytes."""
 
     bytes: int = Field(ge=1, le=16)
 
 
 class Compute(Configuration):
-    """Latencies of the functional units in cycles, each of which begins something in every cycle."""
+    """Latencies of the functional units in cycles; each starts one operation per cycle."""
 
     min_latency: int = Field(ge=1, le=1000)
     fp_add_latency: int = Field(ge=1, le=1000)
 
 
 class Atomic(Configuration):
-    """Behaviour of an update whose destination is in flight."""
+    """Parameters of the atomic update: what happens to an update whose destination is in flight."""
 
     mode: Literal["auto", "stall", "forward"]
 
 
 class Apply(Configuration):
-    """The apply phase."""
+    """Parameters of the apply phase.
+
+    - ``write_all``: whether all applied properties are written, or only lines with a changed property;
+    - ``auto``: whether an iteration that touches many vertices applies all vertices.
+    """
 
     write_all: Literal["auto", "true", "false"] | bool
     auto: bool
 
 
 class Block(Configuration):
-    """Vertices that share a bit of GraphDynS's bitmap."""
+    """Number of vertices that share a bit of GraphDynS's bitmap."""
 
     vertices: int = Field(ge=1, le=1 << 20)
 
 
 class Scan(Configuration):
-    """Bits of a bitmap that are looked at in a cycle."""
+    """Number of bits of a bitmap that are scanned per cycle."""
 
     bits: int = Field(ge=min(WIDTHS), le=max(WIDTHS))
 
 
 class Slice(Configuration):
-    """Parts of the destinations that are processed one after the other; 0: as many as the eDRAM needs."""
+    """Number of slices, ranges of destinations that are processed in turn; 0 for the smallest that fits."""
 
     count: int = Field(ge=0, le=1 << 16)
 
 
 class Table(Configuration):
-    """Vertices that share an entry of the edge-id table; 0: as many as the eDRAM needs."""
+    """Number of vertices that share an entry of the edge-id table; 0 for the smallest that fits."""
 
     coarsen: int = Field(ge=0, le=1 << 16)
 
 
 class GraphicionadoConfiguration(CompositionParameters):
-    """All parameters; those that are ``auto`` follow from the design."""
+    """All parameters of Graphicionado; parameters that are ``auto`` follow from ``design``."""
 
     design: Literal["graphicionado", "sparse_access", "csr_like", "graphdyns"]
     value: ValueName
@@ -117,50 +127,54 @@ class GraphicionadoConfiguration(CompositionParameters):
 
     @builtins.property
     def keeps_source(self) -> bool:
-        """Return whether edges in memory have their source, by which the end of a list is seen."""
+        """Return whether edges in memory have their source, which shows the end of a vertex's edges."""
         if self.edge.source != "auto":
             return self.edge.source == "kept"
         return self.design in ("graphicionado", "sparse_access")
 
     @builtins.property
     def start(self) -> str:
-        """Return where the begin of a vertex's edges is found."""
+        """Return where the position of a vertex's first edge is stored, as in ``Edge.start``."""
         own = {"csr_like": "memory", "graphdyns": "frontier"}
         return own.get(self.design, "edram") if self.edge.start == "auto" else self.edge.start
 
     @builtins.property
     def forwards(self) -> bool:
-        """Return whether updates forward."""
+        """Return whether an update whose destination is in flight is forwarded to, and does not stall."""
         return self.atomic.mode == "forward" or (self.atomic.mode, self.design) == ("auto", "graphdyns")
 
     @builtins.property
     def selects(self) -> str:
-        """Return which vertices are applied: ``all``, those of touched ``blocks``, or ``touched`` ones."""
+        """Return which vertices are applied: ``all``, touched ``blocks``, or ``touched`` vertices."""
         return {"graphicionado": "all", "graphdyns": "blocks"}.get(self.design, "touched")
 
     @builtins.property
     def writes_all(self) -> bool:
-        """Return whether the properties of all that is applied are written."""
+        """Return whether all applied properties are written, and not only lines with a changed property."""
         text = str(self.apply.write_all).lower()
         return self.design == "graphicionado" if text == "auto" else text == "true"
 
     @builtins.property
     def line_vertices(self) -> int:
-        """Properties in a line."""
+        """Return the number of properties in a line."""
         return self.prefetch.line // self.property.bytes
 
     @builtins.property
     def group(self) -> int:
-        """Vertices of a job where all are active; their properties are in a line."""
+        """Return the number of vertices of a job if all are active; their properties are in one line."""
         return min(GROUP, self.line_vertices)
 
     @builtins.property
     def entry_bytes(self) -> int:
-        """Bytes of an active vertex in its list: id, property, and perhaps where its edges begin and end."""
+        """Return the bytes of an active vertex in the frontier: id, property, and perhaps range of edges."""
         return self.id.bytes + self.property.bytes + (2 * self.id.bytes if self.start == "frontier" else 0)
 
     def edge_bytes(self, weighted: bool) -> int:
-        """Bytes of an edge in memory; with its source it has a weight too, used or not."""
+        """Return the bytes of an edge in memory; an edge with its source also has a weight, used or not.
+
+        Args:
+            weighted: whether the program uses weights.
+        """
         if self.keeps_source:
             return 2 * self.id.bytes + self.property.bytes
         return self.id.bytes + (self.property.bytes if weighted else 0)

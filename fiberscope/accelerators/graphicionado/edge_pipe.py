@@ -72,8 +72,8 @@ class EdgePipe(Component):
         self.seen_from = seen_from(self.elements)  # C: long[::1]
         self.begins_from = seen_from(self.sources)  # C: long[::1]; the next vertices of a reader
         self.states = array("b", bytes(count))
-        self.vertices = array("q", bytes(8 * count))  # by reader: its present vertex,
-        self.ends = array("q", bytes(8 * count))  # the one behind its last,
+        self.vertices = array("q", bytes(8 * count))  # by reader: its current vertex
+        self.ends = array("q", bytes(8 * count))  # by reader: end of its range of vertices
         self.firsts = array(
             "q", bytes(8 * count)
         )  # the present one's first edge, and the one behind its last
@@ -81,7 +81,7 @@ class EdgePipe(Component):
         self.properties = array("d", bytes(8 * count))
 
     def tick(self, now: int) -> int:
-        """Look at every reader, send an edge; at the end tell a stream of it."""
+        """Check every reader and send an edge; after the last edge, send a stop to one stream per cycle."""
         if self.ended_readers == self.readers:
             return self._tell(now)
         progress, blocked, sent = False, False, False
@@ -135,7 +135,7 @@ class EdgePipe(Component):
             self.properties[reader] = self.vertex_store.sent[vertex]
 
     def _wants_sending(self, reader: int, source: Channel) -> bool:  # C: inline
-        """Return whether a reader's first element is an edge to be sent; what is not is taken off."""
+        """Return whether the head element of a reader is an edge to send; pop any other element."""
         if source.control() == STOP:
             self.states[reader] = FREE
         elif self.states[reader] == STOPPED:
