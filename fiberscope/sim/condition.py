@@ -156,7 +156,11 @@ class TokenComparison(Predicate):
 
 
 class Joined(Predicate):
-    """Predicates that are combined into one."""
+    """A combination of predicates, its parts.
+
+    Args:
+        parts: the combined predicates.
+    """
 
     def __init__(self, parts: Sequence[Predicate]) -> None:
         super().__init__(any(part.momentary for part in parts))

@@ -26,7 +26,13 @@ class Landmark:
         self._stall = FirstStall(variables)
 
     def look(self, time: int, changes: Changes, count: int) -> None:
-        """Process the first ``count`` changed values, at base tick ``time``."""
+        """Process the changed values of a time step.
+
+        Args:
+            time: base tick of the time step.
+            changes: values of all variables, and positions of the changed variables.
+            count: number of changed variables, whose positions come first.
+        """
         if self._mark.is_sought or self._stall.is_sought:
             positions, values = changes.positions[:count], changes.values
             self._mark.look(time, positions, values)
@@ -34,12 +40,12 @@ class Landmark:
 
     @property
     def time(self) -> int | None:
-        """The base tick of the landmark."""
+        """The base tick of the landmark; None before it."""
         return self._stall.time if self._mark.time is None else self._mark.time
 
     @property
     def scope(self) -> str:
-        """The instance name of the landmark's component."""
+        """The instance name of the landmark's component; empty before the landmark."""
         return self._stall.scope if self._mark.time is None else self._mark.scope
 
 

@@ -65,7 +65,10 @@ class Link:
 
 
 class Wiring:
-    """All channels of a machine and the ports at their ends."""
+    """All channels of a machine and the ports at their ends.
+
+    A kernel calls ``connect`` for each channel, then ``check``, then ``attach``.
+    """
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
@@ -236,7 +239,7 @@ class Wiring:
 
 
 def _places(ports: Ports) -> Places:
-    """Return the position of each port by kind and name; of equal ports, the first position."""
+    """Return the position of each port by kind and name; for equal ports, the first position."""
     places: Places = {}
     for place, port in enumerate(ports):
         places.setdefault((Input if isinstance(port, Input) else Output, port.name), place)

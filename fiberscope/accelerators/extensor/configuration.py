@@ -47,7 +47,7 @@ class LastLevelBuffer(Configuration):
 
     @property
     def tiles(self) -> int:
-        """Number of whole tiles of each operand that the buffer has to hold."""
+        """Return the number of whole tiles of each operand that the buffer has to hold."""
         return 1 if self.by_rows else self.halves
 
 

@@ -62,7 +62,7 @@ class Elements:  # C: final
 
 
 class Dispatcher(Component):
-    """Dispatches the microtile products of pairs of tiles, in the order M1, N1, K1.
+    """A component that dispatches the microtile products of pairs of tiles, in the order M1, N1, K1.
 
     Interface: loaded pairs arrive on ``loaded``. For each M1 of A's tile and N1 of B's tile, an intersector
     walks two lists of microtiles. Equal K1 coordinates give a microtile product, which leaves on

@@ -14,7 +14,7 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Drain(Component):
-    """Drains output tiles row by row, each row of microtiles as soon as it is complete.
+    """A component that writes output tiles to memory, each row of microtiles when it is complete.
 
     Interface: ``finished`` announces a tile with its number of rows, and each complete row. For the visited
     microtiles of a row, the drain reads the elements that memory holds (``read_jobs``, ``read_done``), merges
@@ -45,7 +45,7 @@ class Drain(Component):
         Output("new_jobs", JOB),
         Input("new_done", DONE),
     )
-    COUNTERS = ("tiles",)  # drained
+    COUNTERS = ("tiles",)  # completely written tiles
     SIGNALS = (Signal("tiles", 32), Signal("reading", 16), Signal("writing", 16))
 
     finished: Channel

@@ -14,7 +14,7 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Loader(Component):
-    """Fills the halves of the last-level buffer in turn.
+    """A component that fills the halves of the last-level buffer, one after another.
 
     Interface: pairs arrive on ``pairs``. Their bytes are requested on ``a_jobs`` and ``b_jobs``, and
     ``a_done`` and ``b_done`` report their arrival. A complete pair leaves on ``loaded``. A token on

@@ -132,7 +132,7 @@ class PartialSlot:  # C: final
 
 
 class OutputBuffer(Component):
-    """Adds partial outputs to the output tiles of the last-level buffer.
+    """A component that adds partial outputs to the output tiles of the last-level buffer.
 
     Interface: the partial outputs of a microtile product arrive on ``partials[i]`` from processing element i.
     ``rows`` carries the number of rows of microtiles of a tile, and the number of products of each row once

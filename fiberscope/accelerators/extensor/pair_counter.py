@@ -11,7 +11,7 @@ NO_STEP_LIMIT = 1 << 62  # more steps than an intersection can take
 
 
 class PairCounter:  # C: final
-    """Counts the multiplications and intersection steps of the dispatcher and the cores for pairs of tiles.
+    """A counter of the multiplications and intersection steps of dispatcher and cores for pairs of tiles.
 
     Args:
         a, b: the operands.

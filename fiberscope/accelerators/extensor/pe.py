@@ -20,7 +20,7 @@ NO_MICROTILE = -1
 
 
 class MicrotileBuffer(Component):
-    """Loads the microtiles of the next product from the last-level buffer while the core works on another.
+    """A buffer that loads the microtiles of the next product while the core works on another product.
 
     Interface: products arrive on ``tasks``, and leave on ``ready`` when their microtiles are in the buffer.
     The token on ``tasks`` is popped only then. A microtile of A or B that the previous product used is not
@@ -113,7 +113,7 @@ class MicrotileBuffer(Component):
 
 
 class IntersectingCore(Component):
-    """Multiplies two microtiles, fiber by fiber.
+    """A core that multiplies two microtiles, fiber by fiber.
 
     Interface: products arrive on ``ready``. When a product is done, its partial outputs leave on
     ``partials`` in a slot of this core. A product without a match sends a token without a slot.

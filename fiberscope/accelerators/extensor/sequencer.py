@@ -14,7 +14,7 @@ from fiberscope.workloads.fibertree import FiberTree
 
 
 class Sequencer(Component):
-    """Sends the pairs of tiles that have a common K2 coordinate, one a cycle.
+    """A component that sends the pairs of tiles with a common K2 coordinate, one per cycle.
 
     Interface: pairs leave on ``pairs``. For each N2 of B, the K2 coordinates of A and of B's fiber are
     intersected. At each common coordinate, every M2 of A's fiber makes a pair with B's tile.
@@ -64,7 +64,7 @@ class Sequencer(Component):
         return self.busy(now + 1)
 
     def _advance(self) -> None:
-        """Find the next pair; a step of the intersection that finds none takes a cycle of its own."""
+        """Find the next pair, or make one step of the intersection that finds no pair."""
         self.pair = None
         for pair in self.walk:
             if pair is None:

@@ -73,7 +73,7 @@ class Tiling:
 
     @property
     def tile(self) -> Tile:
-        """The shape in the form of the configuration."""
+        """Return the shape in the form of the configuration."""
         m, k, n = self.shape
         return Tile(m=m, k=k, n=n)
 

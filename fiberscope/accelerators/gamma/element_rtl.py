@@ -103,7 +103,7 @@ class ElementParameters(OfLines):
 
 
 def matching(machine: Gamma, number: int) -> ElementParameters:
-    """Parameters that suit an element of a machine.
+    """Return the parameters of the RTL of a processing element of a machine.
 
     Raises:
         ValueError: there is no such module.
@@ -256,7 +256,7 @@ def _outer(unit: str, stream: Stream) -> str:
 
 
 class ElementAdapter(Adapter):
-    """Stands in for a processing element between the machine's stores."""
+    """An adapter that replaces a processing element, between the machine's stores."""
 
     PORTS = ProcessingElement.PORTS
     SERVED = ("tasks", "replies")

@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.composition import Composition
     from fiberscope.workloads.canonical import CsrArray
 
-NAME = "gamma"  # of the module
+NAME = "gamma"  # name of the module
 
 
 def composition(kernel: SeatKernel) -> Composition:
-    """The module, of what its kernel was given, with what tells of its elements.
+    """Return the module, composed of the parts in the kernel, with outputs for the events of its elements.
 
     Raises:
-        ValueError: for a machine whose Z may stay where nobody reads it, or whose A lies as values alone.
+        ValueError: if the machine may leave Z in the FiberCache, or stores A as values alone.
     """
     machine, refusals = machine_of(kernel), Refusals()
     if machine.parameters.scheduler.output != "memory":
@@ -166,7 +166,7 @@ class _ElementOutput:
 
 
 class GammaAdapter(ElementAdapter):
-    """Stands in for all of a Gamma but its memory, and is that memory's contents."""
+    """An adapter that replaces a Gamma without its memory, and holds the contents of the memory."""
 
     PORTS = (  # type: ignore[assignment]  # of another module
         Output(REQUESTS, REQUEST, array=True),

@@ -17,7 +17,7 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Prefetcher(Component):
-    """Reads the row pointers of a task's rows of B and fetches the lines of all its fibers.
+    """A component that reads the row pointers of a task's rows of B, and fetches the lines of its fibers.
 
     Interface: tasks arrive on ``tasks``. Reads of row pointers and fetches leave on ``requests``, and row
     pointers arrive on ``replies``. The prefetcher writes the first and last elements of a task's fibers to

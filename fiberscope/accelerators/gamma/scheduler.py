@@ -28,7 +28,7 @@ NOT_HELD = -1  # value of ``held_since`` if no leaf task is held back
 
 
 class Scheduler(Component):
-    """Walks A in order and dispatches one task a cycle.
+    """A component that reads A in order, and dispatches one task per cycle.
 
     Interface: lines of A (row pointers and nonzeros, in the order of use) are read on ``memory_requests`` and
     arrive on ``memory_replies``, at most ``stream_lines`` ahead of their use. Tasks leave on ``tasks[i]``,

@@ -28,7 +28,7 @@ from fiberscope.sim.lookahead import Consumer
 
 
 class FiberWriter(Consumer):
-    """Writes finished rows of Z to memory and partial fibers into the FiberCache.
+    """A component that writes finished rows of Z to memory, and partial fibers into the FiberCache.
 
     Interface: a task arrives on ``output_tasks``, and its elements on ``elements``, where a stop ends them.
     Lines leave on ``requests``: ``WRITE`` for partial fibers, acknowledged on ``replies``, and for Z the

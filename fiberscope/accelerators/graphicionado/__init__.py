@@ -16,7 +16,7 @@ __all__ = ["ACCELERATOR", "Graphicionado", "GraphicionadoConfiguration"]
 def _symbols(
     parameters: GraphicionadoConfiguration, _graph: CsrArray, task: GraphTask
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Bits of a weight beside a destination: none where the algorithm does not use it."""
+    """Return the bits of the weight of an edge for ``spec.yaml``; 0 if the algorithm does not use weights."""
     return {"weight": 8.0 * parameters.property.bytes * task.program.uses_weights}, ()
 
 

@@ -17,7 +17,7 @@ LARGEST_LINE = 128  # bytes of a line, so that a mask of its properties fits in 
 
 
 class Edram(Configuration):
-    """Parameters of the on-chip memory for temporary properties and edge-id table; times in cycles."""
+    """Parameters of the on-chip memory of temporary properties and edge-id table, in cycles."""
 
     size: Bytes = Field(ge=1)
     read_latency: int = Field(ge=1, le=1000)
@@ -42,8 +42,8 @@ class Edge(Configuration):
 
     - ``readers_per_stream``: edge readers of a stream;
     - ``source``: whether an edge in memory has its source vertex;
-    - ``start``: where the position of a vertex's first edge is stored: on the chip (``edram``), in ``memory``,
-      or with the active vertex (``frontier``).
+    - ``start``: where the position of a vertex's first edge is stored: on the chip (``edram``), in
+      ``memory``, or with the active vertex (``frontier``).
     """
 
     readers_per_stream: int = Field(ge=1, le=64)
