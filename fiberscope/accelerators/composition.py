@@ -1,4 +1,7 @@
-"""Base class of machines that are composed of blocks: a kernel, replaceable parts, networks and a memory."""
+"""Base class of machines that are composed of blocks: a kernel, replaceable parts, networks and a memory.
+
+A *part* is a block of a machine that a user may replace by another component with the same ports.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +64,9 @@ AnyParameters = TypeVar("AnyParameters", bound=CompositionParameters)
 class Composition(Generic[AnyParameters]):
     """A machine that consists of blocks and their connections.
 
-    The ``__init__`` of a subclass calls ``super().__init__`` first. It then adds parts with ``add``,
-    connects them with ``kernel.connect`` and ``add_network``, adds the memory with ``add_memory``, and calls
-    ``build`` at the end. A subclass defines the methods ``result``, ``operations`` and ``progress`` of a
+    The ``__init__`` of a subclass calls ``super().__init__``. It then adds parts with ``add``, connects
+    them with ``kernel.connect`` and ``add_network``, adds the memory with ``add_memory``, and calls ``build``
+    at the end. A subclass defines the methods ``result``, ``operations`` and ``progress`` of a
     ``Machine``. It also defines ``layouts`` if its requests can be checked.
 
     Class attributes, which a subclass overrides:

@@ -47,9 +47,9 @@ class Bus(Component):
         self.slices = slices
         self.stream = stream
         self.load_words = load_words
-        self.under_way: Iterator[Beat] | None = None
-        self.coming: Beat | None = None
-        self.until = 0
+        self.under_way: Iterator[Beat] | None = None  # beats of the current pass; None between passes
+        self.coming: Beat | None = None  # next beat; None if only the END token is left
+        self.until = 0  # cycle in which the loading of B ends
         self.streamed = self.loading = self.passes = 0
 
     def tick(self, now: int) -> int:

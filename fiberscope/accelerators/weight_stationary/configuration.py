@@ -17,7 +17,15 @@ class Formats(Configuration):
 
 
 class Elements(Configuration):
-    """Parameters of the PEs; ``buffer`` is in words, ``dense_match`` and ``latency`` are in cycles."""
+    """Parameters of the processing elements (PEs).
+
+    - ``count``, ``lanes``: number of PEs, and products of a PE per cycle;
+    - ``buffer``: words of the buffer for a column of B;
+    - ``comparators``: stored ids that are compared per cycle;
+    - ``dense_match``: cycles in which a PE looks up an id in a dense column;
+    - ``queue``: beats that wait at a PE;
+    - ``latency``: cycles from a PE to the output buffer.
+    """
 
     count: int = Field(ge=1, le=1 << 16)
     lanes: int = Field(ge=1, le=1024)
@@ -29,7 +37,7 @@ class Elements(Configuration):
 
 
 class Bus(Configuration):
-    """Parameters of the broadcast bus; ``words`` is the number of words in a beat."""
+    """Parameters of the broadcast bus: words in a beat, and whether loading B takes cycles of the bus."""
 
     words: int = Field(ge=2, le=1 << 16)
     load: Literal["hidden", "counted"]

@@ -24,7 +24,9 @@ WORD = 4  # bytes of a value or an id
 
 
 class WeightStationary:
-    """A weight-stationary array that multiplies A with B, with both operands in the global buffer.
+    """A weight-stationary array that multiplies A by B, with both operands in the global buffer.
+
+    Source: MINT (IPDPS 2021), Section IV.
 
     Args:
         parameters: configuration of the machine.

@@ -52,10 +52,10 @@ class ProcessingElement(Component):
         self.columns = columns
         self.values = values
         self.stream = stream
-        self.passes = 0
-        self.row = NO_ROW
+        self.passes = 0  # number of finished passes
+        self.row = NO_ROW  # row of the current sum
         self.sum = 0.0
-        self.until = 0
+        self.until = 0  # cycle in which the current beat is finished
         self.multiply = self.add = self.searched = self.sent = 0
 
     def tick(self, now: int) -> int:
