@@ -1,4 +1,4 @@
-# By hand: a benchmark of the engine is to change only by hand.
+# Written by hand: a benchmark of the engine is to change only by hand.
 from fiberscope.sim.channel cimport Channel
 from fiberscope.sim.component cimport Component
 

@@ -132,7 +132,7 @@ def by_hand() -> list[str]:
 
 def test_few_files_of_c_types_are_written_by_hand_each_with_its_reason() -> None:
     assert 0 < len(by_hand()) <= MOST_BY_HAND
-    silent = [name for name in by_hand() if not (ROOT / name).read_text().startswith("# By hand: ")]
+    silent = [name for name in by_hand() if not (ROOT / name).read_text().startswith("# Written by hand: ")]
     assert silent == []
 
 

@@ -1,4 +1,4 @@
-# By hand: it shows what C types look like.
+# Written by hand: it shows what C types look like.
 # The C types of slow_merger.py. Without them, or uncompiled, it does the same, more slowly.
 
 cimport cython

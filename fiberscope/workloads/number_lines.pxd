@@ -1,4 +1,4 @@
-# By hand: it multiplies in 128 bits, a type of C alone.
+# Written by hand: it multiplies in 128 bits, a type of C alone.
 cimport cython
 
 cdef extern from *:

@@ -34,6 +34,7 @@ NOT_RUN_HERE = (
     "FIBERSCOPE_UNCOMPILED=1 .venv/bin/python -m pytest",  # the tests of the engine do it themselves
     "python published/",
     "python benchmarks/",  # measurements take minutes
+    "yowasp-sby ",  # comes with the extra of an FPGA flow
     *(("fiberscope rtl area", "fiberscope rtl prove") if missing("yosys") else ()),
 )
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
-
 import pytest
 
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 from fiberscope.sim.landmark import Landmark
+from fiberscope.sim.probe import Changes
 from fiberscope.sim.waveform import STATE, Variable
 
 STALL = FIRST_STALL + 1
@@ -19,13 +18,11 @@ def opened(
     """Return time and scope after states (time, place, state); behind the states each scope has a mark."""
     variables = [Variable(scope, STATE, "text", 1) for scope in scopes]
     variables += [Variable(scope, "seen", "mark", 1) for scope in scopes]
-    landmark, values = Landmark(variables), array("q", bytes(8 * len(variables)))
-    for time, place, state in states:
-        values[place] = state
-        landmark.look(time, [place], values)
-    for time in marks:
-        values[len(scopes)] = 1
-        landmark.look(time, [len(scopes)], values)
+    landmark, changes = Landmark(variables), Changes(len(variables))
+    for time, position, value in (*states, *((time, len(scopes), 1) for time in marks)):
+        changes.values[position] = value
+        changes.positions[0] = position
+        landmark.look(time, changes, 1)
     return landmark.time, landmark.scope
 
 

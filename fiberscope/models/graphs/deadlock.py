@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Stream
-from fiberscope.sim import Channel, DeadlockError
+from fiberscope.sim import Channel, DeadlockError, SimulationError
 
 
 def advice(
@@ -26,7 +26,13 @@ def advice(
         with_depth: returns a new machine with channels of this depth in tokens.
     """
     unbounded_run = unbounded()
-    if not _runs(unbounded_run):
+    try:
+        completes = unbounded_run.kernel.run().complete
+    except DeadlockError:
+        completes = False
+    except SimulationError as error:
+        return f"Without bounds, the graph fails too: {error}"
+    if not completes:
         return "The graph deadlocks without bounds too: no capacity is enough."
     full = [place for place, channel in deadlocked.channel_of.items() if _is_full(channel)]
     lines = [_describe(deadlocked, place, unbounded_run.channel_of[place]) for place in full]
@@ -54,7 +60,7 @@ def least_depth(deadlocked: int, sufficient: int, with_depth: Callable[[int], Gr
 def _runs(machine: GraphMachine) -> bool:
     try:
         return machine.kernel.run().complete
-    except DeadlockError:
+    except SimulationError:
         return False
 
 

@@ -14,7 +14,7 @@ from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.algebra import _maximum
-from fiberscope.models.graphs.deadlock import least_depth
+from fiberscope.models.graphs.deadlock import advice, least_depth
 from fiberscope.models.graphs.experiment_tensors import generate
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
@@ -23,6 +23,7 @@ from fiberscope.models.graphs.operands import load_operands
 from fiberscope.models.graphs.result import WriterContents, compare
 from fiberscope.models.graphs.storage import store
 from fiberscope.results.errors import DeadlockedRunError, VerificationError
+from fiberscope.sim import SimulationError
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
@@ -205,6 +206,15 @@ def test_a_standstill_says_which_paths_and_what_depth_would_do() -> None:
     assert run(graph, operands, {"depth": depth}).verification.passed
     with pytest.raises(DeadlockedRunError):
         run(graph, operands, {"depth": depth - 1})
+
+
+def test_a_graph_that_fails_without_bounds_too_says_how() -> None:
+    def fail() -> None:
+        raise SimulationError("cycle 28, graph.intersect: N meets a stop")
+
+    unbounded = SimpleNamespace(kernel=SimpleNamespace(run=fail))
+    message = advice(None, lambda: unbounded, lambda _depth: unbounded)
+    assert message == "Without bounds, the graph fails too: cycle 28, graph.intersect: N meets a stop"
 
 
 def test_the_least_depth_is_found_wherever_it_lies() -> None:

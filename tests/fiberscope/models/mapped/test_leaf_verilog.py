@@ -31,7 +31,7 @@ FEW = settings(suppress_health_check=list(HealthCheck), max_examples=12)
 MANY = settings(FEW, max_examples=300)
 BITS, POINTS = 32, 64
 NO_TWIN = "there is no RTL of skipahead"  # it skips any distance in a cycle
-NO_ABSENT = "no hardware here", "there is no RTL of this block with absent values"
+NO_ABSENT = "no hardware here", "there is no RTL of "
 
 
 def whole(trees):

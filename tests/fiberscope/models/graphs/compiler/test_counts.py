@@ -89,7 +89,7 @@ def test_the_graph_has_what_the_rules_count_in_every_order(kernel, order):
     """All but reducers and droppers, for the reasons that the page gives."""
     formats = stored_for(kernel.text, order)
     if kernel.name in ("Residual", "MatTransMul") and order == ("j", "i"):
-        with pytest.raises(InputError, match="the sum over j is one term among others"):
+        with pytest.raises(InputError, match="the sum over j is one of several terms"):
             compile_expression(kernel.text, formats, order)
         return
     compiled = compile_expression(kernel.text, formats, order)
