@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fiberscope.base.errors import BAD_INPUT, InputError
+from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.rtl.ecp5 import run_ecp5
 
 OUT = Path("out") / "ecp5"
@@ -38,8 +40,15 @@ def main() -> None:
 
 
 def measure(name: str) -> Iterator[str]:
-    """Return the cells of a row, of a design or of an exported folder."""
+    """Return the cells of a row, of a design or of an exported folder.
+
+    Raises:
+        InputError: the name is neither of them, or the folder is not an exported one.
+        HdlError: a tool is missing, or fails.
+    """
     folder = Path(name)
+    if name not in DESIGNS and not folder.is_dir():
+        raise InputError(f"{name}: neither a folder nor a design; designs: {', '.join(DESIGNS)}")
     if name in DESIGNS:
         folder = OUT / name
         program = str(Path(sys.executable).with_name("fiberscope"))
@@ -60,4 +69,8 @@ def _user_time() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (InputError, HdlError) as error:
+        print(f"{Path(__file__).name}: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)

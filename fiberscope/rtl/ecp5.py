@@ -73,8 +73,11 @@ def write_scripts(folder: Path) -> str:
     cores = sorted(folder.glob("*.core"))
     if len(cores) != 1:
         raise InputError(f"{folder}: {len(cores)} core files; one is in a folder of 'fiberscope rtl export'")
-    core = yaml.safe_load(read_text(cores[0]))
-    files, module = core["filesets"]["rtl"]["files"], core["targets"]["default"]["toplevel"]
+    try:
+        core = yaml.safe_load(read_text(cores[0]))
+        files, module = core["filesets"]["rtl"]["files"], core["targets"]["default"]["toplevel"]
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise InputError(f"{cores[0]}: not a core file of 'fiberscope rtl export'") from error
     clock = _CLOCK.search(read_text(cores[0].with_suffix(".sdc")))
     if clock is None:
         raise InputError(f"{cores[0].with_suffix('.sdc')}: no create_clock -name ... -period ...")
@@ -152,8 +155,8 @@ def run_ecp5(folder: Path) -> Ecp5Result:
         InputError: the folder is not an exported one.
         HdlError: a tool is missing, or fails.
     """
-    yosys, nextpnr = find_program("yosys"), find_program("nextpnr-ecp5")
     name = write_scripts(folder)
+    yosys, nextpnr = find_program("yosys"), find_program("nextpnr-ecp5")
     _run([yosys, "-q", "-l", f"{name}_yosys.log", "-s", f"{name}.ys"], folder)
     cells = json.loads(read_text(folder / f"{name}_cells.json"))
     unplaced = parse_results(cells, None)

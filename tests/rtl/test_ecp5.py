@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.rtl.ecp5 import Ecp5Result, find_program, parse_results, run_ecp5, write_scripts
 from fiberscope.rtl.handover.module_text import module_ports
 
-KEPT = Path(__file__).parents[1] / "oracles" / "ecp5"  # array: memory=registered entries=512 value_bits=16
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "tests" / "oracles" / "ecp5"  # array: memory=registered entries=512 value_bits=16
 PIN = re.compile(r"\.(?P<port>\w+)\((?P<side>input|output)s\[(?P<high>\d+):(?P<low>\d+)\]\)")
 
 
@@ -91,6 +94,22 @@ def test_a_report_without_a_clock_is_refused():
 def test_another_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match="0 core files; one is in a folder of 'fiberscope rtl export'"):
         write_scripts(tmp_path)
+
+
+def test_a_broken_core_file_is_refused_before_a_tool_is_looked_up(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for text in ("filesets: {", "name: x", "[]"):
+        (tmp_path / "x.core").write_text(text)
+        with pytest.raises(InputError, match=r"x\.core: not a core file of 'fiberscope rtl export'"):
+            run_ecp5(tmp_path)
+
+
+def test_a_name_that_is_no_design_costs_a_line():
+    command = [sys.executable, "published/ecp5.py", "mergr"]
+    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith("ecp5.py: mergr: neither a folder nor a design; designs: merger, ")
+    assert outcome.stderr.count("\n") == 1
 
 
 def test_a_missing_program_names_the_extra(monkeypatch, tmp_path):
