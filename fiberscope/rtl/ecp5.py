@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ import yaml
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.interface import Wire
 from fiberscope.hw.rtl.kit.twin import bit_range
-from fiberscope.hw.rtl.tools.simulator import HdlError, with_temporary_folder
+from fiberscope.hw.rtl.tools.programs import first_error, run_program
+from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.report.files import read_text, write_text
 from fiberscope.rtl.handover.module_text import module_ports
 
@@ -169,18 +169,10 @@ def run_ecp5(folder: Path) -> Ecp5Result:
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
-    outcome = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        env=with_temporary_folder(os.environ),
-    )
+    outcome = run_program(command, folder)
     if outcome.returncode:
-        errors = [line for line in outcome.stderr.splitlines() if "ERROR" in line] or ["no message"]
-        raise HdlError(f"{folder}: {Path(command[0]).name} failed: {errors[-1]}")
+        error = first_error(outcome) or "no message"
+        raise HdlError(f"{folder}: {Path(command[0]).name} failed: {error}")
 
 
 def parse_results(cells: Mapping[str, Any], report: Mapping[str, Any] | None) -> Ecp5Result:

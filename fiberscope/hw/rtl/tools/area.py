@@ -11,7 +11,6 @@ import importlib.metadata
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.tools.programs import first_error, run_program
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
 GATES = ("AND", "OR", "XOR", "MUX", "NOT")  # with two inputs; MUX has three, NOT has one
@@ -226,12 +226,11 @@ def run_yosys(
         words = {"source": f"{module}.v", "module": module, "picoseconds": TARGET_PICOSECONDS}
         (folder / "area.ys").write_text(script.format(liberty=LIBERTY, **words), encoding="utf-8")
         command = [sys.executable, "-c", PROGRAM]
-        outcome = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
-        )
+        outcome = run_program(command, folder)
         if outcome.returncode:
+            complaint = first_error(outcome) or f"it ended with exit code {outcome.returncode}"
             cells = "" if liberty is None else f" with the cells of {liberty}"
-            raise HdlError(f"Yosys does not accept module {module}{cells}: {_complaint(outcome)}")
+            raise HdlError(f"Yosys does not accept module {module}{cells}: {complaint}")
         return [(folder / file).read_text(encoding="utf-8", errors="replace") for file in wanted]
 
 
@@ -250,9 +249,3 @@ def _area(design: Mapping[str, Any], path: str) -> Area:
 def _flip_flops(design: Mapping[str, Any]) -> int:
     """Count the flip-flops among these generic cells."""
     return sum(count for cell, count in design["num_cells_by_type"].items() if "DFF" in cell)
-
-
-def _complaint(outcome: subprocess.CompletedProcess[str]) -> str:
-    """Return the last error line of Yosys."""
-    lines = [line for line in (outcome.stdout + outcome.stderr).splitlines() if "ERROR" in line]
-    return lines[-1] if lines else f"it ended with exit code {outcome.returncode}"

@@ -19,12 +19,12 @@ from xml.etree import ElementTree
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.tools.icarus import Icarus
 from fiberscope.hw.rtl.tools.ports import check_ports
+from fiberscope.hw.rtl.tools.programs import with_temporary_folder
 from fiberscope.hw.rtl.tools.simulator import (
     FailedBenchError,
     HdlError,
     Simulator,
     include_folders,
-    with_temporary_folder,
 )
 from fiberscope.hw.rtl.tools.verilator import Verilator
 

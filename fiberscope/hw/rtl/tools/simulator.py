@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.hw.rtl.tools.programs import run_program
 from fiberscope.sim.errors import SimulationError
 
 DIRECTIONS: Mapping[str, Literal["input", "output", "inout"]] = {  # by their names in Icarus and Verilator
@@ -108,30 +107,13 @@ def require_programs(simulator: str, packages: Mapping[str, str]) -> None:
             )
 
 
-def with_temporary_folder(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment with a usable folder for temporary files.
-
-    Raises:
-        OSError: no folder is usable.
-    """
-    folder = tempfile.gettempdir()
-    return {**environment, "TMPDIR": folder, "TMP": folder}
-
-
 def run_compiler(command: Sequence[str], module: str, environment: Mapping[str, str]) -> None:
     """Run a Verilog compiler.
 
     Raises:
         HdlError: with the compiler's messages, if it does not accept the module.
     """
-    outcome = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        env=with_temporary_folder(environment),
-    )
+    outcome = run_program(command, environment=environment)
     if outcome.returncode:
         program = Path(command[0]).name
         raise HdlError(f"{program} does not accept module {module}:\n{outcome.stderr.strip()}")

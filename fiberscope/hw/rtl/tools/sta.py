@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from fiberscope.hw.rtl.tools.activity import Activity
 from fiberscope.hw.rtl.tools.area import LIBERTY
 from fiberscope.hw.rtl.tools.netlist import Netlist
+from fiberscope.hw.rtl.tools.programs import first_error, run_program
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
 PROGRAM = "sta"
@@ -88,8 +88,7 @@ def require() -> None:
 
 def version() -> str:
     """Return the version of OpenSTA."""
-    output = subprocess.run([PROGRAM, "-version"], capture_output=True, text=True, check=False)
-    return output.stdout.strip()
+    return run_program([PROGRAM, "-version"]).stdout.strip()
 
 
 def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
@@ -126,17 +125,14 @@ def _run_script(netlist: Netlist, script: str, files: Mapping[str, str], liberty
             (Path(name) / file).write_text(text, encoding="utf-8")
         (Path(name) / LIBERTY).symlink_to(liberty.resolve())
         command = [PROGRAM, "-exit", "-no_splash", "script.tcl"]
-        outcome = subprocess.run(
-            command, cwd=name, capture_output=True, text=True, errors="replace", check=False
-        )
-    output = outcome.stdout + outcome.stderr
-    complaint = next((line for line in output.splitlines() if "Error" in line), None)
+        outcome = run_program(command, Path(name))
+    complaint = first_error(outcome)
     if outcome.returncode or complaint is not None:
         raise HdlError(
             f"OpenSTA does not accept module {netlist.module} with the cells of {liberty}: "
             f"{complaint or outcome.returncode}"
         )
-    return output
+    return outcome.stdout + outcome.stderr
 
 
 def _cut(netlist: Netlist) -> str:

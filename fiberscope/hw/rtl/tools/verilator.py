@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.hw.rtl.tools.programs import run_program
 from fiberscope.hw.rtl.tools.simulator import (
     DIRECTIONS,
     HdlError,
@@ -26,7 +26,6 @@ from fiberscope.hw.rtl.tools.simulator import (
     include_folders,
     require_programs,
     run_compiler,
-    with_temporary_folder,
 )
 
 OLDEST = (5, 36)  # oldest version that cocotb supports
@@ -111,7 +110,7 @@ def _require(_path: str, programs: frozenset[str]) -> None:
     """See ``Simulator``; cached by PATH."""
     _home()
     require_programs(Verilator.name, {name: NEEDED[name] for name in NEEDED if name in programs})
-    started = _run_captured(["verilator", "--version"], os.environ | Verilator().environment())
+    started = run_program(["verilator", "--version"], environment=os.environ | Verilator().environment())
     if started.returncode:
         complaint = (started.stderr.strip().splitlines() or ["it says nothing"])[0]
         raise HdlError(f"the simulator verilator does not start: {complaint} (on Debian: apt install perl)")
@@ -148,19 +147,13 @@ def root() -> Path:
         HdlError: Verilator is not installed.
     """
     home = _home()
-    return home or Path(_run_captured(["verilator", "--getenv", "VERILATOR_ROOT"], os.environ).stdout.strip())
+    return home or Path(run_program(["verilator", "--getenv", "VERILATOR_ROOT"]).stdout.strip())
 
 
 def _version(program: str) -> str:
     """Return the version line of Verilator."""
-    outcome = _run_captured([program, "--version"], os.environ)
+    outcome = run_program([program, "--version"])
     return outcome.stdout.strip().partition("\n")[0] or "of no version that it tells"
-
-
-def _run_captured(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, env=with_temporary_folder(environment), capture_output=True, text=True, check=False
-    )
 
 
 def _new_enough(version: str) -> bool:
