@@ -63,11 +63,12 @@ def _module_names() -> list[str]:
 
 def _files_with_types() -> list[Path]:
     """Write the C types of all files to compile; return these files."""
-    modules_module = _compiler_module("modules")
+    modules_module, files = _compiler_module("modules"), _compiler_module("files")
+    files.remove_orphans(Path("fiberscope"), keep=HELPERS.rpartition(".")[2])
     try:
         modules = modules_module.Modules([Path()])
         compiled = _compiler_module("module_dependencies").needed(modules, _module_names())
-        _compiler_module("files").write(modules, compiled)
+        files.write(modules, compiled)
     except modules_module.UnsupportedError as error:
         sys.exit(f"fiberscope: {error}")
     return [module.path for module in compiled]

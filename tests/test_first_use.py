@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 from sources import copy_sources
 
 from fiberscope import accelerators
+from fiberscope.compiler.files import remove_orphans
 from fiberscope.compiler.module_dependencies import needed
 from fiberscope.compiler.modules import MARK, Modules
 from fiberscope.sim import import_mode
@@ -95,6 +97,26 @@ def test_what_is_not_compiled_is_at_its_first_use_with_all_that_leads_to_it(chec
         "compiling fiberscope.sim.inner fiberscope.sim.outer",
     ]
     assert done.stdout == ""
+
+
+def test_a_build_removes_what_a_deleted_module_left(tmp_path: Path) -> None:
+    """A compiled file without a source would be imported as if the module still existed."""
+    suffix = EXTENSION_SUFFIXES[0]
+    folder = tmp_path / "sim"
+    folder.mkdir()
+    kept = {
+        "present.py",
+        f"present{suffix}",
+        "present.c",
+        "present.pxd",
+        f"helpers{suffix}",
+        "helpers.c",
+        "loose.c",
+    }
+    for name in (*kept, f"deleted{suffix}", "deleted.c", "deleted.pxd", f"removed{suffix}"):
+        (folder / name).touch()
+    remove_orphans(tmp_path, keep="helpers")
+    assert {file.name for file in folder.iterdir()} == kept
 
 
 def test_what_lacks_in_the_same_folder_is_compiled_with_it(checkout: Path) -> None:

@@ -1,8 +1,10 @@
-"""Writer of the ``.pxd`` files beside compiled modules."""
+"""Write the ``.pxd`` files beside compiled modules, and remove what a deleted module leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 from fiberscope.compiler.declarations import declarations
 from fiberscope.compiler.modules import WRITTEN, Module, Modules
@@ -26,3 +28,20 @@ def write(modules: Modules, compiled: Iterable[Module]) -> None:
             text = f"{WRITTEN}{module.path.name}\n{declarations(modules, module)}"
             if not module.pxd.is_file() or module.pxd.read_text() != text:
                 module.pxd.write_text(text)
+
+
+def remove_orphans(package: Path, keep: str) -> None:
+    """Remove compiled modules whose Python file was deleted, with their C and ``.pxd`` files.
+
+    Python would import such a module as if its source still existed.
+
+    Args:
+        package: folder with compiled modules at any depth.
+        keep: name, without packages, of the one module that never has a Python file.
+    """
+    suffix = EXTENSION_SUFFIXES[0]
+    for compiled in package.rglob(f"*{suffix}"):
+        module = compiled.with_name(compiled.name.removesuffix(suffix))
+        if module.name != keep and not module.with_suffix(".py").exists():
+            for leftover in (compiled, module.with_suffix(".c"), module.with_suffix(".pxd")):
+                leftover.unlink(missing_ok=True)
