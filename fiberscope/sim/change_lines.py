@@ -1,4 +1,5 @@
 # cython: infer_types=True
+# C compiler: -O2
 """Lines of a VCD file with the new values of variables: the part of writing that must be fast."""
 
 from __future__ import annotations
@@ -7,51 +8,69 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 
+from fiberscope.sim import raw_words
 from fiberscope.sim.probe import Changes
 
-ZERO, NUMBER = ord("0"), ord("b")  # the digit 0, and the prefix of a binary number (IEEE 1364, VCD)
+NUMBER = 0x62  # "b", the prefix of a binary number (IEEE 1364, VCD)
+CHUNK = 16  # bytes copied at once; a copy may write beyond the end of its text
+DIGITS = b"".join(b"%08d" % int(f"{byte:b}") for byte in range(256)) + bytes(CHUNK)
 
 
 class ChangeLines:  # C: final
-    """A formatter of the lines of a VCD file, one for each new value of a variable.
+    """A buffer of lines of a VCD file, one for each new value of a variable.
 
     Args:
         variables: number of bits and texts of each variable. A variable with bits has one text, which follows
             the binary digits of its value. A variable with 0 bits has a whole line as text for each value
             from 0 on.
+
+    ``size`` is the number of bytes in the buffer.
     """
 
     def __init__(self, variables: Sequence[tuple[int, Sequence[str]]]) -> None:
         encoded = [text.encode() for _bits, texts in variables for text in texts]
+        padded = [text + bytes(CHUNK - len(text) % CHUNK) for text in encoded]
         self.bits = array("q", [bits for bits, _texts in variables])
         self.sizes = array("q", [len(texts) for _bits, texts in variables])
         self.firsts = array("q", [0, *accumulate(len(texts) for _bits, texts in variables)])
-        self.bounds = array("q", [0, *accumulate(map(len, encoded))])
-        self.texts = array("B", b"".join(encoded) or b" ")
-        self.longest = 1 + max(self.bits, default=0) + max(map(len, encoded), default=0)  # C: long
-        self.line = array("B", bytes(self.longest))
+        self.lengths = array("q", map(len, encoded))
+        self.places = array("q", [0, *accumulate(map(len, padded))])
+        self.texts = array("B", b"".join(padded) or bytes(CHUNK))
+        self.digits = array("B", DIGITS)
+        self.longest = 1 + max(self.bits, default=0) + max(map(len, padded), default=0)  # C: long
+        self.buffer = array("B", bytes(CHUNK))
+        self.size = 0
 
-    def format(self, changes: Changes, count: int) -> bytes:  # C: cpdef
-        """Return the lines of the changed variables.
+    def append(self, changes: Changes, count: int, stamp: bytes) -> None:  # C: cpdef, stamp=bytes
+        """Append the lines of the changed variables to the buffer.
 
         Args:
             changes: values of all variables, and positions of the changed variables.
             count: number of changed variables, whose positions come first.
+            stamp: the line before them; empty for none.
 
         Raises:
-            IndexError: if a value does not fit in its variable; the argument is the variable's position.
+            IndexError: if a value does not fit in its variable; the argument is the variable's position. The
+                buffer then keeps its lines.
         """
-        room = count * self.longest  # C: long
-        if room > len(self.line):
-            self.line = array("B", bytes(2 * room))
-        end = 0  # C: long
+        end = self.size
+        room = end + len(stamp) + count * self.longest + CHUNK  # C: long
+        if room > len(self.buffer):
+            self.buffer = array("B", bytes(self.buffer[:end]) + bytes(2 * room))
+        for i in range(len(stamp)):
+            self.buffer[end] = stamp[i]
+            end += 1
         for i in range(count):
-            position = changes.positions[i]
-            end = self._append(position, changes.values[position], end)
-        return bytes(self.line[:end])
+            end = self._append_line(changes.positions[i], changes.values[changes.positions[i]], end)
+        self.size = end
 
-    def _append(self, position: int, value: int, end: int) -> int:
-        """Write the line of a value from position ``end`` of ``line`` on; return the position after it."""
+    def take(self) -> bytes:
+        """Return the lines, and empty the buffer."""
+        size, self.size = self.size, 0
+        return bytes(self.buffer[:size])
+
+    def _append_line(self, position: int, value: int, end: int) -> int:
+        """Write the line of a value from position ``end`` of the buffer on; return the position after it."""
         bits, text = self.bits[position], self.firsts[position]
         if not bits:
             if not 0 <= value < self.sizes[position]:
@@ -60,20 +79,23 @@ class ChangeLines:  # C: final
         else:
             if bits < 64 and (value >> (bits - 1) < -1 or value >> bits > 0):
                 raise IndexError(position)
-            end = self._append_digits(value, bits, end)
-        for i in range(self.bounds[text], self.bounds[text + 1]):
-            self.line[end] = self.texts[i]
-            end += 1
-        return end
+            end = self._append_number(value, bits, end)
+        buffer, texts = raw_words.octets(self.buffer), raw_words.octets(self.texts)
+        place, length = self.places[text], self.lengths[text]
+        for done in range(0, length, CHUNK):
+            raw_words.copy_16(buffer, end + done, texts, place + done)
+        return end + length
 
-    def _append_digits(self, value: int, bits: int, end: int) -> int:
+    def _append_number(self, value: int, bits: int, end: int) -> int:
         """Write a number in binary, in two's complement if it is negative; return the position after it."""
-        self.line[end] = NUMBER
-        bit = bits - 1
-        while bit > 0 and not value >> bit & 1:
-            bit -= 1
-        while bit >= 0:
-            end += 1
-            self.line[end] = ZERO + (value >> bit & 1)
-            bit -= 1
-        return end + 1
+        buffer, digits = raw_words.octets(self.buffer), raw_words.octets(self.digits)
+        buffer[end] = NUMBER
+        end += 1
+        top = bits - 1 if value < 0 else raw_words.highest_bit(value | 1)  # position of the first digit
+        first = top & 7  # the same within its byte
+        raw_words.copy_16(buffer, end, digits, 8 * (value >> (top - first) & 255) + 7 - first)
+        end += first + 1
+        for low in range(top - first - 8, -1, -8):
+            raw_words.copy_16(buffer, end, digits, 8 * (value >> low & 255))
+            end += 8
+        return end

@@ -18,8 +18,10 @@ cdef extern from *:
         fours = (fours & 0x0F0F0F0F0F0F0F0F) + (fours >> 4 & 0x0F0F0F0F0F0F0F0F);
         return fours * 0x0101010101010101 >> 56;
     }
+    #define fiberscope_copy_16(target, source) __builtin_memcpy(target, source, 16)
     """
     long turns "fiberscope_turns"(long low_a, long high_a, long low_b, long high_b) noexcept nogil
+    void fiberscope_copy_16(unsigned char* target, unsigned char* source) noexcept nogil
     int __builtin_ctzll(unsigned long long bits) nogil
     int __builtin_clzll(unsigned long long bits) nogil
     int __builtin_popcountll(unsigned long long bits) nogil
@@ -44,3 +46,9 @@ cdef inline long* longs_from(long[::1] memory, long place) noexcept:
 
 cdef inline short* shorts(short[::1] memory) noexcept:
     return &memory[0]
+
+cdef inline unsigned char* octets(unsigned char[::1] memory) noexcept:
+    return &memory[0]
+
+cdef inline void copy_16(unsigned char* target, long place, unsigned char* source, long first) noexcept:
+    fiberscope_copy_16(target + place, source + first)

@@ -53,3 +53,13 @@ def longs_from(memory: array[int], place: int) -> memoryview[int]:
 def shorts(memory: array[int]) -> array[int]:
     """Return the same array of 16-bit words. Compiled, a pointer."""
     return memory
+
+
+def octets(memory: array[int]) -> array[int]:
+    """Return the same array of bytes. Compiled, a pointer."""
+    return memory
+
+
+def copy_16(target: array[int], place: int, source: array[int], first: int) -> None:
+    """Copy 16 bytes of ``source``, from ``first`` on, to ``place`` of ``target``."""
+    target[place : place + 16] = source[first : first + 16]

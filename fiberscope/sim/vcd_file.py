@@ -46,6 +46,7 @@ class VcdFile:
         exact = timescale(tick)
         self.scale: Fraction
         self._timescale, self.scale = exact or ("1 fs", tick * 10**-FINEST)
+        self._units, self._ticks = self.scale.as_integer_ratio()
         self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
         self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
         self._variables: Sequence[Variable] = ()
@@ -57,7 +58,7 @@ class VcdFile:
                 raise OSError(0, "it is a folder" if path.is_dir() else "it is no file")
             remove_abandoned(path)
             self._partial = Partial(path)
-            self._file = self._partial.path.open("xb", BUFFER_BYTES)
+            self._file = self._partial.path.open("xb")
         except OSError as error:
             raise SimulationError(f"the waveform {path} cannot be written: {error.strerror}") from None
 
@@ -85,7 +86,8 @@ class VcdFile:
             except (LookupError, ValueError):
                 raise _value_error(variable, value) from None
         self._lines = ChangeLines(formats)
-        self._format(changes, changes.all())  # checks values that pyvcd accepts
+        self._append(changes, changes.all(), b"")  # checks values that pyvcd accepts
+        self._lines.take()
         writer.flush()
         self._file.write(header.getvalue().encode())
 
@@ -100,33 +102,37 @@ class VcdFile:
         Raises:
             SimulationError: if a value does not fit its variable.
         """
-        self._write(time, self._format(changes, count))
+        start, last = self.span
+        now = self.stamp(time)
+        self._append(changes, count, b"#%d\n" % now if now > last else b"")
+        self.span = start, now
+        if self._lines.size >= BUFFER_BYTES:
+            self._write()
 
-    def _format(self, changes: Changes, count: int) -> bytes:
+    def _append(self, changes: Changes, count: int, stamp: bytes) -> None:
         try:
-            return self._lines.format(changes, count)
+            self._lines.append(changes, count, stamp)
         except IndexError as misfit:
             (position,) = misfit.args
             raise _value_error(self._variables[position], changes.values[position]) from None
 
-    def _write(self, time: int, text: bytes) -> None:
-        start, last = self.span
-        now = self.stamp(time)
+    def _write(self) -> None:
         try:
-            self._file.write(b"#%d\n%b" % (now, text) if now > last else text)
-            self.span = start, now
+            self._file.write(self._lines.take())
         except OSError:
             self._broken = True
             raise
 
     def stamp(self, time: int) -> int:
         """Convert a base tick to the file's time units."""
-        return time * self.scale.numerator // self.scale.denominator
+        return time * self._units // self._ticks
 
     def keep(self, time: int) -> None:
         """End the file at this base tick. Rename it to its final path if it is complete."""
+        self._write()
         if self.stamp(time) > self.span[1]:
-            self._write(time, b"")
+            self.span = self.span[0], self.stamp(time)
+            self._file.write(b"#%d\n" % self.span[1])
         self._file.close()
         if self._broken:
             return

@@ -19,12 +19,20 @@ def changes_to(values):
     return changes
 
 
+def appended(lines, changes):
+    lines.append(changes, changes.all(), b"#7\n")
+    assert lines.size > len("#7\n")
+    stamp, _end, text = lines.take().partition(b"\n")
+    assert (stamp, lines.size, lines.take()) == (b"#7", 0, b"")
+    return text
+
+
 @given(st.lists(NUMBERS, min_size=1))
 def test_a_number_is_written_as_python_writes_its_twos_complement(numbers):
     lines = ChangeLines([(bits, [f" {i}\n"]) for i, (bits, _value) in enumerate(numbers)])
     changes = changes_to([value for _bits, value in numbers])
     expected = [f"b{value & (1 << bits) - 1:b} {i}\n" for i, (bits, value) in enumerate(numbers)]
-    assert lines.format(changes, changes.all()).decode() == "".join(expected)
+    assert appended(lines, changes).decode() == "".join(expected)
 
 
 @given(st.lists(st.integers(0, 2), min_size=1))
@@ -32,7 +40,7 @@ def test_a_value_of_a_table_is_its_line(values):
     lines = ChangeLines([(0, [f"{text} {i}\n" for text in ("", "a", "long")]) for i in range(len(values))])
     changes = changes_to(values)
     expected = [f"{('', 'a', 'long')[value]} {i}\n" for i, value in enumerate(values)]
-    assert lines.format(changes, changes.all()).decode() == "".join(expected)
+    assert appended(lines, changes).decode() == "".join(expected)
 
 
 @pytest.mark.parametrize(
@@ -43,5 +51,5 @@ def test_a_value_that_does_not_fit_is_refused_by_its_position(bits, value):
     lines = ChangeLines([(8, [" a\n"]), (bits, [" b\n"] if bits else ["0b\n", "1b\n"])])
     changes = changes_to([3, value])
     with pytest.raises(IndexError) as misfit:
-        lines.format(changes, changes.all())
+        appended(lines, changes)
     assert misfit.value.args == (1,)
