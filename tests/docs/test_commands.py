@@ -37,6 +37,25 @@ NOT_RUN_HERE = (
     "yowasp-sby ",  # comes with the extra of an FPGA flow
     *(("fiberscope rtl area", "fiberscope rtl prove") if missing("yosys") else ()),
 )
+# By page, commands of seconds that only the slow run has: other default tests run the same on less.
+HEAVY = {
+    "docs/energy.md": ("fiberscope search",),
+    "docs/extensor.md": ("fiberscope ablate",),
+    "docs/mapped_accuracy.md": ("fiberscope check examples/specifications/layer.yaml",),
+    "docs/mint.md": ("fiberscope convert rlc coo",),
+    "docs/results.md": ("fiberscope suite", "fiberscope sweep", "fiberscope page study"),
+    "docs/rtl.md": ("fiberscope rtl export merger --set", "fiberscope rtl area merger --set radix=2"),
+    "docs/rtl_machine.md": ("fiberscope rtl export gamma",),
+    "docs/sampling.md": ("fiberscope sweep", "fiberscope results"),
+    "docs/suites.md": ("fiberscope suite gamma outerspace", "fiberscope suite gamma extensor"),
+    "docs/sweep.md": (
+        "fiberscope search gamma uniform:rows=300,cols=300,nonzeros=2000 --minimise cycles --minimise",
+        "fiberscope sweep examples/specifications/row_wise.yaml",
+        "fiberscope sweep gamma uniform:rows=300,cols=300,nonzeros=2000 --command model",
+        "fiberscope sweep spec:gamma",
+    ),
+    "docs/teaal.md": ("fiberscope check",),
+}
 
 
 def commands(text: str) -> list[str]:
@@ -55,22 +74,49 @@ def check(command: str) -> None:
     assert cli.run(words[1:]) == 0
 
 
-@pytest.mark.usefixtures("sweeps_here")
-@pytest.mark.parametrize(
-    "page",
-    [page for page in PAGES if is_tried("\n".join(commands(page.read_text(encoding="utf-8"))))],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_the_commands_of_the_page_work(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def light_commands(page: Path) -> list[str]:
+    """The commands of a page without the heavy ones."""
+    lines = commands(page.read_text(encoding="utf-8"))
+    return [line for line in lines if not line.startswith(HEAVY.get(page_name(page), ()))]
+
+
+TRIED = [page for page in PAGES if is_tried("\n".join(commands(page.read_text(encoding="utf-8"))))]
+
+
+@pytest.fixture
+def _folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sweeps_here: None) -> None:
+    """A working directory beside the examples, with small matrices under the names of real ones."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setattr("sys.stdin", io.StringIO())  # the prompt of the debugger ends at once
+
+
+@pytest.mark.usefixtures("_folder_of_a_reader")
+@pytest.mark.parametrize("page", TRIED, ids=page_name)
+def test_the_commands_of_the_page_work(page: Path) -> None:
+    for command in light_commands(page):
+        check(command)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_folder_of_a_reader")
+@pytest.mark.parametrize("page", [page for page in TRIED if page_name(page) in HEAVY], ids=page_name)
+def test_so_do_all_of_a_page_with_heavy_ones(page: Path) -> None:
     for command in commands(page.read_text(encoding="utf-8")):
         check(command)
+
+
+@pytest.mark.parametrize("page", HEAVY)
+def test_every_heavy_command_is_of_its_page_which_has_light_ones(page: str) -> None:
+    lines = commands((ROOT / page).read_text(encoding="utf-8"))
+    assert [heavy for heavy in HEAVY[page] if not any(line.startswith(heavy) for line in lines)] == []
+    assert light_commands(ROOT / page)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +127,7 @@ def test_a_planted_command_that_does_not_work_is_found(command: str) -> None:
         check(command)
 
 
-@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", LINKED, ids=page_name)
 def test_the_links_of_the_page_lead_somewhere(page: Path) -> None:
     assert broken_links(page, page.read_text(encoding="utf-8")) == []
 

@@ -137,10 +137,10 @@ class _Workers:
         return len(self._scheduler.workers)
 
     def _fail(self, reason: str | None = None) -> None:
-        """Give up; closing the scheduler informs all waiting clients."""
+        """Give up; closing the cluster informs all waiting clients."""
         last = self._errors.last_line()
         self.failure = reason or f"workers cannot start: {last}; {ALONE}"
-        self._cluster.sync(self._scheduler.close)
+        self._cluster.close()
 
     def wait(self) -> None:
         """Return when all workers are connected.

@@ -161,14 +161,14 @@ def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
     scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "fiberscope.explore.sweeps.worker"
-    child = f"import runpy, time; time.sleep(11); runpy.run_module('{module}', run_name='__main__')"
+    child = f"import runpy, time; time.sleep(7); runpy.run_module('{module}', run_name='__main__')"
     monkeypatch.setattr("fiberscope.explore.sweeps.point_process._CHILD", [sys.executable, "-c", child])
     mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
     frame = fiberscope.sweep(
         mine,
         "uniform:rows=9,cols=9,nonzeros=20",
         grid={"fault": ["interrupt", "none"]},
-        timeout=10,
+        timeout=6,
         store=tmp_path / "s",
         scheduler=scheduler,
         progress=False,
