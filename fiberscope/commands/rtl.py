@@ -20,6 +20,7 @@ from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_export import check_wrappers, export_block, write_verilog
 from fiberscope.commands.rtl_instance import export_leaf
+from fiberscope.commands.rtl_line_coverage import print_line_coverage, select_simulator
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import (
@@ -27,6 +28,7 @@ from fiberscope.commands.rtl_options import (
     Folder,
     Formal,
     Level,
+    LineCoverageFile,
     Numbers,
     Period,
     Points,
@@ -274,6 +276,7 @@ def loop(
     lock_step: _LockStep = False,
     output: Folder = Path("build/loop"),
     coverage: CoverageFile = None,
+    line_coverage: LineCoverageFile = None,
 ) -> int:
     """Run an accelerator with RTL in place of components, and compare.
 
@@ -288,7 +291,12 @@ def loop(
       fiberscope rtl loop bank gamma my.mtx --part merger=my_blocks.py:MyMerger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
-    return print_comparison(make_request(context.params, waves.waveform()), simulator, output, coverage)
+    request = make_request(context.params, waves.waveform())
+    simulator = select_simulator(simulator, line_coverage, request.inputs)
+    code = print_comparison(request, simulator, output, coverage)
+    if line_coverage is not None:
+        print_line_coverage(output, line_coverage)
+    return code
 
 
 def print_comparison(
@@ -334,6 +342,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         module=options.get("module"),
         lock_step=options.get("lock_step", False),
         coverage=options.get("coverage") is not None,
+        line_coverage=options.get("line_coverage") is not None,
         waveform=waveform,
         part_texts=tuple(options.get("part") or ()),
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
-from fiberscope.commands.rtl_options import CoverageFile, Folder, HdlSimulator, Numbers
+from fiberscope.commands.rtl_line_coverage import print_line_coverage, select_simulator
+from fiberscope.commands.rtl_options import CoverageFile, Folder, HdlSimulator, LineCoverageFile, Numbers
 from fiberscope.results.report.files import check_outputs
 from fiberscope.rtl.select_block import condense_error, find_block, input_errors
 
@@ -36,6 +37,7 @@ def bench(
     simulator: HdlSimulator = "auto",
     output: Folder = Path("build/bench"),
     coverage: CoverageFile = None,
+    line_coverage: LineCoverageFile = None,
 ) -> int:
     """Run your own cocotb tests on a block or a machine.
 
@@ -48,14 +50,16 @@ def bench(
       fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
     """
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
-    from fiberscope.rtl.user_bench import run_block_bench, run_machine_bench
+    from fiberscope.rtl.user_bench import RTL, run_block_bench, run_machine_bench
 
     check_outputs({"the coverage": coverage}, {"the bench": file})
-    texts = settings or []
-    if _is_machine(block, dut, matrix):
+    texts, is_machine = settings or [], _is_machine(block, dut, matrix)
+    simulator = _select_simulator(simulator, line_coverage, dut, file)
+    if is_machine:
         attempt = partial(run_machine_bench, file, dut, texts, str(matrix))
     else:
         attempt = partial(run_block_bench, file, *_block_with_parameters(block, texts), dut)
+        attempt = partial(attempt, line_coverage=line_coverage is not None)
     try:
         outcome = attempt(simulator, output)
     except FailedBenchError as failed:
@@ -63,12 +67,24 @@ def bench(
         return MACHINE_WRONG
     except HdlError as error:
         raise condense_error(error, output) from error
-    print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
-    return _print_outcome(outcome, coverage)
+    code = _print_outcome(file, block, outcome, coverage)
+    if line_coverage is not None:
+        print_line_coverage(output / RTL, line_coverage)
+    return code
 
 
-def _print_outcome(outcome: BenchResult, coverage: Path | None) -> int:
+def _select_simulator(simulator: str, line_coverage: Path | None, dut: str, bench_file: Path) -> str:
+    """Return the simulator, after a check that a module with lines runs if its line coverage is wanted."""
+    from fiberscope.rtl.user_bench import BOTH, RTL
+
+    if line_coverage is not None and dut not in (RTL, BOTH):
+        raise InputError(f"--line-coverage: the module of --dut {dut} is empty; --dut {RTL}")
+    return select_simulator(simulator, line_coverage, {"the bench": bench_file})
+
+
+def _print_outcome(file: Path, block: str, outcome: BenchResult, coverage: Path | None) -> int:
     """Print differences between devices, violations and coverage; return the exit code."""
+    print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
     different = list(outcome.differences())
     for line in different:
         print(f"DIFFERENT in {line}")

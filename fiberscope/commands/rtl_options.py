@@ -25,6 +25,15 @@ CoverageFile = Annotated[
         help="Print which events the ports saw, and write them to this JSON file; - prints only.",
     ),
 ]
+LineCoverageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--line-coverage",
+        metavar="FILE",
+        help="Print which lines, branches and bits of the Verilog ran; write them to this lcov file and as "
+        "text beside it; - prints only. Needs Verilator.",
+    ),
+]
 ValueBits = Annotated[
     int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Width of a value in bits.")
 ]

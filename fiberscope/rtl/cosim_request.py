@@ -69,6 +69,7 @@ class CosimRequest:
             component does, and simulates the skipped cycles when it wakes.
         waveform: waveform of the run with RTL, which is then in lock-step.
         coverage: whether events at the ports of the RTL are counted.
+        line_coverage: whether Verilator counts lines, branches and toggles of the RTL.
         part_texts: components of the user, in both runs, each as ``part=module:Class`` or
             ``part=file.py:Class``.
     """
@@ -85,6 +86,7 @@ class CosimRequest:
     lock_step: bool = False
     waveform: Waveform | None = None
     coverage: bool = False
+    line_coverage: bool = False
     part_texts: tuple[str, ...] = ()
 
     @cached_property

@@ -27,6 +27,7 @@ from fiberscope.results.errors import FailedRunError
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
 from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
+from fiberscope.rtl.line_coverage import keep_counts
 from fiberscope.rtl.substitution import Place, makers
 from fiberscope.rtl.units import units
 from fiberscope.run.api import simulate
@@ -112,7 +113,7 @@ def run_verilated(
     interfaces = {_key(place): place.interface for place in places}
     watched = request.waveform is not None or recorder is not None
     modules = {
-        key: VerilatedModule(sources, interface, folder, watched=watched)
+        key: VerilatedModule(sources, interface, folder, watched=watched, covered=request.line_coverage)
         for key, interface in interfaces.items()
     }
 
@@ -121,6 +122,8 @@ def run_verilated(
 
     run = _with_rtl(request, places, backend, progress)
     run[0].write(folder / "report.json")
+    if request.line_coverage:
+        keep_counts(modules.values(), folder)
     return run
 
 

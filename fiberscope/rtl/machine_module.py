@@ -52,6 +52,7 @@ from fiberscope.rtl.cosim_runs import (
 )
 from fiberscope.rtl.handover.export import Handover, twin_sections, write_handover
 from fiberscope.rtl.handover.readme import check_readme
+from fiberscope.rtl.line_coverage import keep_counts
 from fiberscope.rtl.substitution import ALL, makers
 from fiberscope.sim import Kernel
 from fiberscope.workloads import Problem
@@ -213,13 +214,18 @@ def run_verilated(
 ) -> Run:
     """Run with the module, which Verilator compiles into this process."""
 
+    modules: list[VerilatedModule] = []
+
     def backend(composition: Composition) -> Backend:
         sources, interface = _sources(request, composition, folder, Verilator.name)
-        module = VerilatedModule(sources, interface, folder, watched=recorder is not None)
-        return wrap_backend(composition, VerilatedBackend(module), recorder)
+        options = {"watched": recorder is not None, "covered": request.line_coverage}
+        modules.append(VerilatedModule(sources, interface, folder, **options))
+        return wrap_backend(composition, VerilatedBackend(modules[-1]), recorder)
 
     run = run_with(request, backend, progress)
     run[0].write(folder / "report.json")
+    if request.line_coverage:
+        keep_counts(modules, folder)
     return run
 
 

