@@ -111,11 +111,13 @@ def ablate(
 
 
 def _check(accelerator: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[str, object]) -> None:
-    """Check the settings of all ablations before the first run.
+    """Check the settings of the run as configured, then those of each ablation, before the first run.
 
     Raises:
-        InputError: a setting is no parameter of the machine, or out of range.
+        InputError, ConfigurationError: a setting is no parameter of the machine, or out of range. The
+            message names ``ablations.yaml`` only if the setting stands there.
     """
+    configure(accelerator, None, settings)
     for row in rows:
         try:
             configure(accelerator, None, {**settings, **row.settings})

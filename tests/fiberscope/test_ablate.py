@@ -9,6 +9,7 @@ import pytest
 
 from fiberscope import accelerators, cli
 from fiberscope.accelerators import configuration
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.ablate import ablate, read_ablations
 
@@ -83,7 +84,7 @@ def test_a_setting_of_a_table_that_cannot_be_is_refused_before_any_run(toy: str,
 
 def test_a_setting_of_the_user_that_cannot_be_is_refused_before_any_run(toy: str) -> None:
     began: list[str] = []
-    with pytest.raises(InputError, match="nothing"):
+    with pytest.raises(ConfigurationError, match="^settings: toy has no parameter nothing"):
         ablate(toy, SMALL, settings={"nothing": 3}, tell=began.append)
     assert began == []
 
