@@ -345,7 +345,8 @@ def _cimports(generator: Generator, module: Module, module_types: Declarations) 
     lines = []
     for name in sorted(needed):
         if place := generator.place(module, name):
-            lines.append(f"from {place[0].name} cimport {place[1]}")
+            alias = f" as {name}" if name != place[1] else ""
+            lines.append(f"from {place[0].name} cimport {place[1]}{alias}")
     for name, (above, there) in module.imported.items():
         alias = f" as {name}" if name != there else ""
         whole = generator.modules.named(f"{above}.{there}")
