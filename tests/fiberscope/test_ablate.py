@@ -84,7 +84,7 @@ def test_a_setting_of_a_table_that_cannot_be_is_refused_before_any_run(toy: str,
 
 def test_a_setting_of_the_user_that_cannot_be_is_refused_before_any_run(toy: str) -> None:
     began: list[str] = []
-    with pytest.raises(ConfigurationError, match="^settings: toy has no parameter nothing"):
+    with pytest.raises(ConfigurationError, match=r"^settings: toy has no parameter nothing"):
         ablate(toy, SMALL, settings={"nothing": 3}, tell=began.append)
     assert began == []
 
