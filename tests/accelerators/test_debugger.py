@@ -43,7 +43,13 @@ def looks(session) -> tuple[str, ...]:
     return (str(session.show(name)), repr(everything), *chains)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("matraptor", "outerspace") else ())
+        for name in CASES
+    ],
+)
 def test_a_cycle_looks_the_same_however_it_is_reached_and_the_report_is_that_of_simulate(name):
     case = CASES[name]
     operands, options = case.operands(), requested(case, "tiny")

@@ -27,7 +27,12 @@ every_machine = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 every_make = pytest.mark.parametrize(
     ("case", "variant"),
     [
-        pytest.param(case, variant, id=f"{name}, {variant}")
+        pytest.param(
+            case,
+            variant,
+            id=f"{name}, {variant}",
+            marks=pytest.mark.slow if (name, variant) == ("outerspace", "shipped") else (),
+        )
         for name, case in CASES.items()
         for variant in case.variants
     ],

@@ -8,6 +8,7 @@ from fiberscope.hw.rtl.kit.interface import MASK, Interface
 from fiberscope.hw.rtl.tools.hdl import Bench, FailedBenchError, find, run
 
 RADIX = 4
+BY_DEFAULT = ("benes", "channel", "fiber_intersect", "merger", "packer", "values_writer")  # of each kind
 
 
 def exported(folder, *options, block="merger"):
@@ -36,7 +37,10 @@ def test_planted_packets_without_an_end_are_found(simulator, tmp_path):
         run(bench(source, tmp_path), simulator)
 
 
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(name, marks=() if name in BY_DEFAULT else pytest.mark.slow) for name in BLOCKS],
+)
 def test_every_block_has_such_ports(block, simulator, tmp_path):
     source = exported(tmp_path, block=block)
     interface: Interface = BLOCKS[block].interface(BLOCKS[block].parameters())

@@ -32,6 +32,7 @@ def test_so_are_all_modules_of_the_machine(simulator, tmp_path):
     assert outcome.rtl.verification.passed
 
 
+@pytest.mark.slow  # the default run has it with memories of AXI4, and in PyRTL
 def test_so_is_the_machine_as_one_module(simulator, tmp_path):
     settings = (*SMALL, "memory.channels=2", "fibercache.size=4KiB")
     loop = CosimRequest((MACHINE,), "gamma", written(tmp_path, 1, 10, 0.3), settings=settings)

@@ -173,7 +173,9 @@ VERDICTS = {
         pytest.param(
             verdict,
             waveform,
-            marks=pytest.mark.slow if bool(waveform) != (verdict == "swaps ties") else (),
+            marks=pytest.mark.slow
+            if bool(waveform) != (verdict == "swaps ties") or verdict == "as documented"
+            else (),
         )
         for verdict in VERDICTS
         for waveform in ([], ["--vcd=loop.vcd"])

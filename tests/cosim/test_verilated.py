@@ -145,7 +145,8 @@ def test_the_verilog_is_the_component(block, tmp_path):
         assert check_pair(scenario.pair(seed, parameters, lambda: VerilatedBackend(module))) > 0
 
 
-@pytest.mark.parametrize("radix", [4, pytest.param(64, marks=pytest.mark.slow)])  # the machine has 64
+@pytest.mark.slow
+@pytest.mark.parametrize("radix", [4, 64])  # the machine has 64
 def test_a_merger_takes_its_place_in_gamma(radix, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     matrix = "uniform:rows=60,cols=60,nonzeros=600"

@@ -139,7 +139,10 @@ def test_a_design_without_a_specification_is_refused(capsys: pytest.CaptureFixtu
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("accelerator", ["gamma", "outerspace", "sigma", "extensor", "graphicionado"])
+@pytest.mark.parametrize(
+    "accelerator",
+    ["gamma", pytest.param("outerspace", marks=pytest.mark.slow), "sigma", "extensor", "graphicionado"],
+)
 def test_where_cycles_go_adds_up_to_all_of_them(accelerator: str) -> None:
     done = check(accelerator, OPERAND, explain=True)
     assert sum(done.parts.values()) == done.event.cycles

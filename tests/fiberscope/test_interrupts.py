@@ -103,7 +103,13 @@ CLOSING = {
 }
 
 
-@pytest.mark.parametrize("place", CLOSING.values(), ids=list(CLOSING))
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(place, id=name, marks=pytest.mark.slow if name == "scheduler" else ())
+        for name, place in CLOSING.items()
+    ],
+)
 def test_an_interrupt_while_dask_closes_costs_a_line(place: str, tmp_path: Path) -> None:
     sweep = ["sweep", "gamma", RUN[2], "--grid", "pe.count=1,2", "--workers", "2", "--store", "st", "-q"]
     assert outcome(place, tmp_path, *sweep) == (130, "fiberscope: interrupted; 2 of 2 runs are in st\n")

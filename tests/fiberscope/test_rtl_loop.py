@@ -128,7 +128,12 @@ SMALL = {"gamma": ["--set=pe.count=2", "--set=pe.radix=4"], "outerspace": []}
 
 @pytest.mark.parametrize(
     ("machine", "block"),
-    [("gamma", "merger"), ("gamma", "bank"), ("gamma", "accumulator"), ("outerspace", "bank")],
+    [
+        ("gamma", "merger"),
+        ("gamma", "bank"),
+        ("gamma", "accumulator"),
+        pytest.param("outerspace", "bank", marks=pytest.mark.slow),
+    ],
 )
 def test_planted_where_any_part_goes_wrong_is_told(
     machine: str, block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -56,10 +56,27 @@ def test_the_twin_is_the_component_at_large_sizes(block, seed):
     assert check_pair(LARGE[block].pair(seed)) > 60
 
 
-EXTREMES = [extreme for block in SCENARIOS for extreme in extremes(block)]
+# Modules that take seconds to build; the default run has the large draws of the same blocks.
+LARGEST = {
+    "bank-sets=2048",
+    "bank-ways=32",
+    "benes-stages=14",
+    "compressed_scanner-fibers=65536",
+    "counter_banks-counters=2048",
+    "crossbar-inputs=128",
+    "packer-inputs=64",
+    "skip_ahead-window=32",
+    "sorted_head-entries=256",
+    "sorting_network-reference_bits=64-lanes=64",
+}
+EXTREMES = [
+    pytest.param(extreme, marks=pytest.mark.slow if str(extreme) in LARGEST else (), id=str(extreme))
+    for block in SCENARIOS
+    for extreme in extremes(block)
+]
 
 
-@pytest.mark.parametrize("extreme", EXTREMES, ids=str)
+@pytest.mark.parametrize("extreme", EXTREMES)
 def test_the_twin_is_the_component_at_the_ends_of_what_is_stated(extreme):
     assert all(getattr(extreme.parameters, name) == value for name, value in extreme.ends)
     assert check_pair(extreme.pair()) > 4  # one token may be all that there is room for
@@ -70,10 +87,14 @@ STATED_ELSEWHERE = {"channel": ["lanes"]}
 
 
 @pytest.mark.parametrize("block", SCENARIOS)
-def test_every_end_of_every_stated_range_has_a_pair_in_the_default_run(block):
+def test_every_end_of_every_stated_range_has_a_pair(block):
     given = [*by_default(block), *(extreme.parameters for extreme in extremes(block))]
     assert unstated(BLOCKS[block].parameters) == STATED_ELSEWHERE.get(block, [])
     assert unreached(block, given) == []
+
+
+def test_every_largest_module_is_a_pair():
+    assert {extreme.id for extreme in EXTREMES} >= LARGEST
 
 
 def test_planted_an_end_that_no_pair_has_is_named():

@@ -66,7 +66,7 @@ def test_counts_of_the_stand_in_for_wiki_vote():
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["wiki-Vote", "p2p-Gnutella31"])
+@pytest.mark.parametrize("name", [pytest.param("wiki-Vote", marks=pytest.mark.slow), "p2p-Gnutella31"])
 def test_counts_of_the_real_matrices(name, published):
     check_golden(name, "real", ran(published))
 

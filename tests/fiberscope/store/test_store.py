@@ -258,7 +258,7 @@ def write_until_killed(folder: Path, numbers: list[int], said: Path) -> None:
             file.write(f"{number}\n")
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
     tmp_path: Path, kills: int
 ) -> None:

@@ -323,7 +323,7 @@ def kill_workers(client: Any, folder: Path, chance: random.Random, kills: int, o
 
 @pytest.mark.parametrize(
     ("sweeps", "deaths"),
-    [(5, 1), pytest.param(50, 50, marks=pytest.mark.slow)],  # a new worker takes 2 s of processor time
+    [(2, 1), pytest.param(50, 50, marks=pytest.mark.slow)],  # a new worker takes 2 s of processor time
 )
 def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_sweeps_are_killed(
     workers: Any, toy: str, tmp_path: Path, sweeps: int, deaths: int

@@ -100,7 +100,7 @@ def few_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 
 
-@pytest.mark.parametrize("name", ["sweep", "map", *SLOW])
+@pytest.mark.parametrize("name", [pytest.param("sweep", marks=pytest.mark.slow), "map", *SLOW])
 def test_workers_that_cannot_start_are_a_line_and_one_worker_needs_none(
     name: str, small: str, tmp_path: Path
 ) -> None:

@@ -252,7 +252,11 @@ SMALL_GAMMA = ["--set", "pe.radix=8", "--set", "pe.count=2"]
 
 @pytest.mark.parametrize(
     ("machine", "value", "bits"),
-    [("gamma", "float32", 32), ("gamma-reduce", "float64", 64), ("gamma", "bfloat16", 16)],
+    [
+        pytest.param("gamma", "float32", 32, marks=pytest.mark.slow),
+        pytest.param("gamma-reduce", "float64", 64, marks=pytest.mark.slow),
+        ("gamma", "bfloat16", 16),
+    ],
 )
 def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bits, tmp_path, capsys):
     words = ["rtl", "export", f"spec:{machine}", "--level", "PE", *SMALL_GAMMA, "-o", str(tmp_path)]

@@ -19,7 +19,10 @@ def drawn(rows, columns, seed):
     return sparse.random_array((rows, columns), density=0.2, rng=generator, format="csr")
 
 
-@pytest.mark.parametrize("name", ["gamma", "gamma-reduce", "gamma-figure", "extensor", "outerspace"])
+@pytest.mark.parametrize(
+    "name",
+    ["gamma", "gamma-reduce", "gamma-figure", "extensor", pytest.param("outerspace", marks=pytest.mark.slow)],
+)
 def test_a_product_by_name_is_the_machines(name):
     """Both operands are square, so each of four products could be meant."""
     settings = {"extensor": SMALL_TILES, "outerspace": {"tile.count": 1, "l1.count": 1}}.get(name, {})

@@ -91,7 +91,7 @@ def test_a_sweep_takes_ranks(tmp_path):
     workload = "A_KM=uniform:rows=8,cols=5,nonzeros=20 B[k,n]=uniform:rows=8,cols=6,nonzeros=20"
     study = tmp_path / "study.yaml"
     study.write_text(f"accelerator: {write(tmp_path)}\nworkloads: ['{workload}']\n")
-    assert cli.run(["sweep", str(study), "--store", str(tmp_path / "store"), "-q"]) == 0
+    assert cli.run(["sweep", str(study), "--store", str(tmp_path / "store"), "--workers", "1", "-q"]) == 0
 
 
 def test_operands_by_name_say_the_ranks_that_they_are_read_with(tmp_path):

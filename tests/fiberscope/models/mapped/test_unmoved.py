@@ -28,6 +28,7 @@ OPERANDS = {
     },
 }
 RESULTS = {"row_wise": "Z", "outer": "Z", "spmv": "y", "layer": "Z", "mttkrp": "Z"}
+FEW = ("layer", "spmv")  # that the default run simulates; both models name tensors alike
 ONLY = "bound to DRAM only"
 
 
@@ -54,8 +55,16 @@ def whole_names(report):
     return [name for name in report.unmoved if "." not in name]
 
 
-@pytest.mark.parametrize("name", OPERANDS)
-@pytest.mark.parametrize("model", [fiberscope.simulate, fiberscope.model])
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        *((fiberscope.model, name) for name in OPERANDS),
+        *(
+            pytest.param(fiberscope.simulate, name, marks=() if name in FEW else pytest.mark.slow)
+            for name in OPERANDS
+        ),
+    ],
+)
 def test_each_tensor_that_is_bound_to_dram_only_is_named(name, model, tmp_path):
     tensors = [*OPERANDS[name], RESULTS[name]]
     full = model(str(EXAMPLES / f"{name}.yaml"), tensors=OPERANDS[name])
