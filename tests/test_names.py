@@ -23,7 +23,6 @@ KEPT = {
     "accelerators/gamma/scheduler_tables_rtl.py": {"of"},  # wires of Verilog
     "accelerators/graphicionado/apply_order.py": {"found"},  # a port
     "converters/counting.py": {"told"},  # a counter of reports
-    "explore/check.py": {"meanwhile"},  # a key of check.yaml
     "explore/compare.py": {"settled"},  # a key of published.yaml
     "hw/fibers/intersection.py": {"within"},  # a signal of waveforms
     "hw/lanes/divider_rtl.py": {"_found"},  # wires of Verilog

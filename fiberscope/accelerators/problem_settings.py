@@ -197,7 +197,7 @@ def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemPar
 def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], None]) -> Sequence[Operand]:
     if isinstance(a, str) and is_gemm(a):
         if b is not None:
-            raise WorkloadError("gemm draws both operands", where=a, fix="give no second one")
+            raise WorkloadError("gemm draws both operands", location=a, fix="give no second one")
         return draw(a)
     operands = {"A": a} if b is None else {"A": a, "B": b}
     return [load_operand(operand, letter, exact, progress) for letter, operand in operands.items()]

@@ -45,9 +45,9 @@ class Document:
             key: whether the error is about the key of the value.
             within: position in the text of the value, in characters from its start.
         """
-        return ConfigurationError(f"{self.place(path, key=key, within=within)}: {message}")
+        return ConfigurationError(f"{self.location(path, key=key, within=within)}: {message}")
 
-    def place(self, path: Path, *, key: bool = False, within: int = 0) -> str:
+    def location(self, path: Path, *, key: bool = False, within: int = 0) -> str:
         """Return file, line and column of a value or its key as a text; arguments as of ``error``."""
         while path and path not in self.keys:
             path = path[:-1]

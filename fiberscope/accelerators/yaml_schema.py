@@ -93,7 +93,7 @@ def _left_out(schema: type[BaseModel], document: Document, fault: Any, data: Any
     for part in section:
         data = data[part]
     del data[key]
-    where = f"{document.place(path, key=True)}: there is no {'.'.join(map(str, path))}"
+    where = f"{document.location(path, key=True)}: there is no {'.'.join(map(str, path))}"
     warnings.warn(f"{where}, and it is left out; {nearest(str(key), keys)}", stacklevel=4)
     return True
 

@@ -75,7 +75,7 @@ def check(
         write_json(json, checked.document())
     if json != STANDARD_OUTPUT:
         _show(checked)
-    if not checked.right:
+    if not checked.is_consistent:
         raise FailedRunError(_wrong(checked), checked.event)
 
 
@@ -101,7 +101,7 @@ def _show(checked: Check) -> None:
     if checked.analytical:
         print(*_analytical(checked.analytical, checked.event.cycles), sep="\n")
     _show_parts(checked)
-    for component, reason in checked.beyond.items():
+    for component, reason in checked.excluded.items():
         print(f"the bound leaves out {component}: {reason}")
 
 
@@ -133,8 +133,10 @@ def _share(checked: Check, indent: str, cycles: int, label: str) -> str:
 def _table(title: str, rows: Sequence[Comparison]) -> Table:
     table = Table(title, ["", "event", "trace", "reason for the difference"], notes=1)
     for row in rows:
-        reason = row.unless if row.event != row.trace else ""
-        table.add(row.name, f"{row.event:,}", f"{row.trace:,}", reason or ("" if row.right else "WRONG"))
+        reason = row.reason if row.event != row.trace else ""
+        table.add(
+            row.name, f"{row.event:,}", f"{row.trace:,}", reason or ("" if row.is_accepted else "WRONG")
+        )
     return table
 
 
@@ -157,7 +159,7 @@ def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
 
 def _wrong(checked: Check) -> str:
     """Describe the failed comparisons."""
-    faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in checked.counts if not row.right]
+    faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in checked.counts if not row.is_accepted]
     if not checked.bound_holds:
         faults.append("the machine is faster than the trace's bound")
     return f"the two models disagree: {'; '.join(faults)}"

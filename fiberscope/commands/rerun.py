@@ -109,10 +109,14 @@ def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -
     if not quiet:
         runs = Table(f"Runs of {file.name}", ["machine", "workload", "cycles", "cycles again", "numbers"])
         for run in outcome.runs:
-            cycles = "" if run.after is None or run.after["cycles"] is None else f"{run.after['cycles']:,}"
-            name, workload = run.before["machine"], run.before["workload"]
+            cycles = (
+                ""
+                if run.repeated is None or run.repeated["cycles"] is None
+                else f"{run.repeated['cycles']:,}"
+            )
+            name, workload = run.archived["machine"], run.archived["workload"]
             verdict = f"differ: {', '.join(run.differences)}" if run.differences else "equal"
-            runs.add(name, workload, f"{run.before['cycles']:,}", cycles, verdict)
+            runs.add(name, workload, f"{run.archived['cycles']:,}", cycles, verdict)
         show([runs], markdown=False)
     count, different = len(outcome.runs), len(outcome.different)
     failed = f"; not repeated: {outcome.index.failed:,} that failed" if outcome.index.failed else ""

@@ -72,7 +72,7 @@ def search(
     accelerator: Accelerator,
     workloads: _Workloads,
     over: _Over,
-    placed: ExecutorOptions,
+    executor_options: ExecutorOptions,
     sampled: Windows,
     minimise: _Least = None,
     maximise: _Most = None,
@@ -102,20 +102,25 @@ def search(
 
     if plot is not None:
         check_picture(plot)
-    design = _design(command, accelerator, placed, sampled.request(seed))
+    design = _design(command, accelerator, executor_options, sampled.request(seed))
     objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
     study = prepare_search(design, workloads, over, objectives, store)
-    limit = Limits(placed.timeout, None if placed.memory is None else SIZE.read(placed.memory, "--memory"))
-    with placed.live_page(f"search: {accelerator}") as follow:
-        study.run(placed.executors(), limit, placed.quiet, follow)
+    limit = Limits(
+        executor_options.timeout,
+        None if executor_options.memory is None else SIZE.read(executor_options.memory, "--memory"),
+    )
+    with executor_options.live_page(f"search: {accelerator}") as follow:
+        study.run(executor_options.executors(), limit, executor_options.quiet, follow)
     if plot is not None:
         save_figure(lambda: draw_designs(study), plot)
-    if not placed.quiet:
+    if not executor_options.quiet:
         _show(study)
         print(f"Results: {store} (look at them: fiberscope results {store})")
 
 
-def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sample | None) -> Point:
+def _design(
+    command: str, accelerator: str, executor_options: ExecutorOptions, request: Sample | None
+) -> Point:
     """Return the initial design of a search, without a workload."""
     from fiberscope.explore.sweeps.machines import parse_machine
     from fiberscope.explore.sweeps.point import Point
@@ -125,12 +130,12 @@ def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sa
         command,
         machine.accelerator,
         "",
-        {**placed.settings_by_key(), **machine.set},
-        str(placed.config) if placed.config else None,
-        placed.exact,
+        {**executor_options.settings_by_key(), **machine.set},
+        str(executor_options.config) if executor_options.config else None,
+        executor_options.exact,
         None if request is None else asdict(request),
-        name=machine.own_name,
-        parts={**placed.parts_by_name(), **machine.parts},
+        name=machine.distinct_name,
+        parts={**executor_options.parts_by_name(), **machine.parts},
     )
 
 

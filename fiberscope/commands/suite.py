@@ -74,7 +74,7 @@ _Paper = Annotated[
 @expand_groups()
 def suite(
     machines: _Machines,
-    placed: ExecutorOptions,
+    executor_options: ExecutorOptions,
     sampled: Sampled,
     tables: SuiteTables,
     workloads: _Workloads = None,
@@ -111,8 +111,8 @@ def suite(
     choice = tables.choice() | ({"width": parse_width(figure_width)} if figure_width else {})
     _check_drawings(plot, paper)
     address = store or (study and read_suite(study).store) or STORE
-    options = _sweep_options(placed, sampled) | {"store": address, "retry": retry}
-    with placed.live_page(f"suite: {', '.join(machines)}") as follow:
+    options = _sweep_options(executor_options, sampled) | {"store": address, "retry": retry}
+    with executor_options.live_page(f"suite: {', '.join(machines)}") as follow:
         outcome = run_suite(
             study or machines, workloads or (), against=against, same=same or (), follow=follow, **options
         )
@@ -166,12 +166,12 @@ def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> 
         print(f"Paper: {paper}, {len(pages)} {'page' if len(pages) == 1 else 'pages'}")
 
 
-def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
+def _sweep_options(executor_options: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
     """Return the options of ``fiberscope.sweep`` from those of the command."""
-    executors = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers")}
-    study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
-    study |= {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
-    study |= {"config": placed.config and str(placed.config)}
+    executors = {name: getattr(executor_options, name) for name in ("scheduler", "slurm", "pbs", "workers")}
+    study = {key: getattr(executor_options, key) for key in ("timeout", "memory", "exact")}
+    study |= {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
+    study |= {"config": executor_options.config and str(executor_options.config)}
     study |= {"sample": sampled.seeded_request()}
-    executors["progress"] = not placed.quiet
+    executors["progress"] = not executor_options.quiet
     return executors | {key: value for key, value in study.items() if value}

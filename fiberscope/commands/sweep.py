@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fiberscope.explore.sweeps.study import Study
 
 STORE = "sweep"
-MOST_SHOWN = 10  # printed failures
+MAX_FAILURES = 10  # printed failures
 
 _Swept = Annotated[
     str,
@@ -127,7 +127,7 @@ class ExecutorOptions(Options):
 def sweep(
     context: typer.Context,
     swept: _Swept,
-    placed: ExecutorOptions,
+    executor_options: ExecutorOptions,
     sampled: Sampled,
     workloads: _Workloads = None,
     grid: _Grid = None,
@@ -150,13 +150,15 @@ def sweep(
     """
     from fiberscope.explore.sweeps.api import run_study
 
-    parsed = {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
+    parsed = {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
     study = _study(context.params, {**parsed, "sample": sampled.seeded_request()})
     address = study.store or STORE
-    with placed.live_page(f"sweep: {address}") as follow:
-        executors = placed.executors()
-        result = run_study(study, address, executors, retry=retry, quiet=placed.quiet, follow=follow)
-    if not placed.quiet:
+    with executor_options.live_page(f"sweep: {address}") as follow:
+        executors = executor_options.executors()
+        result = run_study(
+            study, address, executors, retry=retry, quiet=executor_options.quiet, follow=follow
+        )
+    if not executor_options.quiet:
         _print_result(result, address)
     return POINTS_FAILED if result.failed else 0
 
@@ -198,13 +200,13 @@ def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
 def _print_result(result: SweepResult, address: str) -> None:
     """Print the number of runs by outcome, the first failed runs, and the place of the rows."""
     counts = [f"{count:,} {status}" for status, count in sorted(result.statuses.items())]
-    stored = [f"{result.had:,} in the store before"] if result.had else []
-    print(f"{result.had + sum(result.statuses.values()):,} runs: {', '.join([*counts, *stored])}")
-    if result.others:
+    stored = [f"{result.stored_runs:,} in the store before"] if result.stored_runs else []
+    print(f"{result.stored_runs + sum(result.statuses.values()):,} runs: {', '.join([*counts, *stored])}")
+    if result.other_rows:
         command = f"fiberscope results {address} --sources"
-        print(f"Left alone: {result.others:,} rows of other sources (tell them apart: {command})")
+        print(f"Left alone: {result.other_rows:,} rows of other sources (tell them apart: {command})")
     if note := footnote(result.surrogates()):
         print(note)
-    for line in result.failures(MOST_SHOWN):
+    for line in result.failures(MAX_FAILURES):
         print(f"  {line}")
     print(f"Results: {address} (look at them: fiberscope results {address})")

@@ -95,7 +95,7 @@ def estimate_analytically(
         return AnalyticalEstimate((), (str(fault),))
 
 
-def _phase(name: str, case: Case, *others: Case) -> Phase:
+def _phase(name: str, case: Case, *alternatives: Case) -> Phase:
     """Evaluate the first case whose mapping is possible.
 
     Raises:
@@ -104,8 +104,8 @@ def _phase(name: str, case: Case, *others: Case) -> Phase:
     try:
         evaluation = evaluate_case(case)
     except InputError:
-        if others:
-            return _phase(name, *others)
+        if alternatives:
+            return _phase(name, *alternatives)
         raise
     computes = round(float(evaluation.counts.computes.actual[0]))
     return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(limits(evaluation))))
@@ -119,17 +119,16 @@ def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
     last.
     """
     kind: dict[str, object] = {"problem.kind": event.problem.kind if event.problem else ""}
-    a, *others = event.workload.operands
-    b = others[0] if others else a
+    a, b = (event.workload.operands[index] for index in (0, -1))
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return kind
     (rows, inner), columns = a.shape, b.shape[1]
     match_probability = a.nonzeros / (rows * inner) * (b.nonzeros / (inner * columns))
 
-    def nonzeros(part: float) -> float:
-        return float(rows * columns * (1.0 - (1.0 - match_probability) ** (inner * part)))
+    def nonzeros(k_share: float) -> float:
+        return float(rows * columns * (1.0 - (1.0 - match_probability) ** (inner * k_share)))
 
     sizes = {"M": rows, "K": inner, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": nonzeros(1.0)}
-    writes = -(-inner // tiles["K1"]) if rows > tiles.get("M1", rows) else 1
-    sizes["Z1"] = sum(nonzeros((done + 1) / writes) for done in range(writes)) / writes
+    write_count = -(-inner // tiles["K1"]) if rows > tiles.get("M1", rows) else 1
+    sizes["Z1"] = sum(nonzeros((index + 1) / write_count) for index in range(write_count)) / write_count
     return kind | sizes

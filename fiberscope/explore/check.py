@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
@@ -40,8 +40,17 @@ if TYPE_CHECKING:
 _Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
 FILE = "check.yaml"
 SPECIFICATION_FOLDER = Path(from_spec.__file__).parent
+# Reasons for which the counts of the two models may differ.
 ZERO_SUMS = "partial sums of 0, to which the trace counts no addition"
-LINES = "lines of other bytes; instances that fetch for themselves"
+LINE_SIZES = "lines of other bytes; instances that fetch for themselves"
+# Why a component of the trace, by its class, may take more steps than the component of the machine.
+STEP_REASONS = {
+    "Merger": "the trace counts a step for each list too",
+    "Sequencer": "a cut deals one task a cycle",
+    "DRAM": "the trace's lines are other bytes",
+    "Cache": "its banks are as many as its instances ask for",
+    "Buffet": "it is beside the block that it serves, an element a cycle",
+}
 
 
 class _Rule(BaseModel):
@@ -53,7 +62,7 @@ class _Rule(BaseModel):
     tensor: str = ""
     event: tuple[str, ...]
     trace: tuple[str, ...]
-    unless: str = ""
+    reason: str = Field("", alias="unless")
 
 
 class _Rung(BaseModel):
@@ -71,11 +80,13 @@ class _Rules(BaseModel):
     counts: tuple[_Rule, ...]
     traffic: tuple[_Rule, ...]
     designs: dict[str, str] = {}  # specification by the parameter ``design``
-    beyond: dict[str, str] = {}  # components that take longer in the trace than in the machine, with reasons
+    # Components that take longer in the trace than in the machine, with reasons.
+    excluded: dict[str, str] = Field({}, alias="beyond")
     ladder: tuple[_Rung, ...] = ()  # cumulative
     # The families that may bound each phase; by default the workers of the longest stage.
     phases: tuple[tuple[str, ...], ...] = ()
-    meanwhile: tuple[Group, ...] = ()  # families that may be busy while the busiest worker is not
+    # Families that may be busy while the busiest worker is not.
+    background: tuple[Group, ...] = Field((), alias="meanwhile")
 
 
 @dataclass(frozen=True)
@@ -85,18 +96,22 @@ class Comparison:
     Args:
         name: the name of the counted action.
         event, trace: the counts of the two models.
-        unless: why the counts may differ; empty if they must be equal.
+        reason: why the counts may differ; empty if they must be equal.
     """
 
     name: str
     event: int
     trace: int
-    unless: str
+    reason: str
 
     @property
-    def right(self) -> bool:
+    def is_accepted(self) -> bool:
         """Return whether the counts are equal, or may differ."""
-        return self.event == self.trace or bool(self.unless)
+        return self.event == self.trace or bool(self.reason)
+
+    def document(self) -> dict[str, object]:
+        """Return the comparison as plain data."""
+        return {"name": self.name, "event": self.event, "trace": self.trace, "unless": self.reason}
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,7 @@ class Check:
         event, trace: the reports.
         counts, traffic: the comparisons.
         bound: the lower bound of the time in seconds, by the trace.
-        beyond: components that the bound excludes because they take longer than the machine's, with reasons.
+        excluded: components that the bound excludes, with reasons why they take longer than the machine's.
         analytical: the analytical estimate; None for a machine without loop nests.
         parts: cycles of the machine or of its longest stage by cause, which sum to the total; empty unless
             requested.
@@ -118,7 +133,7 @@ class Check:
     counts: tuple[Comparison, ...]
     traffic: tuple[Comparison, ...]
     bound: float
-    beyond: Mapping[str, str]
+    excluded: Mapping[str, str]
     analytical: AnalyticalEstimate | None
     parts: Mapping[str, int]
 
@@ -133,9 +148,9 @@ class Check:
         return self.event.seconds >= self.bound
 
     @property
-    def right(self) -> bool:
+    def is_consistent(self) -> bool:
         """Return whether the bound and all counts hold."""
-        return self.bound_holds and all(row.right for row in self.counts)
+        return self.bound_holds and all(row.is_accepted for row in self.counts)
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each comparison: ``kind``, ``name``, ``event``, ``trace``, ``unless``.
@@ -148,7 +163,7 @@ class Check:
         import pandas as pd  # noqa: PLC0415  (an extra)
 
         rows = [("count", row) for row in self.counts] + [("bytes", row) for row in self.traffic]
-        return pd.DataFrame([{"kind": kind, **asdict(row)} for kind, row in rows])
+        return pd.DataFrame([{"kind": kind, **row.document()} for kind, row in rows])
 
     def document(self) -> dict[str, object]:
         """Return the comparison and the attribution of cycles as plain data; times are in seconds."""
@@ -156,13 +171,13 @@ class Check:
         return {
             "accelerator": self.event.accelerator,
             "source_digest": self.event.source and self.event.source.digest,
-            "right": self.right,
+            "right": self.is_consistent,
             "cycles": self.event.cycles,
             "seconds": self.event.seconds,
             "bound_seconds": self.bound,
-            "beyond": dict(self.beyond),
-            "counts": [asdict(row) for row in self.counts],
-            "traffic_bytes": [asdict(row) for row in self.traffic],
+            "beyond": dict(self.excluded),
+            "counts": [row.document() for row in self.counts],
+            "traffic_bytes": [row.document() for row in self.traffic],
             "analytical": comparison
             and {**asdict(comparison), "cycles": comparison.cycles, "limits": comparison.limits},
             "stages": dict(self.event.stages),
@@ -201,22 +216,27 @@ def check(
     machine_keys = {key for key in settings or {} if spec and is_own(key, kind.configuration)}
     trace_settings = {key: value for key, value in (settings or {}).items() if key not in machine_keys}
     trace = refuse_interrupted(model(specification, *factors, **{**options, "settings": trace_settings}))
-    beyond = {**rules.beyond, **(_other_steps(specification, trace_settings, event) if spec else {})}
+    excluded = {
+        **rules.excluded,
+        **(_find_other_steps(specification, trace_settings, event) if spec else {}),
+    }
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
-        own = {"settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
-        return tables.simulate_to_end(accelerator, a, b, **(options | own))
+        changed_options = {"settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
+        return tables.simulate_to_end(accelerator, a, b, **(options | changed_options))
 
     phases = rules.phases or (_worker_families(kind, event),)
     cycles = _attribute(event, phases, rules, run) if explain else {}
-    traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
+    traffic = tuple(
+        _Rule(tensor=name, event=(name,), trace=(name,), unless=LINE_SIZES) for name in event.traffic
+    )
     return Check(
         event,
         trace,
         tuple(_count_row(rule, event, trace) for rule in rules.counts),
         tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if spec else rules.traffic)),
-        _bound(trace, beyond),
-        beyond,
+        _bound(trace, excluded),
+        excluded,
         None if spec else estimate_analytically(accelerator, kind.folder, event, trace),
         cycles,
     )
@@ -237,31 +257,26 @@ def _worker_families(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
     return tuple(pacing_family(name, kinds) for name in kind.worker_families)
 
 
-def _other_steps(specification: str, settings: Mapping[str, object], event: Report) -> dict[str, str]:
+def _find_other_steps(specification: str, settings: Mapping[str, object], event: Report) -> dict[str, str]:
     """Return the components of a specification whose steps differ from those of the trace, with reasons."""
-    reasons = {
-        "Merger": "the trace counts a step for each list too",
-        "Sequencer": "a cut deals one task a cycle",
-        "DRAM": "the trace's lines are other bytes",
-        "Cache": "its banks are as many as its instances ask for",
-        "Buffet": "it is beside the block that it serves, an element a cycle",
-    }
     spec = load_outline(specification, settings)
-    parts = [
-        part for configuration in spec.configurations.values() for part in configuration.components.values()
-    ]
-    steps = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
+    steps = {
+        component.name: STEP_REASONS[component.kind]
+        for configuration in spec.configurations.values()
+        for component in configuration.components.values()
+        if component.kind in STEP_REASONS
+    }
     steps |= dict.fromkeys(units_on_lanes(spec, event.config["timing"]["lanes"]), "it has lanes")
     return steps | dict.fromkeys(shared_units(spec), "an instance has one for each of an Einsum's operations")
 
 
 def _attribute(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
     """Attribute a run's cycles to the rungs that save them, and the rest to components of the last run."""
-    groups, stage = [group.kinds for group in rules.meanwhile], longest_stage(event)
+    groups, stage = [group.kinds for group in rules.background], longest_stage(event)
     states = KeptStates(families={family for kinds in (*phases, *groups) for family in kinds})
-    saved, last = _run_ladder(event, rules.ladder, run, states, stage)
-    timeline = cut_window(states.kept[0], *window_of_stage(last, stage)) if stage else states.kept[0]
-    return {**_split_cycles(phases, last, timeline, rules.meanwhile, stage), **saved}
+    saved, last_run = _run_ladder(event, rules.ladder, run, states, stage)
+    timeline = cut_window(states.kept[0], *window_of_stage(last_run, stage)) if stage else states.kept[0]
+    return {**_split_cycles(phases, last_run, timeline, rules.background, stage), **saved}
 
 
 def _run_ladder(
@@ -288,7 +303,7 @@ def _run_ladder(
 
 def _split_cycles(
     phases: Sequence[Sequence[str]],
-    last: Report,
+    last_run: Report,
     timeline: StateTimeline,
     groups: Sequence[Group],
     stage: str = "",
@@ -297,27 +312,25 @@ def _split_cycles(
 
     Args:
         phases: for each phase the families that may bound it; the family with the busiest member is used.
-        last: the report of the run.
+        last_run: the report of the run.
         timeline: the recorded states of the run.
         groups: families that may be busy while the busiest worker is not.
         stage: the stage to divide; empty for the whole run.
     """
-    parts: dict[str, int] = {}
+    cycles_by_cause: dict[str, int] = {}
     workers: list[str] = []
-    stage_parts = components_of_stage(last, stage)
+    stage_components = components_of_stage(last_run, stage)
     for phase in phases:
-        worker = max(_in_families(phase, stage_parts), key=lambda name: stage_parts[name].busy)
-        family, most = family_name(worker), stage_parts[worker].busy
-        components = members(family, stage_parts)
-        mean = sum(component.busy for component in components) // len(components)
-        parts[f"{family} works, on average"] = mean
-        parts[f"and the busiest {family} works longer: imbalance"] = most - mean
+        worker = max(_in_families(phase, stage_components), key=lambda name: stage_components[name].busy)
+        family, longest = family_name(worker), stage_components[worker].busy
+        instances = members(family, stage_components)
+        mean = sum(instance.busy for instance in instances) // len(instances)
+        cycles_by_cause[f"{family} works, on average"] = mean
+        cycles_by_cause[f"and the busiest {family} works longer: imbalance"] = longest - mean
         workers.append(worker)
-    parts |= attribute_stalls(timeline, workers, groups)
-    return {
-        **parts,
-        f"{describe_idle(workers)}: unexplained": cycles_of_stage(last, stage) - sum(parts.values()),
-    }
+    cycles_by_cause |= attribute_stalls(timeline, workers, groups)
+    unexplained = cycles_of_stage(last_run, stage) - sum(cycles_by_cause.values())
+    return {**cycles_by_cause, f"{describe_idle(workers)}: unexplained": unexplained}
 
 
 def _in_families(families: Container[str], components: Iterable[str]) -> list[str]:
@@ -339,14 +352,14 @@ def _specification(
     return rules.designs[design]
 
 
-def _bound(trace: Report, beyond: Container[str]) -> float:
+def _bound(trace: Report, excluded: Container[str]) -> float:
     """Return the sum over blocks of the longest component time in seconds, without excluded components."""
     assert trace.teaal is not None
     seconds, einsums = 0.0, trace.teaal.by_einsum
     for block in trace.teaal.metrics["blocks"]:
         times: dict[str, float] = {}
         for component, metrics in [item for name in block for item in einsums[name].items()]:
-            if component not in beyond:
+            if component not in excluded:
                 times[component] = times.get(component, 0.0) + metrics["time"]
         seconds += max(times.values(), default=0.0)
     return seconds
@@ -359,16 +372,16 @@ def _rules(path: Path, accelerator: str) -> _Rules:
 
 
 def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Comparison:
-    return Comparison(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.unless)
+    return Comparison(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.reason)
 
 
 def _count_row(rule: _Rule, event: Report, trace: Report) -> Comparison:
     """Compare a count; a difference up to the trace's number of zero sums is explained."""
     assert trace.teaal is not None
     row = _row(rule, event.operations, _counts(trace))
-    uncounted = row.event - row.trace
-    is_explained = not row.unless and "add" in rule.trace and 0 < uncounted <= trace.teaal.zero_sums
-    return replace(row, unless=ZERO_SUMS) if is_explained else row
+    difference = row.event - row.trace
+    is_explained = not row.reason and "add" in rule.trace and 0 < difference <= trace.teaal.zero_sums
+    return replace(row, reason=ZERO_SUMS) if is_explained else row
 
 
 def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
@@ -384,4 +397,4 @@ def _counts(trace: Report) -> dict[str, int]:
 
 
 def _bytes(report: Report) -> dict[str, int]:
-    return {name: part.moved_bytes for name, part in report.traffic.items()}
+    return {name: traffic.moved_bytes for name, traffic in report.traffic.items()}

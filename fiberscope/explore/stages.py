@@ -29,8 +29,8 @@ def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
         ValueError: the run has no such stage.
     """
     names = list(report.stages)
-    begin = sum(report.stages[name] for name in names[: names.index(stage)])
-    return begin, begin + report.stages[stage]
+    start = sum(report.stages[name] for name in names[: names.index(stage)])
+    return start, start + report.stages[stage]
 
 
 def components_of_stage(report: Record, stage: str) -> dict[str, Component]:

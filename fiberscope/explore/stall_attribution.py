@@ -53,26 +53,27 @@ def attribute_stalls(
     remaining = _interval_lengths(timeline)
     for worker in workers:
         remaining = np.maximum(remaining - _cycles_in_state(timeline, worker, "busy"), 0)
-    others = [name for name in timeline.components if name not in workers]
+    other_components = [name for name in timeline.components if name not in workers]
     used = {group.part: np.zeros_like(remaining) for group in groups}
     cycles_by_cause: dict[str, int] = {}
 
-    def attribute(cycles: Cycles, names: Sequence[str], when: str) -> Cycles:
+    def attribute(cycles: Cycles, components: Sequence[str], label: str) -> Cycles:
         for group in groups:
-            moved = np.minimum(cycles, np.maximum(_busiest(timeline, names, group) - used[group.part], 0))
-            used[group.part] += moved
-            cycles = cycles - moved
-            if moved.any():
-                cycles_by_cause[f"{when}: {group.part}"] = int(moved.sum())
+            unused = np.maximum(_busiest(timeline, components, group) - used[group.part], 0)
+            attributed = np.minimum(cycles, unused)
+            used[group.part] += attributed
+            cycles = cycles - attributed
+            if attributed.any():
+                cycles_by_cause[f"{label}: {group.part}"] = int(attributed.sum())
         return cycles
 
     for worker in workers:
         waits = np.minimum(_stalled(timeline, worker), remaining)
         remaining -= waits
-        related = [name for name in others if not _is_of_sibling(name, worker)]
-        when = f"while the busiest {family_name(worker)} waits"
-        cycles_by_cause[f"{when}: unexplained"] = int(attribute(waits, related, when).sum())
-    attribute(remaining, others, describe_idle(workers))
+        related = [name for name in other_components if not _is_of_sibling(name, worker)]
+        label = f"while the busiest {family_name(worker)} waits"
+        cycles_by_cause[f"{label}: unexplained"] = int(attribute(waits, related, label).sum())
+    attribute(remaining, other_components, describe_idle(workers))
     return cycles_by_cause
 
 
@@ -82,40 +83,47 @@ def describe_idle(workers: Sequence[str]) -> str:
     return f"while the busiest {' and '.join(kinds)} {'is' if len(kinds) == 1 else 'are'} idle"
 
 
-def cut_window(timeline: StateTimeline, begin: int, end: int) -> StateTimeline:
+def cut_window(timeline: StateTimeline, start: int, end: int) -> StateTimeline:
     """Return the part of a timeline whose intervals lie completely between two cycles of the first clock.
 
     Args:
         timeline: the recorded states.
-        begin, end: the first cycle, and the cycle after the last.
+        start, end: the first cycle, and the cycle after the last.
     """
-    first = -(-(begin - timeline.start) // timeline.interval)
-    last = max(
-        first, (end - timeline.start) // timeline.interval if end < timeline.end else timeline.intervals
+    first_interval = -(-(start - timeline.start) // timeline.interval)
+    end_interval = max(
+        first_interval,
+        (end - timeline.start) // timeline.interval if end < timeline.end else timeline.intervals,
     )
     components = {
         name: component.model_copy(
-            update={"states": {state: counts[first:last] for state, counts in component.states.items()}}
+            update={
+                "states": {
+                    state: counts[first_interval:end_interval] for state, counts in component.states.items()
+                }
+            }
         )
         for name, component in timeline.components.items()
     }
-    start = timeline.start + first * timeline.interval
-    end = min(timeline.end, timeline.start + last * timeline.interval)
+    start = timeline.start + first_interval * timeline.interval
+    end = min(timeline.end, timeline.start + end_interval * timeline.interval)
     return timeline.model_copy(update={"start": start, "end": end, "components": components})
 
 
-def _busiest(timeline: StateTimeline, names: Sequence[str], group: Group) -> Cycles:
+def _busiest(timeline: StateTimeline, components: Sequence[str], group: Group) -> Cycles:
     """Return the busy cycles of the busiest component of a group, by interval."""
-    busy = [_cycles_in_state(timeline, name, "busy") for name in names if family_name(name) in group.kinds]
+    busy = [
+        _cycles_in_state(timeline, name, "busy") for name in components if family_name(name) in group.kinds
+    ]
     busiest: Cycles = np.max([np.zeros_like(_interval_lengths(timeline)), *busy], axis=0)
     return busiest
 
 
 def _is_of_sibling(name: str, worker: str) -> bool:
-    """Return whether a component belongs to a sibling of the worker's parts."""
-    for part, other in zip(name.split("."), worker.split("."), strict=False):
-        if part != other:
-            return family_name(part) == family_name(other)
+    """Return whether a component belongs to a sibling of the worker or of a component around it."""
+    for element, worker_element in zip(name.split("."), worker.split("."), strict=False):
+        if element != worker_element:
+            return family_name(element) == family_name(worker_element)
     return False
 
 
@@ -137,9 +145,9 @@ def _stalled(timeline: StateTimeline, name: str) -> Cycles:
 def _cycles_in_state(timeline: StateTimeline, name: str, state: str) -> Cycles:
     """Return the cycles of the first clock that a component spends in a state, rounded up, by interval."""
     component = timeline.components[name]
-    first = next(iter(timeline.clocks.values())).base_ticks
+    first_clock_ticks = next(iter(timeline.clocks.values())).base_ticks
     ticks = (
         np.array(component.states.get(state, [0] * timeline.intervals), dtype=np.int64)
         * timeline.clocks[component.clock].base_ticks
     )
-    return -(-ticks // first)
+    return -(-ticks // first_clock_ticks)

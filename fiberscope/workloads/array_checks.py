@@ -24,42 +24,42 @@ def is_number(kind: np.dtype[Any]) -> bool:
     return kind.kind in "biuf" or kind.type.__module__ == _EXTENDED
 
 
-def as_doubles(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.float64]:
+def as_doubles(values: npt.NDArray[Any], location: str) -> npt.NDArray[np.float64]:
     """Return values of any real type and byte order as doubles; ``check_finite`` checks NaN and infinity.
 
     Raises:
         WorkloadError: values of another type, or an integer that a double cannot represent.
     """
     if not is_number(values.dtype):
-        raise WorkloadError(f"values of type {values.dtype}; they must be real numbers", where=where)
+        raise WorkloadError(f"values of type {values.dtype}; they must be real numbers", location=location)
     if values.dtype.kind in "iu":
-        check_exact(values, where)
+        check_exact(values, location)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(values).astype(np.float64)
 
 
-def check_exact(values: npt.NDArray[Any], where: str) -> None:
+def check_exact(values: npt.NDArray[Any], location: str) -> None:
     """Check that a double represents each integer.
 
     Raises:
-        WorkloadError: naming ``where`` and the first integer that a double would round.
+        WorkloadError: naming ``location`` and the first integer that a double would round.
     """
     large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
     wrong = [value for value in large.tolist() if int(float(value)) != value]
     if wrong:
         fault = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
-        raise WorkloadError(fault, where=where, fix="give the values as doubles")
+        raise WorkloadError(fault, location=location, fix="give the values as doubles")
 
 
 def check_finite(
-    values: npt.NDArray[np.float64], columns: Sequence[npt.NDArray[np.signedinteger[Any]]], where: str
+    values: npt.NDArray[np.float64], columns: Sequence[npt.NDArray[np.signedinteger[Any]]], location: str
 ) -> None:
     """Check that no value is NaN or infinite.
 
     Args:
         values: the values of the entries.
         columns: by rank, the coordinates of the entries, from 0.
-        where: name of the file or operand.
+        location: name of the file or operand.
 
     Raises:
         WorkloadError: naming the first such value and its position, counted from 1.
@@ -70,48 +70,48 @@ def check_finite(
     entry = int(wrong[0])
     places = [str(int(column[entry]) + 1) for column in columns]
     place = f"row {places[0]}, column {places[1]}" if len(places) == 2 else f"({', '.join(places)})"
-    raise WorkloadError(f"the value at {place} is {values[entry]}; values must be finite", where=where)
+    raise WorkloadError(f"the value at {place} is {values[entry]}; values must be finite", location=location)
 
 
-def as_whole(numbers: npt.NDArray[Any], noun: str, where: str) -> npt.NDArray[np.int64]:
+def as_whole(numbers: npt.NDArray[Any], noun: str, location: str) -> npt.NDArray[np.int64]:
     """Return coordinates, pointers or sizes as 64-bit integers.
 
     Args:
         numbers: a vector of integers, or of floating-point numbers that are whole.
         noun: the plural noun in messages, such as ``coordinates``.
-        where: name of the file or operand.
+        location: name of the file or operand.
 
     Raises:
         WorkloadError: the array is no vector, has another type, or has a number that is not whole or too
             large.
     """
     if numbers.ndim != 1:
-        raise WorkloadError(f"{noun} of rank {numbers.ndim}; they must be a vector", where=where)
+        raise WorkloadError(f"{noun} of rank {numbers.ndim}; they must be a vector", location=location)
     if numbers.dtype.kind not in "iuf":
-        raise WorkloadError(f"{noun} of type {numbers.dtype}; they must be whole numbers", where=where)
+        raise WorkloadError(f"{noun} of type {numbers.dtype}; they must be whole numbers", location=location)
     if numbers.dtype.kind == "f":
         wrong = ~np.isfinite(numbers) | (np.floor(numbers) != numbers)
         if wrong.any():
-            raise WorkloadError(f"{noun} must be whole numbers, not {numbers[wrong][0]}", where=where)
+            raise WorkloadError(f"{noun} must be whole numbers, not {numbers[wrong][0]}", location=location)
     if numbers.dtype.kind in "uf" and numbers.size and (np.abs(numbers) >= float(MOST_COORDINATE)).any():
-        raise WorkloadError(f"{noun} must be below 2^63, and one is {numbers.max()}", where=where)
+        raise WorkloadError(f"{noun} must be below 2^63, and one is {numbers.max()}", location=location)
     return np.asarray(numbers).astype(np.int64)
 
 
-def as_shape(sizes: npt.NDArray[Any], where: str) -> tuple[int, ...]:
+def as_shape(sizes: npt.NDArray[Any], location: str) -> tuple[int, ...]:
     """Return the sizes of ranks.
 
     Raises:
         WorkloadError: the sizes are not a vector of whole numbers, are empty, or are below 1.
     """
-    shape = tuple(int(size) for size in as_whole(np.atleast_1d(sizes), "sizes", where))
+    shape = tuple(int(size) for size in as_whole(np.atleast_1d(sizes), "sizes", location))
     if not shape or min(shape) < 1:
         sizes_text = " x ".join(map(str, shape)) or "without ranks"
-        raise WorkloadError(f"the shape {sizes_text} is empty", where=where)
+        raise WorkloadError(f"the shape {sizes_text} is empty", location=location)
     return shape
 
 
-def check_within(coordinates: npt.NDArray[np.int64], size: int, noun: str, where: str) -> None:
+def check_within(coordinates: npt.NDArray[np.int64], size: int, noun: str, location: str) -> None:
     """Check that coordinates lie within a rank.
 
     Raises:
@@ -120,10 +120,10 @@ def check_within(coordinates: npt.NDArray[np.int64], size: int, noun: str, where
     wrong = (coordinates < 0) | (coordinates >= size)
     if wrong.any():
         first = coordinates[wrong][0]
-        raise WorkloadError(f"{noun} {first} is outside 0 to {size - 1}", where=where)
+        raise WorkloadError(f"{noun} {first} is outside 0 to {size - 1}", location=location)
 
 
-def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, where: str) -> None:
+def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, location: str) -> None:
     """Check that pointers divide entries into fibers.
 
     Raises:
@@ -132,12 +132,12 @@ def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, w
     """
     if len(pointers) != fibers + 1:
         fault = f"{len(pointers)} pointers for {fibers} rows or columns; there must be {fibers + 1}"
-        raise WorkloadError(fault, where=where)
+        raise WorkloadError(fault, location=location)
     if pointers[0] != 0 or pointers[-1] > entries or np.any(np.diff(pointers) < 0):
-        raise WorkloadError(f"the pointers do not rise from 0 to the {entries} entries", where=where)
+        raise WorkloadError(f"the pointers do not rise from 0 to the {entries} entries", location=location)
 
 
-def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (any value of a file)
+def check_fill_value(fill: Any, location: str) -> None:  # noqa: ANN401  (any value of a file)
     """Check that the missing entries of a sparse array are 0.
 
     Raises:
@@ -145,14 +145,14 @@ def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (any value
     """
     array = np.asarray(fill)
     if array.size != 1 or not (is_number(array.dtype) or array.dtype.kind == "c"):
-        raise WorkloadError("the fill value is not a single number", where=where)
+        raise WorkloadError("the fill value is not a single number", location=location)
     if complex(array.reshape(-1)[0]) != 0 or math.isnan(abs(complex(array.reshape(-1)[0]))):
         fault = f"entries that are not stored are {array.reshape(-1)[0]}, by the fill value"
-        raise WorkloadError(fault, where=where, fix="only a fill value of 0 is sparse")
+        raise WorkloadError(fault, location=location, fix="only a fill value of 0 is sparse")
 
 
 def as_vectors(
-    columns: Sequence[npt.NDArray[Any]], entries: int, shape: Sequence[int], where: str
+    columns: Sequence[npt.NDArray[Any]], entries: int, shape: Sequence[int], location: str
 ) -> list[npt.NDArray[np.int64]]:
     """Return the checked coordinates of entries by rank.
 
@@ -161,11 +161,11 @@ def as_vectors(
     """
     if len(columns) != len(shape):
         fault = f"coordinates of {len(columns)} ranks for a shape of {len(shape)}"
-        raise WorkloadError(fault, where=where)
-    checked = [as_whole(np.asarray(column), "coordinates", where) for column in columns]
+        raise WorkloadError(fault, location=location)
+    checked = [as_whole(np.asarray(column), "coordinates", location) for column in columns]
     for rank, (size, column) in enumerate(zip(shape, checked, strict=True), start=1):
         if len(column) != entries:
             fault = f"{len(column)} coordinates of rank {rank} for {entries} values"
-            raise WorkloadError(fault, where=where)
-        check_within(column, size, f"coordinate {rank} of an entry:", where)
+            raise WorkloadError(fault, location=location)
+        check_within(column, size, f"coordinate {rank} of an entry:", location)
     return checked

@@ -47,14 +47,14 @@ def read_array(path: str, name: str) -> SparseTensor:
     Raises:
         WorkloadError: the file cannot be read, has no such array, or the values are no real numbers.
     """
-    where = f"{path}:{name}"
+    location = f"{path}:{name}"
     if path.lower().endswith(".mat"):
         matrix: SparseTensor = _read(read_matlab_variable, path, name)
         return matrix
     array = _read(_READERS[Path(path).suffix.lower()], path, name)
     if array.ndim == 0:
-        raise WorkloadError("a single number; a matrix is needed", where=where)
-    return SparseTensor.from_array(array, where)
+        raise WorkloadError("a single number; a matrix is needed", location=location)
+    return SparseTensor.from_array(array, location)
 
 
 def refuse_unnamed(path: str) -> None:
@@ -69,7 +69,9 @@ def refuse_unnamed(path: str) -> None:
     remainder = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     listed_names = ", ".join(f"{path}:{name}" for name in names[:MOST_NAMED]) or "it has none"
     raise WorkloadError(
-        f"a file of {len(names)} arrays", where=path, fix=f"name one of its arrays: {listed_names}{remainder}"
+        f"a file of {len(names)} arrays",
+        location=path,
+        fix=f"name one of its arrays: {listed_names}{remainder}",
     )
 
 
@@ -91,7 +93,7 @@ def array_in(path: str) -> SparseTensor | None:
     if len(arrays) != 1:
         listed_names = ", ".join(f"{path}:{name}" for name in sorted(arrays)) or "it has none"
         fix = f"name one of its arrays: {listed_names}"
-        raise WorkloadError(f"{len(arrays)} arrays, and a tensor is one", where=path, fix=fix)
+        raise WorkloadError(f"{len(arrays)} arrays, and a tensor is one", location=path, fix=fix)
     return SparseTensor.from_array(next(iter(arrays.values())), path)
 
 
@@ -102,7 +104,7 @@ def _read(reader: Callable[..., Any], path: str, *name: str) -> Any:  # noqa: AN
     except (WorkloadError, ModuleNotFoundError):
         raise
     except Exception as error:  # the libraries raise many types of errors for damaged files
-        raise WorkloadError(f"cannot be read ({type(error).__name__}: {error})", where=path) from error
+        raise WorkloadError(f"cannot be read ({type(error).__name__}: {error})", location=path) from error
 
 
 def _arrays(path: str) -> Mapping[str, Any]:
@@ -130,7 +132,9 @@ def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
             return decode_narrow(kind, _raw_bytes(path, name)).reshape(stored.get_shape())
         if kind not in _WIDE:
             type_names = ", ".join([*_WIDE, *NARROW])
-            raise WorkloadError(f"values of type {kind}", where=f"{path}:{name}", fix=f"known: {type_names}")
+            raise WorkloadError(
+                f"values of type {kind}", location=f"{path}:{name}", fix=f"known: {type_names}"
+            )
         return arrays_file.get_tensor(name)
 
 
@@ -152,7 +156,7 @@ def _raw_bytes(path: str, name: str) -> bytes:
 
 def _check_array(path: str, name: str, names: list[str]) -> str:
     if name not in names:
-        raise WorkloadError(f"it has no array {name}", where=path, fix=nearest(name, names))
+        raise WorkloadError(f"it has no array {name}", location=path, fix=nearest(name, names))
     return name
 
 

@@ -23,55 +23,57 @@ _MATLAB_HEADER = 128  # bytes; the last two are the byte order mark
 _MATLAB_COMPRESSED = 15  # type of an element that is a zlib stream
 
 
-def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
+def read_binary(stream: BinaryIO, suffix: str, location: str) -> CsrArray:
     """Read the matrix of a binary file. The zeros of a dense matrix are not stored.
 
     Args:
         stream: the file, at its beginning.
         suffix: the format: ``.npz``, ``.npy`` or ``.mat``.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: the file is damaged, not two-dimensional, not of real numbers, or not a single matrix.
     """
     read, writer = _READERS[suffix]
     try:
-        content = read(stream, where)
+        content = read(stream, location)
     except WorkloadError:
         raise
     except Exception as error:  # many error types for damage
         raise WorkloadError(
-            f"not a matrix of {writer} ({type(error).__name__}: {error})", where=where
+            f"not a matrix of {writer} ({type(error).__name__}: {error})", location=location
         ) from error
     if not isinstance(content, SparseTensor):
         return content
     if content.order not in (1, 2):
-        raise WorkloadError(f"a tensor of rank {content.order}; a matrix has rank 2", where=where)
-    check_shape(content.shape[0], content.shape[-1], content.nonzeros, where)
+        raise WorkloadError(f"a tensor of rank {content.order}; a matrix has rank 2", location=location)
+    check_shape(content.shape[0], content.shape[-1], content.nonzeros, location)
     return content.unfolded(1).matrix() if content.order == 1 else content.matrix()  # vectors are columns
 
 
-def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
+def _npz(stream: BinaryIO, location: str) -> CsrArray | SparseTensor:
     with zipfile.ZipFile(stream) as members:
         names = members.namelist()
         if names and not any(name.endswith(".npy") for name in names):
-            raise WorkloadError("a zip archive", where=where, fix="unpack it, and name the matrix in it")
-        check_members(members, where)
+            raise WorkloadError(
+                "a zip archive", location=location, fix="unpack it, and name the matrix in it"
+            )
+        check_members(members, location)
         if (damaged_member := members.testzip()) is not None:
-            raise WorkloadError(f"the member {damaged_member} of the .npz file is damaged", where=where)
+            raise WorkloadError(f"the member {damaged_member} of the .npz file is damaged", location=location)
     stream.seek(0)
     with np.load(stream, allow_pickle=False) as loaded:
         names = list(loaded.files)
         arrays = {name: loaded[name] for name in names if name in SPARSE_ARRAYS}
     layout = layout_of(arrays)
     if layout is None:
-        fix = f"name one of its arrays: {', '.join(f'{where}:{name}' for name in names) or 'it has none'}"
-        raise WorkloadError("no sparse matrix of scipy.sparse.save_npz", where=where, fix=fix)
-    return decode(layout, arrays, where)
+        fix = f"name one of its arrays: {', '.join(f'{location}:{name}' for name in names) or 'it has none'}"
+        raise WorkloadError("no sparse matrix of scipy.sparse.save_npz", location=location, fix=fix)
+    return decode(layout, arrays, location)
 
 
-def _npy(stream: BinaryIO, where: str) -> SparseTensor:
-    return SparseTensor.from_array(np.load(stream, allow_pickle=False), where)
+def _npy(stream: BinaryIO, location: str) -> SparseTensor:
+    return SparseTensor.from_array(np.load(stream, allow_pickle=False), location)
 
 
 def read_matlab_variable(path: str, variable: str) -> SparseTensor:
@@ -86,15 +88,17 @@ def read_matlab_variable(path: str, variable: str) -> SparseTensor:
     return content if isinstance(content, SparseTensor) else SparseTensor.from_matrix(content)
 
 
-def _mat(stream: BinaryIO, where: str, variable: str = "") -> CsrArray | SparseTensor:
+def _mat(stream: BinaryIO, location: str, variable: str = "") -> CsrArray | SparseTensor:
     if not stream.read(len(MATLAB)).startswith(MATLAB):  # older versions have no signature
-        raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
-    check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
+        raise WorkloadError("not a file of MATLAB version 5 to 7.2", location=location)
+    check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), location)
     stream.seek(0)
-    arrays = read_matlab(stream, where, variable)
+    arrays = read_matlab(stream, location, variable)
     layout = layout_of(arrays)
     return (
-        SparseTensor.from_array(arrays["dense"], where) if layout is None else decode(layout, arrays, where)
+        SparseTensor.from_array(arrays["dense"], location)
+        if layout is None
+        else decode(layout, arrays, location)
     )
 
 

@@ -34,7 +34,7 @@ def data_folders() -> list[Path]:
     folders = [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
     for folder in folders:
         if not folder.is_dir():
-            raise WorkloadError("there is no such folder", where=f"FIBERSCOPE_DATA: {folder}")
+            raise WorkloadError("there is no such folder", location=f"FIBERSCOPE_DATA: {folder}")
     return folders
 
 
@@ -64,7 +64,7 @@ def find(name: str) -> Path | None:
         return next((path for path in candidates if path.is_file()), None)
     except OSError as error:
         fault = f"this folder of FIBERSCOPE_DATA cannot be read ({error.strerror or error})"
-        raise WorkloadError(fault, where=str(Path(error.filename or name).parent)) from error
+        raise WorkloadError(fault, location=str(Path(error.filename or name).parent)) from error
 
 
 def on_data_path(entry: Entry) -> Path | None:
@@ -111,23 +111,23 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
     from filelock import FileLock, Timeout  # noqa: PLC0415  (few runs download)
 
     if entry.address is None:
-        raise DownloadError("no download address is known", where=entry.name)
+        raise DownloadError("no download address is known", location=entry.name)
     file = _file(entry)
     try:
         if (cached_path := cached(entry)) is not None:
             return cached_path
         if offline():
-            raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", where=entry.name)
+            raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", location=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.parent / ".lock", timeout=LOCK_SECONDS):
             return cached(entry) or _fill(entry, entry.address, file, progress)
     except Timeout as error:
         raise DownloadError(
-            "another process has been downloading it for an hour", where=entry.name
+            "another process has been downloading it for an hour", location=entry.name
         ) from error
     except OSError as error:
         fault = f"the cache {cache_folder()} cannot be used ({error.strerror or error})"
-        raise DownloadError(fault, where=entry.name) from error
+        raise DownloadError(fault, location=entry.name) from error
 
 
 def _file(entry: Entry) -> Path:
@@ -164,16 +164,16 @@ def _unpack(archive: Path, file: Path) -> None:
                     os.replace(partly, file)
                     return
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DownloadError(f"the archive is damaged ({error})", where=archive.name) from error
+        raise DownloadError(f"the archive is damaged ({error})", location=archive.name) from error
     finally:
         archive.unlink(missing_ok=True)
         partly.unlink(missing_ok=True)
-    raise DownloadError(f"the archive holds no {file.name}", where=archive.name)
+    raise DownloadError(f"the archive holds no {file.name}", location=archive.name)
 
 
 def _copy(members: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
     source = members.extractfile(member)
     if source is None:
-        raise DownloadError(f"the member {member.name} cannot be read", where=target.name)
+        raise DownloadError(f"the member {member.name} cannot be read", location=target.name)
     with source, target.open("wb") as out:
         shutil.copyfileobj(source, out)

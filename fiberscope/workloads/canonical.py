@@ -28,24 +28,26 @@ ROWS_A_NONZERO = 16
 
 
 def check_shape(
-    rows: int, cols: int, nonzeros: int, where: str | None, line: int | None = None, fix: str | None = None
+    rows: int, cols: int, nonzeros: int, location: str | None, line: int | None = None, fix: str | None = None
 ) -> None:
     """Refuse an unrealistic shape before memory is allocated for it.
 
     Args:
         rows, cols, nonzeros: the declared sizes.
-        where, line: file or text, and 1-based line, for the message.
+        location, line: file or text, and 1-based line, for the message.
         fix: advice for a shape that is too large.
 
     Raises:
         WorkloadError: no rows or columns, or too many for ``nonzeros`` entries.
     """
     if rows < 1 or cols < 1:
-        raise WorkloadError(f"the shape {rows} x {cols} is empty; at least 1 x 1", where=where, line=line)
+        raise WorkloadError(
+            f"the shape {rows} x {cols} is empty; at least 1 x 1", location=location, line=line
+        )
     most = min(MOST_ROWS, EMPTY_ROWS + ROWS_A_NONZERO * nonzeros)
     if max(rows, cols) > most:
         fault = f"a shape of {rows} x {cols} for {nonzeros} nonzeros; at most {most} rows or columns"
-        raise WorkloadError(fault, where=where, line=line, fix=fix)
+        raise WorkloadError(fault, location=location, line=line, fix=fix)
 
 
 def from_coordinates(
@@ -53,7 +55,7 @@ def from_coordinates(
     cols: Coordinates,
     values: Values,
     shape: tuple[int, int],
-    where: str,
+    location: str,
     duplicates: Duplicates = "sum",
 ) -> CsrArray:
     """Return the matrix with these values at 0-based rows and columns, sorted. Zeros are kept as nonzeros.
@@ -63,21 +65,21 @@ def from_coordinates(
         cols: column of each value.
         values: the values.
         shape: shape of the matrix.
-        where: name in errors.
+        location: name in errors.
         duplicates: whether values at the same position are added (``sum``), reduced to the smallest
             (``least``), or all kept (``keep``). With ``keep`` the matrix is not canonical.
 
     Raises:
         WorkloadError: see ``canonical``.
     """
-    check_shape(*shape, len(values), where)
+    check_shape(*shape, len(values), location)
     entries: Any = sparse.coo_array((values, (rows, cols)), shape=shape)
     entries.has_canonical_format = duplicates != "sum"  # otherwise scipy sums duplicates
     matrix = entries.tocsr()
     matrix.sort_indices()
     if duplicates == "least":
         _take_least(matrix)
-    return canonicalize_in_place(matrix, where, duplicates)
+    return canonicalize_in_place(matrix, location, duplicates)
 
 
 def _take_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narrow types
@@ -103,7 +105,7 @@ def compressed(shape: tuple[int, int], pointers: Integers, columns: Integers, va
     return cast(CsrArray, matrix)
 
 
-def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - no common type
+def canonical(matrix: Any, location: str) -> CsrArray:  # noqa: ANN401 - no common type
     """Return a valid scipy matrix of doubles as a canonical copy. Explicit zeros stay.
 
     Matrices from outside need ``sparse_layouts.decode_scipy``, which checks the arrays.
@@ -111,16 +113,16 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - no common 
     Raises:
         WorkloadError: a value is NaN or infinite, or the shape is unrealistic.
     """
-    check_shape(int(matrix.shape[0]), int(matrix.shape[1]), int(matrix.nnz), where)
-    return canonicalize_in_place(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
+    check_shape(int(matrix.shape[0]), int(matrix.shape[1]), int(matrix.nnz), location)
+    return canonicalize_in_place(sparse.csr_array(matrix, dtype=np.float64, copy=True), location)
 
 
-def canonicalize_in_place(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def canonicalize_in_place(matrix: CsrArray, location: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Bring a matrix of doubles into canonical form in place, and return it.
 
     Args:
         matrix: the matrix.
-        where: name in errors.
+        location: name in errors.
         duplicates: with ``sum``, values at the same position are added; otherwise they stay.
 
     Raises:
@@ -129,7 +131,7 @@ def canonicalize_in_place(matrix: CsrArray, where: str, duplicates: Duplicates =
     if duplicates == "sum":
         matrix.sum_duplicates()
     matrix.sort_indices()
-    _check_finite(matrix, where)
+    _check_finite(matrix, location)
     matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
     matrix.indices = matrix.indices.astype(np.int64, copy=False)
     return matrix
@@ -149,7 +151,7 @@ def sha256_of(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: 
     return state.hexdigest()
 
 
-def _check_finite(matrix: CsrArray, where: str) -> None:
+def _check_finite(matrix: CsrArray, location: str) -> None:
     if not np.isfinite(matrix.data).all():
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        check_finite(matrix.data, (rows, matrix.indices), where)
+        check_finite(matrix.data, (rows, matrix.indices), location)

@@ -16,13 +16,13 @@ CHUNK_BYTES = 2**20  # decompressed in one step
 FACTOR = 100  # matrix text compresses to a tenth, repeated patterns to a fiftieth
 
 
-def check_unpacked(unpacked: int, packed: int, where: str) -> None:
+def check_unpacked(unpacked: int, packed: int, location: str) -> None:
     """Refuse data that is much larger decompressed than a matrix could be.
 
     Args:
         unpacked: decompressed bytes so far.
         packed: bytes of the file.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: the data exceed the limit.
@@ -31,7 +31,7 @@ def check_unpacked(unpacked: int, packed: int, where: str) -> None:
     if unpacked > bound:
         raise WorkloadError(
             f"it unpacks to more than {bound:,} bytes, and has {packed:,} itself",
-            where=where,
+            location=location,
             fix="unpack it yourself if that is meant",
         )
 
@@ -40,7 +40,7 @@ def _bound(packed: int) -> int:
     return max(ALWAYS_BYTES, FACTOR * packed)
 
 
-def check_members(archive: ZipFile, where: str) -> None:
+def check_members(archive: ZipFile, location: str) -> None:
     """Apply the limit to all members of a zip file without reading them.
 
     Raises:
@@ -51,16 +51,16 @@ def check_members(archive: ZipFile, where: str) -> None:
         sum(member.file_size for member in members),
         sum(member.compress_size for member in members),
     )
-    check_unpacked(unpacked, packed, where)
+    check_unpacked(unpacked, packed, location)
 
 
-def check_deflated(streams: Iterator[bytes], packed: int, where: str) -> None:
+def check_deflated(streams: Iterator[bytes], packed: int, location: str) -> None:
     """Apply the limit to zlib streams within a file. Each is decompressed in pieces that are not kept.
 
     Args:
         streams: the complete streams.
         packed: bytes of the file.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: see ``check_unpacked``.
@@ -71,7 +71,7 @@ def check_deflated(streams: Iterator[bytes], packed: int, where: str) -> None:
         inflating, remaining = zlib.decompressobj(), stream
         while remaining and not inflating.eof:
             unpacked += len(inflating.decompress(remaining, CHUNK_BYTES))
-            check_unpacked(unpacked, packed, where)
+            check_unpacked(unpacked, packed, location)
             remaining = inflating.unconsumed_tail
 
 
@@ -80,11 +80,11 @@ class Unpacked(gzip.GzipFile):
 
     Args:
         packed: the file.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
     """
 
-    def __init__(self, packed: BinaryIO, where: str) -> None:
-        self._where = where
+    def __init__(self, packed: BinaryIO, location: str) -> None:
+        self._where = location
         self._packed = packed.seek(0, os.SEEK_END)
         packed.seek(0)
         super().__init__(fileobj=packed, mode="rb")

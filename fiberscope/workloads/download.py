@@ -47,10 +47,10 @@ def download(address: str, target: Path, checksum: str | None, progress: Progres
         digest = file_digest(part)
         if checksum is not None and digest != checksum:
             part.unlink()
-            raise DownloadError(f"sha256 {digest} is not the {checksum} on record", where=address)
+            raise DownloadError(f"sha256 {digest} is not the {checksum} on record", location=address)
         os.replace(part, target)
     except OSError as error:
-        raise DownloadError(f"cannot be stored ({error.strerror or error})", where=address) from error
+        raise DownloadError(f"cannot be stored ({error.strerror or error})", location=address) from error
     return digest
 
 
@@ -78,15 +78,15 @@ def _transfer(address: str, part: Path, progress: Progress | None) -> None:
                 return
         except requests.exceptions.ChunkedEncodingError as error:
             if attempt == ATTEMPTS:
-                raise DownloadError("the transfer broke off", where=address) from error
+                raise DownloadError("the transfer broke off", location=address) from error
         except requests.exceptions.RequestException as error:
-            raise DownloadError(_reason(error), where=address) from error
-    raise DownloadError("the server refuses to send it from the start", where=address)
+            raise DownloadError(_reason(error), location=address) from error
+    raise DownloadError("the server refuses to send it from the start", location=address)
 
 
 def _check_status(reply: requests.Response, address: str) -> None:
     if reply.status_code not in (200, 206):
-        raise DownloadError(f"the server answers {reply.status_code} {reply.reason}", where=address)
+        raise DownloadError(f"the server answers {reply.status_code} {reply.reason}", location=address)
 
 
 def _append(reply: requests.Response, part: Path, received: int, progress: Progress | None) -> None:

@@ -17,17 +17,17 @@ class WorkloadError(ValueError):
     """
 
     def __init__(
-        self, fault: str, *, where: str | None = None, line: int | None = None, fix: str | None = None
+        self, fault: str, *, location: str | None = None, line: int | None = None, fix: str | None = None
     ) -> None:
         """Compose the message.
 
         Args:
             fault: a description of the fault.
-            where: file or key.
+            location: file or key.
             line: line of the file, counted from 1.
             fix: the remedy.
         """
-        place = ":".join(str(part) for part in (where, line) if part is not None)
+        place = ":".join(str(part) for part in (location, line) if part is not None)
         text = f"{place}: {fault}" if place else fault
         super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
 

@@ -30,12 +30,12 @@ _BOEING = re.compile(rb"^[RPCI][SUHZR][AE][ \t]+\d+[ \t]+\d+[ \t]+\d+[ \t]+\d+",
 _ARCHIVE, _TAR = 257, b"ustar"  # position and signature of a tar archive
 
 
-def check_content(beginning: bytes, where: str) -> None:
+def check_content(beginning: bytes, location: str) -> None:
     """Refuse content in a known foreign format.
 
     Args:
         beginning: the first ``BEGINNING`` bytes of a file.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: a Git LFS pointer, a web page, an HDF5 file, an archive, or an unsupported matrix
@@ -44,12 +44,12 @@ def check_content(beginning: bytes, where: str) -> None:
     text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for mark, (fault, fix) in _FOREIGN.items():
         if text.startswith(mark):
-            raise WorkloadError(f"{fault}", where=where, fix=fix)
+            raise WorkloadError(f"{fault}", location=location, fix=fix)
     if _BOEING.search(beginning):
         fault = "a matrix in Harwell-Boeing or Rutherford-Boeing form"
-        raise WorkloadError(fault, where=where, fix="take its MatrixMarket file, or save it as .mtx")
+        raise WorkloadError(fault, location=location, fix="take its MatrixMarket file, or save it as .mtx")
     if beginning[_ARCHIVE : _ARCHIVE + len(_TAR)] == _TAR:
-        raise WorkloadError("a tar archive", where=where, fix="unpack it, and name the matrix in it")
+        raise WorkloadError("a tar archive", location=location, fix="unpack it, and name the matrix in it")
 
 
 def check_file(path: str) -> None:

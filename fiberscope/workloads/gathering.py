@@ -29,7 +29,7 @@ class Entries:
 
 def gather(
     blocks: Iterable[Block],
-    where: str,
+    location: str,
     declared: int | None = None,
     shape: tuple[int, int] = (MOST_ROWS, MOST_ROWS),
     base: int = 0,
@@ -39,7 +39,7 @@ def gather(
 
     Args:
         blocks: the blocks of a file.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         declared: the declared number of entries; None if there is none.
         shape: rows and columns. Indices must fit.
         base: the first index.
@@ -55,24 +55,24 @@ def gather(
         count = len(block.numbers)
         if declared is not None and total + count > declared:
             extra = block.line_of(declared - total)
-            raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
-        parts.append(_entries(block, where, shape, base))
+            raise WorkloadError(f"an entry beyond the {declared} declared", location=location, line=extra)
+        parts.append(_entries(block, location, shape, base))
         total += count
         line = block.first_line + block.lines - 1
     if declared is not None and total not in (declared, least):
         declared = least if least is not None and total < least else declared
-        raise WorkloadError(f"ends after {total} of {declared} entries", where=where, line=line or None)
+        raise WorkloadError(f"ends after {total} of {declared} entries", location=location, line=line or None)
     return _concatenate(parts)
 
 
 def gather_columns(
-    blocks: Iterable[Block], where: str, declared: int, shape: Sequence[int]
+    blocks: Iterable[Block], location: str, declared: int, shape: Sequence[int]
 ) -> tuple[list[Integers], Values]:
     """Return the 0-based coordinates of entries of any number of ranks, and their values.
 
     Args:
         blocks: the blocks of a file: an index from 1 on for each rank, and a value or none (a value of 1).
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         declared: the declared number of entries.
         shape: sizes of the ranks. Indices must fit.
 
@@ -87,43 +87,43 @@ def gather_columns(
         numbers = block.numbers
         if total + len(numbers) > declared:
             extra = block.line_of(declared - total)
-            raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
-        _check_values(block, where)
+            raise WorkloadError(f"an entry beyond the {declared} declared", location=location, line=extra)
+        _check_values(block, location)
         for rank, size in enumerate(shape):
             fault = f"the index of rank {rank + 1} is outside 1 to {size}"
-            check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), fault, where)
+            check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), fault, location)
         parts.append(numbers)
         total += len(numbers)
         line = block.first_line + block.lines - 1
     if total < declared:
-        raise WorkloadError(f"ends after {total} of {declared} entries", where=where, line=line or None)
+        raise WorkloadError(f"ends after {total} of {declared} entries", location=location, line=line or None)
     table = np.concatenate(parts) if parts else np.empty((0, len(shape) + 1))
     values = table[:, -1].copy() if table.shape[1] > len(shape) else np.ones(len(table))
     return [table[:, rank].astype(np.int64) - 1 for rank in range(len(shape))], values
 
 
-def _check_values(block: Block, where: str) -> None:
+def _check_values(block: Block, location: str) -> None:
     """Refuse values that a double cannot represent."""
     kind, values = block.grammar.fields[-1], block.numbers[:, -1]
     if kind == "index":
         return
-    check_entries(block, ~np.isfinite(values), "the value is too large for a double", where)
+    check_entries(block, ~np.isfinite(values), "the value is too large for a double", location)
     if kind == "integer":
         fault = "the integer, beyond 2^53, is none that a double holds"
-        check_entries(block, _rounding_mask(block, values), fault, where)
+        check_entries(block, _rounding_mask(block, values), fault, location)
 
 
-def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Entries:
+def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> Entries:
     numbers = block.numbers
     width = len(block.grammar.fields)
     values = numbers[:, -1].copy() if width != 2 else np.broadcast_to(1.0, len(numbers))
-    _check_values(block, where)
+    _check_values(block, location)
     if width == 1:
         return Entries(*(np.empty(0, dtype=np.int32),) * 2, values)
     for axis, name in enumerate(("row", "column")):
         index, last = numbers[:, axis], base + shape[axis] - 1
         check_entries(
-            block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", where
+            block, (index < base) | (index > last), f"the {name} is outside {base} to {last}", location
         )
     rows, cols = ((numbers[:, axis] - base).astype(np.int32) for axis in (0, 1))  # MOST_ROWS fit
     return Entries(rows, cols, values)
@@ -141,7 +141,7 @@ def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dt
 
 
 def check_entries(
-    block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], fault: str, where: str
+    block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], fault: str, location: str
 ) -> None:
     """Refuse a block with a wrong entry.
 
@@ -149,7 +149,7 @@ def check_entries(
         block: the block.
         wrong: a mask of its wrong entries.
         fault: the description of the error.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: an entry is wrong; the message has the line of the first.
@@ -157,7 +157,7 @@ def check_entries(
     if wrong.any():
         line = block.line_of(int(np.argmax(wrong)))
         line_text = block.text.split(b"\n")[line - block.first_line].strip().decode("ascii", "replace")
-        raise WorkloadError(f"{fault}: {line_text[:60]!r}", where=where, line=line)
+        raise WorkloadError(f"{fault}: {line_text[:60]!r}", location=location, line=line)
 
 
 def _concatenate(parts: list[Entries]) -> Entries:

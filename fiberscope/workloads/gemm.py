@@ -134,7 +134,7 @@ class DrawnOperand:
         if self.nonzeros > MOST_HELD:
             fault = f"{self.name} has {self.nonzeros} nonzeros; at most {MOST_HELD} are held in memory"
             raise WorkloadError(
-                fault, where=self.origin, fix="run it on a machine that takes it in slices: sigma"
+                fault, location=self.origin, fix="run it on a machine that takes it in slices: sigma"
             )
         return canonical(self.slice(0, self.shape[self.axis]), self.name)
 
@@ -208,7 +208,7 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
         places = shape[0] * shape[1]
         if places > MOST_PLACES:
             fault = f"{name} is {shape[0]} x {shape[1]}, {places} places; at most {MOST_PLACES}"
-            raise WorkloadError(fault, where=text)
+            raise WorkloadError(fault, location=text)
         nonzeros = round(density * places)
         seed = (spec.seed, axis)
         drawn.append(DrawnOperand(f"{name} of {full}", full, shape, nonzeros, axis, seed, spec.values))

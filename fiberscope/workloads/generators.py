@@ -72,7 +72,7 @@ def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArr
         WorkloadError: ``size`` does not divide ``rows`` and ``cols``, or the grid has fewer blocks.
     """
     if rows % size or cols % size:
-        raise WorkloadError(f"size={size} divides neither or only one of {rows} and {cols}", where="block")
+        raise WorkloadError(f"size={size} divides neither or only one of {rows} and {cols}", location="block")
     high, wide = rows // size, cols // size
     _check_room("block", rows, cols, blocks * size * size, high * wide * size * size)
     rng = np.random.default_rng(seed)
@@ -113,14 +113,14 @@ def rmat(
     return _finish(rng, keys // size, keys % size, (size, size), "rmat")
 
 
-def check_chances(a: float, b: float, c: float, where: str) -> None:
+def check_chances(a: float, b: float, c: float, location: str) -> None:
     """Check the probabilities of three of four quadrants.
 
     Raises:
         WorkloadError: a probability is negative, or the sum exceeds 1.
     """
     if min(a, b, c) < 0 or a + b + c > 1:
-        raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", where=where)
+        raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", location=location)
 
 
 def quadrant(
@@ -145,7 +145,7 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
             after many draws.
     """
     if not exponent > 1:
-        raise WorkloadError(f"exponent={exponent}; it must be above 1", where="chung-lu")
+        raise WorkloadError(f"exponent={exponent}; it must be above 1", location="chung-lu")
     _check_room("chung-lu", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
     row_sums = np.cumsum(_power_weights(rng, rows, exponent))
@@ -169,7 +169,7 @@ def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
     """
     if not 0 <= n <= m or cols % m:
         raise WorkloadError(
-            f"n={n}, m={m} for {cols} columns; n <= m, and m divides cols", where="structured"
+            f"n={n}, m={m} for {cols} columns; n <= m, and m divides cols", location="structured"
         )
     check_shape(rows, cols, rows * cols // m * n, "structured")
     rng = np.random.default_rng(seed)
@@ -189,7 +189,7 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
         WorkloadError: ``length`` does not divide ``cols``, or more nonzeros than positions.
     """
     if cols % length:
-        raise WorkloadError(f"length={length} does not divide cols={cols}", where="runs")
+        raise WorkloadError(f"length={length} does not divide cols={cols}", location="runs")
     _check_room("runs", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
     starts = rng.permutation(_distinct_of(rng, rows * cols // length, -(-nonzeros // length))) * length
@@ -198,21 +198,21 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
 
 
 def _finish(
-    rng: np.random.Generator, row: Integers, col: Integers, shape: tuple[int, int], where: str
+    rng: np.random.Generator, row: Integers, col: Integers, shape: tuple[int, int], location: str
 ) -> CsrArray:
-    matrix = from_coordinates(row, col, np.ones(len(row)), shape, where)
+    matrix = from_coordinates(row, col, np.ones(len(row)), shape, location)
     matrix.data = draw_uniform(rng, matrix.nnz)
     return matrix
 
 
-def _check_room(where: str, rows: int, cols: int, nonzeros: int, room: int) -> None:
-    check_shape(rows, cols, nonzeros, where)
-    _check_count(where, nonzeros, room)
+def _check_room(location: str, rows: int, cols: int, nonzeros: int, room: int) -> None:
+    check_shape(rows, cols, nonzeros, location)
+    _check_count(location, nonzeros, room)
 
 
-def _check_count(where: str, nonzeros: int, room: int) -> None:
+def _check_count(location: str, nonzeros: int, room: int) -> None:
     if not 0 <= nonzeros <= room:
-        raise WorkloadError(f"nonzeros={nonzeros}; it should be from 0 to {room}", where=where)
+        raise WorkloadError(f"nonzeros={nonzeros}; it should be from 0 to {room}", location=location)
 
 
 def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:
@@ -227,7 +227,7 @@ def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Integers:
     return _distinct(rng, lambda count: rng.integers(0, total, count), wanted, "uniform")
 
 
-def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) -> Integers:
+def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, location: str) -> Integers:
     """Draw ``wanted`` distinct keys, sorted; drop repeated keys, and surplus keys at random."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
@@ -239,4 +239,4 @@ def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) ->
             # Keys are sorted: dropping the last ones would favour small keys.
             return np.delete(keys, rng.choice(len(keys), excess, replace=False))
     fault = f"only {len(keys)} of {wanted} distinct nonzeros found: the distribution is too steep for so many"
-    raise WorkloadError(fault, where=where, fix="ask for fewer nonzeros")
+    raise WorkloadError(fault, location=location, fix="ask for fewer nonzeros")

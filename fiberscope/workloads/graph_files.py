@@ -44,12 +44,12 @@ _Line: TypeAlias = tuple[int, list[bytes]]  # line number and words
 _SERIALIZED = np.dtype([("directed", "u1"), ("edges", "<i8"), ("nodes", "<i8")])
 
 
-def read_dimacs(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def read_dimacs(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Read the directed, weighted graph of a ``.gr`` file of the DIMACS challenge on shortest paths.
 
     Args:
         stream: the file, at its beginning.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         duplicates: treatment of arcs between the same nodes.
 
     Raises:
@@ -58,27 +58,29 @@ def read_dimacs(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") ->
     """
     text = stream.read()
     if text.startswith(_GALOIS):
-        raise WorkloadError("a binary graph of Galois", where=where, fix="convert it to an edge list")
+        raise WorkloadError("a binary graph of Galois", location=location, fix="convert it to an edge list")
     problem = _PROBLEM.search(text)
     if problem is None or problem[1] != b"sp":
         line = _line_at(text, problem.start()) if problem else None
-        raise WorkloadError("no graph of DIMACS, which has a line p sp NODES ARCS", where=where, line=line)
+        raise WorkloadError(
+            "no graph of DIMACS, which has a line p sp NODES ARCS", location=location, line=line
+        )
     nodes, arcs = int(problem[2]), int(problem[3])
-    check_shape(nodes, nodes, arcs, where)
+    check_shape(nodes, nodes, arcs, location)
     if (other := _OTHER_LINE.search(text)) is not None:
         line = _line_at(text, other.start())
-        raise WorkloadError("a line of a graph of DIMACS begins with c, p or a", where=where, line=line)
+        raise WorkloadError("a line of a graph of DIMACS begins with c, p or a", location=location, line=line)
     stripped = io.BytesIO(_ARC.sub(b" ", _NOT_ARC.sub(b"", text)))
-    blocks = scan(stripped, Grammar(["index", "index", "real"], "#"), where)
-    entries = gather(blocks, where, declared=arcs, shape=(nodes, nodes), base=1)
-    return from_coordinates(entries.rows, entries.cols, entries.values, (nodes, nodes), where, duplicates)
+    blocks = scan(stripped, Grammar(["index", "index", "real"], "#"), location)
+    entries = gather(blocks, location, declared=arcs, shape=(nodes, nodes), base=1)
+    return from_coordinates(entries.rows, entries.cols, entries.values, (nodes, nodes), location, duplicates)
 
 
 def _line_at(text: bytes, place: int) -> int:
     return text.count(b"\n", 0, place) + 1
 
 
-def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def read_metis(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Read the graph of a ``.graph`` file of METIS: one line for each vertex, with its 1-based neighbours.
 
     An undirected graph lists each edge at both vertices. A file with as many neighbours as declared edges is
@@ -86,7 +88,7 @@ def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> 
 
     Args:
         stream: the file, at its beginning.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         duplicates: treatment of edges between the same vertices.
 
     Raises:
@@ -99,30 +101,30 @@ def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> 
         if not line.lstrip().startswith(b"%")
     ]
     if not lines:
-        raise WorkloadError("no line with the number of vertices", where=where)
+        raise WorkloadError("no line with the number of vertices", location=location)
     (number, header), lines = lines[0], lines[1:]
     for at, words in ((number, header), *lines):
         if words and not (b"".join(words).isdigit() and max(map(len, words)) <= _MOST_DIGITS):
-            raise WorkloadError("a word that is no whole number from 0 on", where=where, line=at)
+            raise WorkloadError("a word that is no whole number from 0 on", location=location, line=at)
     if len(header) not in (2, 3, 4):
         fault = f"{len(header)} words; the first line is VERTICES EDGES, perhaps with a format and weights"
-        raise WorkloadError(fault, where=where, line=number)
+        raise WorkloadError(fault, location=location, line=number)
     vertices, edges = int(header[0]), int(header[1])
-    check_shape(vertices, vertices, 2 * edges, where, number)
+    check_shape(vertices, vertices, 2 * edges, location, number)
     while len(lines) > vertices and not lines[-1][1]:
         lines.pop()
     if len(lines) != vertices:
         extra = lines[vertices][0] if len(lines) > vertices else None
-        raise WorkloadError(f"{len(lines)} lines for {vertices} vertices", where=where, line=extra)
-    return _adjacency(lines, edges, *_layout(header[2:], lines, where, number), where, duplicates)
+        raise WorkloadError(f"{len(lines)} lines for {vertices} vertices", location=location, line=extra)
+    return _adjacency(lines, edges, *_layout(header[2:], lines, location, number), location, duplicates)
 
 
-def _layout(words: Sequence[bytes], lines: Sequence[_Line], where: str, number: int) -> tuple[int, int]:
+def _layout(words: Sequence[bytes], lines: Sequence[_Line], location: str, number: int) -> tuple[int, int]:
     """Return the number of words before a vertex's neighbours, and the words of a neighbour."""
     layout = words[0].zfill(3) if words else b"000"
     if len(layout) != 3 or layout.strip(b"01"):
         fault = f"the format {words[0].decode()}; it has three digits, each 0 or 1"
-        raise WorkloadError(fault, where=where, line=number)
+        raise WorkloadError(fault, location=location, line=number)
     sizes, weights, weighted = (digit == ord("1") for digit in layout)
     if not all(line for _number, line in lines):
         sizes = False  # graphs of GAPBS declare sizes and have none
@@ -135,7 +137,7 @@ def _adjacency(
     edges: int,
     lead: int,
     width: int,
-    where: str,
+    location: str,
     duplicates: Duplicates,
 ) -> CsrArray:
     """Return the matrix of lines with ``lead`` words, then ``width`` words for each neighbour."""
@@ -144,51 +146,51 @@ def _adjacency(
     if (wrong := (counts < 0) | (counts % width != 0)).any():
         at, words = lines[int(np.argmax(wrong))]
         fault = f"{len(words)} words; there are {lead} of the vertex, then {width} a neighbour"
-        raise WorkloadError(fault, where=where, line=at)
+        raise WorkloadError(fault, location=location, line=at)
     neighbours = counts // width
     if neighbours.sum() not in (edges, 2 * edges):
         fault = f"{neighbours.sum()} neighbours for {edges} edges; there should be {2 * edges}"
-        raise WorkloadError(fault, where=where, fix="each edge stands at both of its vertices")
+        raise WorkloadError(fault, location=location, fix="each edge stands at both of its vertices")
     text = b" ".join(word for _number, words in lines for word in words[lead:])
     table = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, width) if text else np.empty((0, width))
     rows, columns = np.repeat(np.arange(vertices), neighbours), table[:, 0].astype(np.int64) - 1
     if (wrong := (columns < 0) | (columns >= vertices)).any():
         entry = int(np.argmax(wrong))
         fault = f"the neighbour {columns[entry] + 1} is outside 1 to {vertices}"
-        raise WorkloadError(fault, where=where, line=lines[int(rows[entry])][0])
+        raise WorkloadError(fault, location=location, line=lines[int(rows[entry])][0])
     values = table[:, 1].astype(np.float64) if width == 2 else np.ones(len(columns))
-    return from_coordinates(rows, columns, values, (vertices, vertices), where, duplicates)
+    return from_coordinates(rows, columns, values, (vertices, vertices), location, duplicates)
 
 
-def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
+def read_serialized(stream: BinaryIO, weighted: bool, location: str) -> CsrArray:
     """Read a serialized graph of GAPBS: outgoing edges by node, then incoming edges, which are ignored.
 
     Args:
         stream: the file, at its beginning, in little-endian byte order.
         weighted: whether a weight follows each 32-bit neighbour (``.wsg``).
-        where: name of the file, for errors.
+        location: name of the file, for errors.
 
     Raises:
         WorkloadError: the length contradicts the header, pointers fall, or a neighbour is out of range.
     """
     data = stream.read()
     if len(data) < _SERIALIZED.itemsize:
-        raise WorkloadError("too short for a serialized graph of GAPBS", where=where)
+        raise WorkloadError("too short for a serialized graph of GAPBS", location=location)
     directed, edges, nodes = (int(number) for number in np.frombuffer(data, _SERIALIZED, 1)[0])
     part = 8 * (nodes + 1) + 4 * (1 + weighted) * edges
     length = _SERIALIZED.itemsize + part * (1 + directed)
     if directed > 1 or min(edges, nodes) < 0 or len(data) != length:
         fault = f"{len(data)} bytes; a graph of GAPBS with {nodes} nodes and {edges} edges has {length}"
         fix = "a graph with weights has the suffix .wsg, one without .sg"
-        raise WorkloadError(fault, where=where, fix=fix)
-    check_shape(nodes, nodes, edges, where)
+        raise WorkloadError(fault, location=location, fix=fix)
+    check_shape(nodes, nodes, edges, location)
     pointers = np.frombuffer(data, "<i8", nodes + 1, _SERIALIZED.itemsize).astype(np.int64)
-    check_pointers(pointers, nodes, edges, where)
+    check_pointers(pointers, nodes, edges, location)
     table = np.frombuffer(data, "<i4", edges * (1 + weighted), _SERIALIZED.itemsize + 8 * (nodes + 1))
     columns = table[:: 1 + weighted].astype(np.int64)
-    check_within(columns, nodes, "the neighbour", where)
+    check_within(columns, nodes, "the neighbour", location)
     values = table[1::2].astype(np.float64) if weighted else np.ones(edges)
-    return canonicalize_in_place(compressed((nodes, nodes), pointers, columns, values), where)
+    return canonicalize_in_place(compressed((nodes, nodes), pointers, columns, values), location)
 
 
 def is_konect(beginning: bytes) -> bool:
@@ -196,7 +198,7 @@ def is_konect(beginning: bytes) -> bool:
     return _KONECT.match(beginning) is not None
 
 
-def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Read a graph of KONECT: ``from to``, optionally a weight, optionally a time, which is ignored.
 
     Nodes count from 1. An undirected graph is symmetric. In a bipartite graph, the nodes of the right side
@@ -204,7 +206,7 @@ def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") ->
 
     Args:
         stream: the file, at its beginning.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         duplicates: treatment of edges between the same nodes.
 
     Raises:
@@ -213,16 +215,16 @@ def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") ->
     text = stream.read()
     header = _KONECT.match(text)
     assert header is not None
-    first, words = first_entry(io.BytesIO(text), where)
+    first, words = first_entry(io.BytesIO(text), location)
     if words not in (2, 3, 4):
         fault = f"{words} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"
-        raise WorkloadError(fault, where=where, line=first)
+        raise WorkloadError(fault, location=location, line=first)
     stripped = io.BytesIO(_TIME.sub(rb"\1", text) if words == 4 else text)
     grammar = Grammar(["index", "index", "real"][: min(words, 3)], "%")
     square = header[1] != b"bip"
     declared = [int(size) for size in header.groups()[1:] if size] or [MOST_ROWS, MOST_ROWS]
     sides = [min(max(declared) if square else size, MOST_ROWS) for size in declared]
-    entries = gather(scan(stripped, grammar, where), where, shape=(sides[0], sides[1]), base=1)
+    entries = gather(scan(stripped, grammar, location), location, shape=(sides[0], sides[1]), base=1)
     rows, columns, values = entries.rows, entries.cols, entries.values
     if header[2] is None:
         sides = [1 + int(nodes.max()) for nodes in (rows, columns)]
@@ -231,5 +233,5 @@ def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") ->
         other = rows != columns
         rows, columns = np.concatenate([rows, columns[other]]), np.concatenate([columns, rows[other]])
         values = np.concatenate([values, values[other]])
-    check_shape(*shape, len(values), where, fix="number the nodes from 1 without gaps")
-    return from_coordinates(rows, columns, values, shape, where, duplicates)
+    check_shape(*shape, len(values), location, fix="number the nodes from 1 without gaps")
+    return from_coordinates(rows, columns, values, shape, location, duplicates)

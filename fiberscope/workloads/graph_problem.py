@@ -87,10 +87,10 @@ class GraphAlgorithm(Problem):
         shape, name = self.operands["G"].shape, self.operands["G"].name
         if shape[0] != shape[1]:
             fault = f"a graph is a square matrix, and this is {shape[0]} x {shape[1]}"
-            raise WorkloadError(fault, where=name, fix="give an adjacency matrix")
+            raise WorkloadError(fault, location=name, fix="give an adjacency matrix")
         if shape[0] > MOST_VERTICES:
             fault = f"{shape[0]} vertices; graphs here have 2^31 at the most"
-            raise WorkloadError(fault, where=name, fix="give a part of the graph")
+            raise WorkloadError(fault, location=name, fix="give a part of the graph")
         self.task = self._task(_program(self.parameters.algorithm), shape[0])
         if self.task.program not in PROGRAMS.values():
             try_out(self.graph, self.task, self.parameters.algorithm)
@@ -125,7 +125,7 @@ class GraphAlgorithm(Problem):
     def _refuse_endless(self) -> None:
         if not synchronous.run(self.graph, self.task).ended:
             fault = "a cycle of negative weight can be reached from the root: no distance is the least"
-            raise WorkloadError(fault, where=self.operands["G"].name, fix="use problem.weights=rule")
+            raise WorkloadError(fault, location=self.operands["G"].name, fix="use problem.weights=rule")
 
     def machine_inputs(self) -> tuple[CsrArray, GraphTask]:
         """Return the graph as CSR of doubles, which may have parallel edges, and the task."""
@@ -149,7 +149,7 @@ class GraphAlgorithm(Problem):
         edges.sum_duplicates()
         if edges.nnz < graph.nnz:
             fault = f"{graph.nnz - edges.nnz} parallel edges, and a tensor has one value at a place"
-            raise WorkloadError(fault, where=self.operands["G"].name, fix="give a graph without")
+            raise WorkloadError(fault, location=self.operands["G"].name, fix="give a graph without")
         properties = task.program.start(np.diff(graph.indptr), task.root)
         everywhere = np.arange(len(properties))
         return {

@@ -57,20 +57,20 @@ def full_view(view: GraphView, of: str) -> str:
     return f"{full_text(GRAPH, view)},of={of}"
 
 
-def apply_view(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
+def apply_view(matrix: CsrArray, view: GraphView, location: str) -> CsrArray:
     """Return the adjacency matrix of a view; it is not canonical if parallel edges are kept.
 
     Args:
         matrix: a square matrix; a nonzero at (u, v) is an edge from u to v.
         view: the operations on the graph.
-        where: name in errors.
+        location: name in errors.
 
     Raises:
         WorkloadError: the matrix is not square.
     """
     if matrix.shape[0] != matrix.shape[1]:
         fault = f"a graph is a square matrix, and this is {matrix.shape[0]} x {matrix.shape[1]}"
-        raise WorkloadError(fault, where=where, fix="give an adjacency matrix")
+        raise WorkloadError(fault, location=location, fix="give an adjacency matrix")
     rows: Coordinates = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     cols: Coordinates = matrix.indices
     values: Values = matrix.data
@@ -84,7 +84,7 @@ def apply_view(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
     if view.order != "given":
         places = _places(rows, cols, matrix.shape[0], view)
         rows, cols = places[rows], places[cols]
-    return from_coordinates(rows, cols, values, matrix.shape, where, view.duplicates)
+    return from_coordinates(rows, cols, values, matrix.shape, location, view.duplicates)
 
 
 def _places(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphView) -> Integers:

@@ -59,7 +59,9 @@ def rmat_graph(
     check_chances(a, b, c, "rmat-graph")
     check_shape(vertices + tail, vertices + tail, edges, "rmat-graph")
     if duplicates == "drop" and edges > vertices * vertices:
-        raise WorkloadError(f"edges={edges}; it should be at most {vertices * vertices}", where="rmat-graph")
+        raise WorkloadError(
+            f"edges={edges}; it should be at most {vertices * vertices}", location="rmat-graph"
+        )
     stream = _Edges(vertices, (a, a + b, a + b + c), seed)
     keys = np.sort(stream.take(edges)) if duplicates == "keep" else _distinct(stream, edges)
     return _with_tail(keys, vertices, tail, seed)
@@ -104,7 +106,7 @@ class _Edges:
             number += 1
             yield batch
         fault = f"of {CANDIDATES * empty} edges drawn, none has both vertices below {self.vertices}"
-        raise WorkloadError(fault, where="rmat-graph", fix="take chances that are less steep")
+        raise WorkloadError(fault, location="rmat-graph", fix="take chances that are less steep")
 
     def _candidates(self, number: int) -> Integers:
         """Return the candidates without edges of nonexistent vertices."""
@@ -129,7 +131,7 @@ def _distinct(stream: _Edges, edges: int) -> Integers:
         if len(keys) == edges:
             return keys
     fault = f"only {len(keys)} of {edges} distinct edges found: the distribution is too steep for so many"
-    raise WorkloadError(fault, where="rmat-graph", fix="ask for fewer edges, or duplicates=keep")
+    raise WorkloadError(fault, location="rmat-graph", fix="ask for fewer edges, or duplicates=keep")
 
 
 def _differing(keys: Integers) -> npt.NDArray[np.bool_]:

@@ -66,34 +66,36 @@ class Header:
         return ["index"] * len(self.shape) + ([] if self.field == "pattern" else [self.field])
 
 
-def read_header(stream: BinaryIO, where: str) -> Header:
+def read_header(stream: BinaryIO, location: str) -> Header:
     """Read banner, comments and size line.
 
     Raises:
         WorkloadError: with the line: a malformed banner or size line, or an unrealistic shape.
     """
-    kind, layout, field, symmetry = read_banner(stream, where)
+    kind, layout, field, symmetry = read_banner(stream, location)
     line, text = 1, b"%"
     while not text.strip() or text.lstrip().startswith(b"%"):
         line += 1
-        text = read_line(stream, b"%", where, line)
+        text = read_line(stream, b"%", location, line)
         if not text:
-            raise WorkloadError("the file ends before its size line", where=where, line=line)
-    numbers = _sizes(text, kind, layout, where, line)
+            raise WorkloadError("the file ends before its size line", location=location, line=line)
+    numbers = _sizes(text, kind, layout, location, line)
     shape = tuple(numbers[:-1] if layout == "coordinate" else numbers)
     if symmetry != "general" and (len(shape) != 2 or shape[0] != shape[1]):
         sizes = " x ".join(map(str, shape))
-        raise WorkloadError(f"a {symmetry} {kind} of {sizes}; it must be square", where=where, line=line)
+        raise WorkloadError(
+            f"a {symmetry} {kind} of {sizes}; it must be square", location=location, line=line
+        )
     entries = numbers[-1] if layout == "coordinate" else _dense_entries(shape, symmetry)
     if len(shape) <= 2:
-        check_shape(shape[0], shape[-1], entries, where, line)
+        check_shape(shape[0], shape[-1], entries, location, line)
     elif not all(1 <= size <= MOST_ROWS for size in shape):
         sizes = " x ".join(map(str, shape))
-        raise WorkloadError(f"the shape {sizes}; sizes are 1 to {MOST_ROWS}", where=where, line=line)
+        raise WorkloadError(f"the shape {sizes}; sizes are 1 to {MOST_ROWS}", location=location, line=line)
     return Header(kind, layout, field, symmetry, shape, entries, line)
 
 
-def _sizes(text: bytes, kind: str, layout: str, where: str, line: int) -> list[int]:
+def _sizes(text: bytes, kind: str, layout: str, location: str, line: int) -> list[int]:
     """Return the numbers of a size line: the shape, and for a coordinate file the entries."""
     counted = layout == "coordinate"
     names = {"matrix": ["<rows>", "<columns>"], "vector": ["<length>"]}.get(kind, ["<size>", "..."])
@@ -105,11 +107,11 @@ def _sizes(text: bytes, kind: str, layout: str, where: str, line: int) -> list[i
     if not fits or not all(word.isdigit() and len(word) < 20 for word in words):
         line_text = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
         form = " ".join([*names, *["<entries>"] * counted])
-        raise WorkloadError(f"bad size line {line_text}; it is {form}", where=where, line=line)
+        raise WorkloadError(f"bad size line {line_text}; it is {form}", location=location, line=line)
     return [int(word) for word in words]
 
 
-def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
+def read_banner(stream: BinaryIO, location: str) -> tuple[str, str, str, str]:
     """Return object, layout, field and symmetry from the first line.
 
     Raises:
@@ -118,7 +120,7 @@ def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
     words = stream.readline(1024).decode("utf-8", "backslashreplace").lower().split()
     if len(words) != 5 or words[0] not in _BANNERS:
         form = "%%MatrixMarket matrix <coordinate or array> <field> <symmetry>"
-        raise WorkloadError(f"bad banner; the first line is {form}", where=where, line=1)
+        raise WorkloadError(f"bad banner; the first line is {form}", location=location, line=1)
     kind, layout, field, symmetry = words[1:]
     fields = _FIELDS if layout == "coordinate" else _FIELDS[1:]
     field = _SAME_FIELDS.get(field, field)
@@ -130,7 +132,7 @@ def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
     ):
         if word not in allowed:
             fault = f"the {name} {word!r} is not supported"
-            raise WorkloadError(fault, where=where, line=1, fix="one of " + ", ".join(allowed))
+            raise WorkloadError(fault, location=location, line=1, fix="one of " + ", ".join(allowed))
     return kind, layout, field, symmetry
 
 

@@ -20,30 +20,32 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
 
 
-def read_matlab(stream: BinaryIO, where: str, variable: str = "") -> dict[str, npt.NDArray[Any]]:
+def read_matlab(stream: BinaryIO, location: str, variable: str = "") -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a matrix in a file: ``dense``, or the arrays of a sparse layout.
 
     Args:
         stream: the file, at its beginning.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         variable: name of the matrix, or of a field of SuiteSparse's structure; empty for the only matrix.
 
     Raises:
         WorkloadError: the file is damaged, has no such matrix, or has several matrices and none is named.
     """
     program = "from fiberscope.workloads.matlab_file import _main; _main()"
-    command = [sys.executable, "-c", program, where, variable]
+    command = [sys.executable, "-c", program, location, variable]
     with tempfile.TemporaryFile() as output:
         source = {"stdin": stream} if isinstance(stream, io.BufferedReader) else {"input": stream.read()}
         stream.seek(0)
         child = subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, check=False, **source)
         if child.returncode != 0:
-            raise WorkloadError("not a matrix of MATLAB version 5 to 7.2: the file is damaged", where=where)
+            raise WorkloadError(
+                "not a matrix of MATLAB version 5 to 7.2: the file is damaged", location=location
+            )
         output.seek(0)
         with np.load(output, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}
     if "error" in arrays:
-        raise WorkloadError(str(arrays["error"]), where=where)
+        raise WorkloadError(str(arrays["error"]), location=location)
     return arrays
 
 
@@ -66,7 +68,7 @@ def _damage(error: Exception) -> str:
     return f"not a matrix of MATLAB version 5 to 7.2 ({type(error).__name__}: {error})"
 
 
-def _matrix(content: dict[str, Any], where: str, variable: str) -> Any:  # noqa: ANN401
+def _matrix(content: dict[str, Any], location: str, variable: str) -> Any:  # noqa: ANN401
     """Return the named or only matrix; in SuiteSparse's structure, the named field or field A."""
     matrices = {name: value for name, value in content.items() if not name.startswith("__")}
     if _COLLECTION in content:
@@ -78,7 +80,7 @@ def _matrix(content: dict[str, Any], where: str, variable: str) -> Any:  # noqa:
     if variable or (_COLLECTION in content and "A" in matrices):
         return matrices[variable or "A"]
     if len(matrices) != 1:
-        names = ", ".join(f"{where}:{name}" for name in matrices) or "it has none"
+        names = ", ".join(f"{location}:{name}" for name in matrices) or "it has none"
         raise WorkloadError(f"it holds {len(matrices)} matrices", fix=f"name one of them: {names}")
     return next(iter(matrices.values()))
 

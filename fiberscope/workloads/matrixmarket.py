@@ -19,7 +19,7 @@ from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 from fiberscope.workloads.text import Grammar, scan
 
 
-def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Read the matrix of a MatrixMarket ``stream``. The zeros of an array file are not stored.
 
     A vector becomes a column. A tensor of taco must have two ranks.
@@ -28,27 +28,27 @@ def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "s
         WorkloadError: with the line: a fault in the banner, the size line or an entry, or a wrong number of
             entries.
     """
-    header = read_header(stream, where)
+    header = read_header(stream, location)
     if len(header.shape) > 2:
         fault = f"a tensor of rank {len(header.shape)}; a matrix has rank 2"
-        raise WorkloadError(fault, where=where, line=header.line)
+        raise WorkloadError(fault, location=location, line=header.line)
     if header.object != "matrix":
-        tensor = _tensor(stream, header, where)
+        tensor = _tensor(stream, header, location)
         rows, cols = (*tensor.coordinates, np.zeros(tensor.nonzeros, dtype=np.int64))[:2]
-        return from_coordinates(rows, cols, tensor.values, (header.rows, header.cols), where, duplicates)
-    _check_room(stream, header, where)
-    blocks = scan(stream, Grammar(header.words, "%"), where, header.line + 1)
+        return from_coordinates(rows, cols, tensor.values, (header.rows, header.cols), location, duplicates)
+    _check_room(stream, header, location)
+    blocks = scan(stream, Grammar(header.words, "%"), location, header.line + 1)
     if header.layout == "array":
         full = header.rows * header.cols
-        values = gather(blocks, where, full, least=header.entries).values
-        entries = _dense_coordinates(header, values, where)
+        values = gather(blocks, location, full, least=header.entries).values
+        entries = _dense_coordinates(header, values, location)
     else:
-        entries = gather(blocks, where, header.entries, (header.rows, header.cols), base=1)
-    rows, cols, values = _mirror(header, entries, where)
-    return from_coordinates(rows, cols, values, (header.rows, header.cols), where, duplicates)
+        entries = gather(blocks, location, header.entries, (header.rows, header.cols), base=1)
+    rows, cols, values = _mirror(header, entries, location)
+    return from_coordinates(rows, cols, values, (header.rows, header.cols), location, duplicates)
 
 
-def read_market_tensor(stream: BinaryIO, where: str) -> SparseTensor | None:
+def read_market_tensor(stream: BinaryIO, location: str) -> SparseTensor | None:
     """Read the tensor or vector of a ``stream``; return None for a matrix.
 
     Entries at the same position are added. The zeros of an array file are not stored.
@@ -56,24 +56,24 @@ def read_market_tensor(stream: BinaryIO, where: str) -> SparseTensor | None:
     Raises:
         WorkloadError: see ``read_matrix_market``.
     """
-    header = read_header(stream, where)
-    return None if header.object == "matrix" else _tensor(stream, header, where)
+    header = read_header(stream, location)
+    return None if header.object == "matrix" else _tensor(stream, header, location)
 
 
-def _tensor(stream: BinaryIO, header: Header, where: str) -> SparseTensor:
-    _check_room(stream, header, where)
-    blocks = scan(stream, Grammar(header.words, "%"), where, header.line + 1)
+def _tensor(stream: BinaryIO, header: Header, location: str) -> SparseTensor:
+    _check_room(stream, header, location)
+    blocks = scan(stream, Grammar(header.words, "%"), location, header.line + 1)
     if header.layout == "array":
-        values = gather(blocks, where, header.entries).values
+        values = gather(blocks, location, header.entries).values
         places = np.flatnonzero(values)
         places_of(header.shape)
         columns = coordinates_at(header.shape[::-1], places)[::-1]
         return SparseTensor.from_coordinates(header.shape, columns, values[places])
-    coordinates, values = gather_columns(blocks, where, header.entries, header.shape)
+    coordinates, values = gather_columns(blocks, location, header.entries, header.shape)
     return SparseTensor.from_coordinates(header.shape, coordinates, values)
 
 
-def _check_room(stream: BinaryIO, header: Header, where: str) -> None:
+def _check_room(stream: BinaryIO, header: Header, location: str) -> None:
     """Refuse a plain file that is too short for its declared entries. A gzip file is read first."""
     if not hasattr(stream, "raw"):
         return
@@ -81,15 +81,15 @@ def _check_room(stream: BinaryIO, header: Header, where: str) -> None:
     room = remaining // (2 * len(header.words))
     if header.entries > room:
         fault = f"declares {header.entries} entries, and the file has room for at most {room}"
-        raise WorkloadError(fault, where=where, line=header.line)
+        raise WorkloadError(fault, location=location, line=header.line)
 
 
-def _dense_coordinates(header: Header, values: Values, where: str) -> Entries:
+def _dense_coordinates(header: Header, values: Values, location: str) -> Entries:
     """Return the entries of a column-major array file; a symmetric array may be a lower triangle."""
     places = np.flatnonzero(values)
     if header.symmetry == "general" or len(values) != header.entries:
         entries = Entries(places % header.rows, places // header.rows, values[places])
-        return entries if header.symmetry == "general" else _lower(header, entries, values, where)
+        return entries if header.symmetry == "general" else _lower(header, entries, values, location)
     skew = header.symmetry == "skew-symmetric"
     lengths = np.arange(header.cols, 0, -1, dtype=np.int64) - skew
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
@@ -97,27 +97,27 @@ def _dense_coordinates(header: Header, values: Values, where: str) -> Entries:
     return Entries(cols + places - starts[cols] + skew, cols, values[places])
 
 
-def _lower(header: Header, entries: Entries, values: Values, where: str) -> Entries:
+def _lower(header: Header, entries: Entries, values: Values, location: str) -> Entries:
     """Return the lower triangle of a full square, which must have the declared symmetry."""
     square = values.reshape(header.rows, header.rows)
     if not np.array_equal(square, -square.T if header.symmetry == "skew-symmetric" else square.T):
         fault = f"the full square of a {header.symmetry} matrix is not {header.symmetry}"
-        raise WorkloadError(fault, where=where, fix="say general")
+        raise WorkloadError(fault, location=location, fix="say general")
     in_triangle = entries.rows >= entries.cols
     return Entries(entries.rows[in_triangle], entries.cols[in_triangle], entries.values[in_triangle])
 
 
-def _mirror(header: Header, entries: Entries, where: str) -> tuple[Coordinates, Coordinates, Values]:
+def _mirror(header: Header, entries: Entries, location: str) -> tuple[Coordinates, Coordinates, Values]:
     rows, cols, values = entries.rows, entries.cols, entries.values
     if header.symmetry == "general":
         return rows, cols, values
     if np.any(rows < cols) and np.any(rows > cols):
         fault = f"entries on both sides of the diagonal of a {header.symmetry} matrix"
-        raise WorkloadError(fault, where=where, fix="store one triangle, or say general")
+        raise WorkloadError(fault, location=location, fix="store one triangle, or say general")
     off_diagonal = rows != cols
     sign = -1.0 if header.symmetry == "skew-symmetric" else 1.0
     if sign < 0 and np.any(values[~off_diagonal]):
-        raise WorkloadError("a nonzero on the diagonal of a skew-symmetric matrix", where=where)
+        raise WorkloadError("a nonzero on the diagonal of a skew-symmetric matrix", location=location)
     return (
         np.concatenate([rows, cols[off_diagonal]]),
         np.concatenate([cols, rows[off_diagonal]]),

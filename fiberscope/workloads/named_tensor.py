@@ -88,7 +88,7 @@ class NamedTensor:
         if len(ranks) != order:
             sizes = " x ".join(map(str, shape)) or "a single number"
             asked = {0: "a single number is", 1: "1 rank is"}.get(order, f"{order} ranks are")
-            raise WorkloadError(f"{asked} asked for, and {self.name} is {sizes}", where=called)
+            raise WorkloadError(f"{asked} asked for, and {self.name} is {sizes}", location=called)
         columns = tuple(self.tensor.coordinates[rank] for rank in ranks)
         return replace(
             self, tensor=SparseTensor(tuple(shape[rank] for rank in ranks), columns, self.tensor.values)
@@ -160,8 +160,8 @@ def _in_windows(text: str) -> NamedTensor:
     image = tensor_in(of)
     if image is None:
         if suffix_of(Path(of)) and not Path(of).exists():
-            raise WorkloadError("no such file", where=of)
-        raise WorkloadError("no array", where=of, fix="an image is one, as image.npy or net.npz:NAME")
+            raise WorkloadError("no such file", location=of)
+        raise WorkloadError("no array", location=of, fix="an image is one, as image.npy or net.npz:NAME")
     tensor = unroll_windows(image.tensor, view, text)
     return _named_tensor(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)
 
@@ -175,6 +175,6 @@ def _tensor_file(text: str) -> Path | None:
     if file is None and not entry.is_matrix:
         fix = f"put {entry.name}.tns into a folder on FIBERSCOPE_DATA"
         raise WorkloadError(
-            "its file is not there, and tensors have no surrogates", where=entry.name, fix=fix
+            "its file is not there, and tensors have no surrogates", location=entry.name, fix=fix
         )
     return file

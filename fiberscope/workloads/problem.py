@@ -174,8 +174,8 @@ class MatrixProduct(Problem):
         """
         place = overflow(a, b)
         if place is not None:
-            where = f"row {place[0] + 1}, column {place[1] + 1}"
-            fault = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
+            location = f"row {place[0] + 1}, column {place[1] + 1}"
+            fault = f"{self.title}: the products of {location} overflow a double (above 1.8e308)"
             raise WorkloadError(fault, fix="scale the values")
 
 

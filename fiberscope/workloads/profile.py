@@ -187,12 +187,12 @@ def read_profile(path: str | Path) -> Profile:
     except OSError as error:
         names = ", ".join(profiles())
         remedy = f"give a file, or one of {names}"
-        raise WorkloadError(f"cannot be read ({error.strerror})", where=str(path), fix=remedy) from None
+        raise WorkloadError(f"cannot be read ({error.strerror})", location=str(path), fix=remedy) from None
     except ValidationError as error:
         first_error = error.errors()[0]
         key = "".join(f"{part}: " for part in (".".join(map(str, first_error["loc"])),) if part)
         fault = f"no profile: {key}{first_error['msg'].removeprefix('Value error, ')}"
-        raise WorkloadError(fault, where=str(path), fix="write one with `fiberscope profile`") from None
+        raise WorkloadError(fault, location=str(path), fix="write one with `fiberscope profile`") from None
 
 
 @functools.cache

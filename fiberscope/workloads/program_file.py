@@ -24,17 +24,17 @@ def read_program(path: Path) -> VertexProgram:
         WorkloadError: the file is missing, fails, or has no program.
     """
     if not path.is_file():
-        raise WorkloadError("there is no such file; a vertex program is a Python file", where=str(path))
+        raise WorkloadError("there is no such file; a vertex program is a Python file", location=str(path))
     try:
         program = runpy.run_path(str(path)).get(NAME)
     except (Exception, SystemExit) as error:
-        raise WorkloadError(f"{type(error).__name__}: {error}", where=str(path)) from error
+        raise WorkloadError(f"{type(error).__name__}: {error}", location=str(path)) from error
     if not isinstance(program, VertexProgram):
-        raise WorkloadError(f"it should have a VertexProgram, called {NAME}", where=str(path))
+        raise WorkloadError(f"it should have a VertexProgram, called {NAME}", location=str(path))
     return program
 
 
-def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:
+def try_out(graph: CsrArray, task: GraphTask, location: str) -> None:
     """Run the first iteration of a program in the plain loop, to find its faults before the simulation.
 
     Raises:
@@ -48,7 +48,7 @@ def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:
         if not task.program.all_active:
             _check_unreached(graph, task, old, new)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise WorkloadError(f"{type(error).__name__}: {error}", where=where) from error
+        raise WorkloadError(f"{type(error).__name__}: {error}", location=location) from error
 
 
 def _check_unreached(graph: CsrArray, task: GraphTask, old: Values, new: Values) -> None:

@@ -52,69 +52,69 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     Raises:
         WorkloadError: for any fault, one line with the file and, if possible, its line.
     """
-    where = os.fspath(path)
+    location = os.fspath(path)
     file = Path(path)
-    with open_text(file, where) as stream:
+    with open_text(file, location) as stream:
         start = stream.read(BEGINNING)
         stream.seek(0)
         if not start:
-            raise WorkloadError("the file is empty", where=where)
+            raise WorkloadError("the file is empty", location=location)
         suffix = suffix_of(file)
         if is_market(start) or suffix in (".mtx", ".ttx"):
-            return read_matrix_market(stream, where, duplicates)
+            return read_matrix_market(stream, location, duplicates)
         if is_konect(start) or suffix in GRAPH_SUFFIXES:
-            return _read_graph(stream, "" if is_konect(start) else suffix, where, duplicates)
+            return _read_graph(stream, "" if is_konect(start) else suffix, location, duplicates)
         binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
         if binary in MAGIC.values():
-            return read_binary(stream, binary, where)
+            return read_binary(stream, binary, location)
         if suffix == ".smtx":
-            return read_smtx(stream, where)
+            return read_smtx(stream, location)
         if suffix == ".tns":
-            return _read_tns(stream, where, duplicates)
+            return _read_tns(stream, location, duplicates)
         if suffix in EDGE_SUFFIXES:
-            return _read_edges(stream, where, duplicates)
-    refuse_unnamed(where)
+            return _read_edges(stream, location, duplicates)
+    refuse_unnamed(location)
     suffixes = ", ".join(suffix for suffix in SUFFIXES if not suffix.endswith(".gz"))
     fix = f"known: {suffixes}; those of text also with .gz"
-    raise WorkloadError("neither its content nor its name tells a format", where=where, fix=fix)
+    raise WorkloadError("neither its content nor its name tells a format", location=location, fix=fix)
 
 
-def _read_graph(stream: BinaryIO, suffix: str, where: str, duplicates: Duplicates) -> CsrArray:
+def _read_graph(stream: BinaryIO, suffix: str, location: str, duplicates: Duplicates) -> CsrArray:
     if not suffix:
-        return read_konect(stream, where, duplicates)
+        return read_konect(stream, location, duplicates)
     if suffix == ".gr":
-        return read_dimacs(stream, where, duplicates)
+        return read_dimacs(stream, location, duplicates)
     if suffix == ".graph":
-        return read_metis(stream, where, duplicates)
-    return read_serialized(stream, suffix == ".wsg", where)
+        return read_metis(stream, location, duplicates)
+    return read_serialized(stream, suffix == ".wsg", location)
 
 
-def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
-    first, words = first_entry(stream, where)
-    line = _line(stream, where, first)
+def _read_edges(stream: BinaryIO, location: str, duplicates: Duplicates) -> CsrArray:
+    first, words = first_entry(stream, location)
+    line = _line(stream, location, first)
     if b"," in line or b"{" in line:
-        stream = _plain_edges(stream, where)
-        first, words = first_entry(stream, where)
+        stream = _plain_edges(stream, location)
+        first, words = first_entry(stream, location)
     if words not in (2, 3):
         fault = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
-        raise WorkloadError(fault, where=where, line=first)
+        raise WorkloadError(fault, location=location, line=first)
     grammar = Grammar(["index", "index", "real"][:words], _COMMENTS)
-    entries = gather(scan(stream, grammar, where), where)
+    entries = gather(scan(stream, grammar, location), location)
     size = 1 + int(max(entries.rows.max(), entries.cols.max()))
     fix = "the largest node sets the size: number the nodes from 0 without gaps"
-    return _matrix(entries, (size, size), where, duplicates, fix)
+    return _matrix(entries, (size, size), location, duplicates, fix)
 
 
-def _line(stream: BinaryIO, where: str, number: int) -> bytes:
+def _line(stream: BinaryIO, location: str, number: int) -> bytes:
     """Return a line by its number, counted from 1, and rewind the stream."""
     for skipped in range(1, number):
-        read_line(stream, _COMMENTS.encode(), where, skipped)
-    line = read_line(stream, _COMMENTS.encode(), where, number)
+        read_line(stream, _COMMENTS.encode(), location, skipped)
+    line = read_line(stream, _COMMENTS.encode(), location, number)
     stream.seek(0)
     return line
 
 
-def _plain_edges(stream: BinaryIO, where: str) -> BinaryIO:
+def _plain_edges(stream: BinaryIO, location: str) -> BinaryIO:
     """Return an edge list with blanks for commas, and plain weights for the attributes of networkx.
 
     Raises:
@@ -125,29 +125,29 @@ def _plain_edges(stream: BinaryIO, where: str) -> BinaryIO:
         if b"{" in line and not line.lstrip().startswith((b"#", b"%")):
             raise WorkloadError(
                 "an edge has attributes, of which only 'weight' is read",
-                where=where,
+                location=location,
                 line=number,
                 fix="write the list by networkx.write_weighted_edgelist",
             )
     return io.BytesIO(_COMMA.sub(b" ", text))
 
 
-def _read_tns(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
-    header = read_header(stream, where)
+def _read_tns(stream: BinaryIO, location: str, duplicates: Duplicates) -> CsrArray:
+    header = read_header(stream, location)
     if header.rank != 2:
         fault = f"a tensor of rank {header.rank}; only rank 2 is a matrix (<row> <column> <value>)"
-        raise WorkloadError(fault, where=where, line=header.first)
+        raise WorkloadError(fault, location=location, line=header.first)
     grammar = Grammar(["index", "index", "real"], _COMMENTS)
-    entries = gather(scan(stream, grammar, where, header.lines + 1), where, base=1)
+    entries = gather(scan(stream, grammar, location, header.lines + 1), location, base=1)
     sizes = [1 + int(numbers.max(initial=-1)) for numbers in (entries.rows, entries.cols)]
-    rows, columns = header.check(sizes, len(entries.values), where)
+    rows, columns = header.check(sizes, len(entries.values), location)
     return _matrix(
-        entries, (rows, columns), where, duplicates, "the largest index of each mode sets the shape"
+        entries, (rows, columns), location, duplicates, "the largest index of each mode sets the shape"
     )
 
 
 def _matrix(
-    entries: Entries, shape: tuple[int, int], where: str, duplicates: Duplicates, fix: str
+    entries: Entries, shape: tuple[int, int], location: str, duplicates: Duplicates, fix: str
 ) -> CsrArray:
-    check_shape(*shape, len(entries.values), where, fix=fix)
-    return from_coordinates(entries.rows, entries.cols, entries.values, shape, where, duplicates)
+    check_shape(*shape, len(entries.values), location, fix=fix)
+    return from_coordinates(entries.rows, entries.cols, entries.values, shape, location, duplicates)

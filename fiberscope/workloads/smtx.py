@@ -15,32 +15,32 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sparse import sparse
 
 
-def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
+def read_smtx(stream: BinaryIO, location: str) -> CsrArray:
     """Read the pattern of a file, with every value 1.
 
     Raises:
         WorkloadError: with the line: malformed or missing numbers, too many numbers, falling pointers, a
             column out of range, a fourth line.
     """
-    sizes = _numbers(stream.readline(256).replace(b",", b" "), where, 1, 3)
+    sizes = _numbers(stream.readline(256).replace(b",", b" "), location, 1, 3)
     rows, cols, nonzeros = (int(size) for size in sizes)
-    check_shape(rows, cols, nonzeros, where, 1)
-    pointers = _numbers(stream.readline(), where, 2, rows + 1)
+    check_shape(rows, cols, nonzeros, location, 1)
+    pointers = _numbers(stream.readline(), location, 2, rows + 1)
     if pointers[0] != 0 or pointers[-1] != nonzeros or np.any(np.diff(pointers) < 0):
-        raise WorkloadError(f"the row pointers do not rise from 0 to {nonzeros}", where=where, line=2)
-    columns = _numbers(stream.readline(), where, 3, nonzeros)
+        raise WorkloadError(f"the row pointers do not rise from 0 to {nonzeros}", location=location, line=2)
+    columns = _numbers(stream.readline(), location, 3, nonzeros)
     if nonzeros and not 0 <= columns.min() <= columns.max() < cols:
-        raise WorkloadError(f"a column is outside 0 to {cols - 1}", where=where, line=3)
+        raise WorkloadError(f"a column is outside 0 to {cols - 1}", location=location, line=3)
     if stream.read().strip():
-        raise WorkloadError("more than three lines", where=where, line=4)
+        raise WorkloadError("more than three lines", location=location, line=4)
     matrix = sparse.csr_array((np.ones(nonzeros), columns, pointers), shape=(rows, cols))
-    return canonical(matrix, where)
+    return canonical(matrix, location)
 
 
-def _numbers(text: bytes, where: str, line: int, count: int) -> Integers:
+def _numbers(text: bytes, location: str, line: int, count: int) -> Integers:
     words = text.split()
     if len(words) != count:
-        raise WorkloadError(f"{len(words)} numbers; there should be {count}", where=where, line=line)
+        raise WorkloadError(f"{len(words)} numbers; there should be {count}", location=location, line=line)
     if not all(word.isdigit() and len(word) < 19 for word in words):
-        raise WorkloadError("not a whole number", where=where, line=line)
+        raise WorkloadError("not a whole number", location=location, line=line)
     return np.array(words, dtype=np.int64)

@@ -49,27 +49,27 @@ def layout_of(arrays: Arrays) -> str | None:
     return (text.decode("ascii", "replace") if isinstance(text, bytes) else str(text)).lower()
 
 
-def decode(layout: str, arrays: Arrays, where: str) -> CsrArray | SparseTensor:
+def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTensor:
     """Return the matrix (for two ranks) or the tensor in the arrays of a layout.
 
     Entries at the same position are added. Explicit zeros stay, except in DIA.
 
     Raises:
-        WorkloadError: naming ``where``: an array is missing or has a wrong type, rank or length; a coordinate
+        WorkloadError: naming ``location``: an array is missing or has a wrong type, rank or length; a coordinate
             is not whole or out of range; a value is not finite, real and exact.
     """
     if layout not in _LAYOUTS:
         raise WorkloadError(
-            f"a sparse array in the layout {layout!r}", where=where, fix=nearest(layout, _LAYOUTS)
+            f"a sparse array in the layout {layout!r}", location=location, fix=nearest(layout, _LAYOUTS)
         )
     for name in ("shape", "data"):
-        _array(arrays, name, where)
+        _array(arrays, name, location)
     if "fill_value" in arrays:
-        check_fill_value(arrays["fill_value"], where)
-    return _LAYOUTS[layout](arrays, as_shape(arrays["shape"], where), where)
+        check_fill_value(arrays["fill_value"], location)
+    return _LAYOUTS[layout](arrays, as_shape(arrays["shape"], location), location)
 
 
-def decode_scipy(matrix: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - scipy has no common public type
+def decode_scipy(matrix: Any, location: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - scipy has no common public type
     """Return a sparse matrix or array of scipy, of any layout and rank.
 
     Raises:
@@ -80,143 +80,145 @@ def decode_scipy(matrix: Any, where: str) -> CsrArray | SparseTensor:  # noqa: A
         try:
             held = matrix.tocoo()
         except Exception as error:  # scipy raises many types of errors for invalid matrices
-            raise WorkloadError(f"the {matrix.format} matrix is not sound ({error})", where=where) from error
+            raise WorkloadError(
+                f"the {matrix.format} matrix is not sound ({error})", location=location
+            ) from error
     arrays = {"shape": np.asarray(held.shape), "data": np.asarray(held.data)}
     if held.format == "coo":
         arrays |= {f"coords{rank}": np.asarray(column) for rank, column in enumerate(held.coords)}
     else:
         names = ("offsets",) if held.format == "dia" else ("indices", "indptr")
         arrays |= {name: np.asarray(getattr(held, name)) for name in names}
-    return decode(held.format, arrays, where)
+    return decode(held.format, arrays, location)
 
 
-def _array(arrays: Arrays, name: str, where: str) -> npt.NDArray[Any]:
+def _array(arrays: Arrays, name: str, location: str) -> npt.NDArray[Any]:
     if name not in arrays:
-        raise WorkloadError(f"the sparse array has no {name}", where=where)
+        raise WorkloadError(f"the sparse array has no {name}", location=location)
     return arrays[name]
 
 
-def _vector(arrays: Arrays, where: str) -> npt.NDArray[np.float64]:
-    values = as_doubles(arrays["data"], where)
+def _vector(arrays: Arrays, location: str) -> npt.NDArray[np.float64]:
+    values = as_doubles(arrays["data"], location)
     if values.ndim != 1:
-        raise WorkloadError(f"values of rank {values.ndim}; they must be a vector", where=where)
+        raise WorkloadError(f"values of rank {values.ndim}; they must be a vector", location=location)
     return values
 
 
-def _two_ranks(shape: tuple[int, ...], entries: int, layout: str, where: str) -> tuple[int, int]:
+def _two_ranks(shape: tuple[int, ...], entries: int, layout: str, location: str) -> tuple[int, int]:
     """Return a shape that must have two ranks and a realistic size."""
     if len(shape) != 2:
-        raise WorkloadError(f"{layout} with {len(shape)} ranks; a matrix has rank 2", where=where)
-    check_shape(*shape, entries, where)
+        raise WorkloadError(f"{layout} with {len(shape)} ranks; a matrix has rank 2", location=location)
+    check_shape(*shape, entries, location)
     return shape[0], shape[1]
 
 
-def _coo(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
-    values = _vector(arrays, where)
-    columns = as_vectors(_columns(arrays, where), len(values), shape, where)
+def _coo(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
+    values = _vector(arrays, location)
+    columns = as_vectors(_columns(arrays, location), len(values), shape, location)
     if len(shape) != 2:
-        check_finite(values, columns, where)
+        check_finite(values, columns, location)
         return SparseTensor.from_coordinates(shape, columns, values)
-    rows, cols = _two_ranks(shape, len(values), "COO", where)
+    rows, cols = _two_ranks(shape, len(values), "COO", location)
     return canonicalize_in_place(
-        sparse.coo_array((values, tuple(columns)), shape=(rows, cols)).tocsr(), where
+        sparse.coo_array((values, tuple(columns)), shape=(rows, cols)).tocsr(), location
     )
 
 
-def _columns(arrays: Arrays, where: str) -> list[npt.NDArray[Any]]:
+def _columns(arrays: Arrays, location: str) -> list[npt.NDArray[Any]]:
     """Return the coordinates by rank, under any of the names that libraries use."""
     if "coords0" in arrays:
         return [arrays[f"coords{rank}"] for rank in range(sum(name.startswith("coords") for name in arrays))]
     if "row" in arrays or "col" in arrays:
-        return [_array(arrays, "row", where), _array(arrays, "col", where)]
-    coordinates = _array(arrays, "coords", where)
+        return [_array(arrays, "row", location), _array(arrays, "col", location)]
+    coordinates = _array(arrays, "coords", location)
     if coordinates.ndim != 2:
         fault = f"coordinates of rank {coordinates.ndim}; they must have a row for each rank of the array"
-        raise WorkloadError(fault, where=where)
+        raise WorkloadError(fault, location=location)
     return list(coordinates)
 
 
-def _csr(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
+def _csr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
     if len(shape) == 1:  # a vector of scipy, which has two pointers
-        values, indices, _pointers = _compressed(arrays, 1, shape[0], where)
-        return _coo({"data": values, "coords0": indices}, shape, where)
-    rows, cols = _two_ranks(shape, arrays["data"].size, "CSR", where)
-    values, indices, pointers = _compressed(arrays, rows, cols, where)
-    return canonicalize_in_place(sparse.csr_array((values, indices, pointers), shape=(rows, cols)), where)
+        values, indices, _pointers = _compressed(arrays, 1, shape[0], location)
+        return _coo({"data": values, "coords0": indices}, shape, location)
+    rows, cols = _two_ranks(shape, arrays["data"].size, "CSR", location)
+    values, indices, pointers = _compressed(arrays, rows, cols, location)
+    return canonicalize_in_place(sparse.csr_array((values, indices, pointers), shape=(rows, cols)), location)
 
 
-def _csc(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
-    rows, cols = _two_ranks(shape, arrays["data"].size, "CSC", where)
-    values, indices, pointers = _compressed(arrays, cols, rows, where)
+def _csc(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
+    rows, cols = _two_ranks(shape, arrays["data"].size, "CSC", location)
+    values, indices, pointers = _compressed(arrays, cols, rows, location)
     return canonicalize_in_place(
-        sparse.csc_array((values, indices, pointers), shape=(rows, cols)).tocsr(), where
+        sparse.csc_array((values, indices, pointers), shape=(rows, cols)).tocsr(), location
     )
 
 
 def _compressed(
-    arrays: Arrays, fibers: int, size: int, where: str
+    arrays: Arrays, fibers: int, size: int, location: str
 ) -> tuple[npt.NDArray[np.float64], Integers, Integers]:
     """Return values, coordinates and pointers, without entries after the last pointer."""
-    values = _vector(arrays, where)
-    pointers = as_whole(_array(arrays, "indptr", where), "pointers", where)
-    indices = as_whole(_array(arrays, "indices", where), "coordinates", where)
-    check_pointers(pointers, fibers, min(len(values), len(indices)), where)
+    values = _vector(arrays, location)
+    pointers = as_whole(_array(arrays, "indptr", location), "pointers", location)
+    indices = as_whole(_array(arrays, "indices", location), "coordinates", location)
+    check_pointers(pointers, fibers, min(len(values), len(indices)), location)
     values, indices = values[: pointers[-1]], indices[: pointers[-1]]
-    check_within(indices, size, "the coordinate", where)
+    check_within(indices, size, "the coordinate", location)
     return values, indices, pointers
 
 
-def _bsr(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
-    rows, cols = _two_ranks(shape, arrays["data"].size, "BSR", where)
-    blocks = as_doubles(arrays["data"], where)
+def _bsr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
+    rows, cols = _two_ranks(shape, arrays["data"].size, "BSR", location)
+    blocks = as_doubles(arrays["data"], location)
     if blocks.ndim != 3 or not blocks.shape[1] or not blocks.shape[2]:
-        raise WorkloadError("the values of BSR must be blocks, in an array of rank 3", where=where)
+        raise WorkloadError("the values of BSR must be blocks, in an array of rank 3", location=location)
     height, width = blocks.shape[1:]
     if rows % height or cols % width:
         fault = f"blocks of {height} x {width} do not divide a matrix of {rows} x {cols}"
-        raise WorkloadError(fault, where=where)
-    pointers = as_whole(_array(arrays, "indptr", where), "pointers", where)
-    indices = as_whole(_array(arrays, "indices", where), "coordinates", where)
-    check_pointers(pointers, rows // height, min(len(blocks), len(indices)), where)
+        raise WorkloadError(fault, location=location)
+    pointers = as_whole(_array(arrays, "indptr", location), "pointers", location)
+    indices = as_whole(_array(arrays, "indices", location), "coordinates", location)
+    check_pointers(pointers, rows // height, min(len(blocks), len(indices)), location)
     blocks, indices = blocks[: pointers[-1]], indices[: pointers[-1]]
-    check_within(indices, cols // width, "the coordinate of a block", where)
+    check_within(indices, cols // width, "the coordinate of a block", location)
     return canonicalize_in_place(
-        sparse.bsr_array((blocks, indices, pointers), shape=(rows, cols)).tocsr(), where
+        sparse.bsr_array((blocks, indices, pointers), shape=(rows, cols)).tocsr(), location
     )
 
 
-def _dia(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
-    rows, cols = _two_ranks(shape, arrays["data"].size, "DIA", where)
-    diagonals = np.atleast_2d(as_doubles(arrays["data"], where))
-    offsets = as_whole(np.atleast_1d(_array(arrays, "offsets", where)), "offsets", where)
+def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
+    rows, cols = _two_ranks(shape, arrays["data"].size, "DIA", location)
+    diagonals = np.atleast_2d(as_doubles(arrays["data"], location))
+    offsets = as_whole(np.atleast_1d(_array(arrays, "offsets", location)), "offsets", location)
     if diagonals.ndim != 2 or len(diagonals) != len(offsets):
         fault = (
             f"{len(offsets)} offsets for values of shape {diagonals.shape}; there must be one for each row"
         )
-        raise WorkloadError(fault, where=where)
+        raise WorkloadError(fault, location=location)
     if len(np.unique(offsets)) != len(offsets):
-        raise WorkloadError("an offset is there twice", where=where)
+        raise WorkloadError("an offset is there twice", location=location)
     outside = (offsets <= -rows) | (offsets >= cols)
     if outside.any():
         fault = f"the diagonal {offsets[outside][0]} is outside {1 - rows} to {cols - 1}"
-        raise WorkloadError(fault, where=where)
-    return canonicalize_in_place(sparse.dia_array((diagonals, offsets), shape=(rows, cols)).tocsr(), where)
+        raise WorkloadError(fault, location=location)
+    return canonicalize_in_place(sparse.dia_array((diagonals, offsets), shape=(rows, cols)).tocsr(), location)
 
 
-def _gcxs(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
+def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
     """Return a tensor whose ranks are divided into compressed ranks and the others."""
-    axes = as_whole(_array(arrays, "compressed_axes", where).reshape(-1), "compressed axes", where)
-    check_within(axes, len(shape), "the compressed axis", where)
+    axes = as_whole(_array(arrays, "compressed_axes", location).reshape(-1), "compressed axes", location)
+    check_within(axes, len(shape), "the compressed axis", location)
     by_rows = sorted(set(axes.tolist()))
     by_cols = [rank for rank in range(len(shape)) if rank not in by_rows]
     row_shape, col_shape = ([shape[rank] for rank in ranks] for ranks in (by_rows, by_cols))
-    check_shape(math.prod(row_shape), 1, arrays["data"].size, where)
-    values, indices, pointers = _compressed(arrays, places_of(row_shape), places_of(col_shape), where)
+    check_shape(math.prod(row_shape), 1, arrays["data"].size, location)
+    values, indices, pointers = _compressed(arrays, places_of(row_shape), places_of(col_shape), location)
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
     columns = dict(zip(by_rows, coordinates_at(row_shape, rows) if by_rows else (), strict=True))
     columns |= dict(zip(by_cols, coordinates_at(col_shape, indices) if by_cols else (), strict=True))
     named = {f"coords{rank}": columns[rank] for rank in range(len(shape))}
-    return _coo({"data": values, **named}, shape, where)
+    return _coo({"data": values, **named}, shape, location)
 
 
 _LAYOUTS: Mapping[str, Callable[[Arrays, tuple[int, ...], str], CsrArray | SparseTensor]] = {

@@ -168,7 +168,7 @@ def split_view(text: str) -> tuple[str, str]:
     head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
     if not of or not of[0].strip():
         fault = VIEWS[text.partition(":")[0].strip().lower()]
-        raise WorkloadError(f"no {fault} is named", where=text, fix="end it with of=<a workload>")
+        raise WorkloadError(f"no {fault} is named", location=text, fix="end it with of=<a workload>")
     return head, of[0].strip()
 
 
@@ -230,9 +230,9 @@ def _read(text: str) -> tuple[str, _Generated]:
     """Return the name and the parameters of a generator."""
     name = text.partition(":")[0].strip().lower()
     if name == "gemm":
-        raise WorkloadError("gemm draws both operands; it stands alone", where=text)
+        raise WorkloadError("gemm draws both operands; it stands alone", location=text)
     if name not in _GENERATORS:
-        raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
+        raise WorkloadError(f"no generator {name!r}", location=text, fix=nearest(name, _GENERATORS))
     return name, parse_parameters(text, _GENERATORS[name].model)
 
 
@@ -249,7 +249,7 @@ def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
     try:
         return model.model_validate(_pairs(text.partition(":")[2], model, text))
     except ValidationError as error:
-        raise WorkloadError(_explain(error), where=text) from None
+        raise WorkloadError(_explain(error), location=text) from None
 
 
 def full_text(name: str, spec: Spec) -> str:
@@ -267,11 +267,11 @@ def _pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
     for part in filter(None, (part.strip() for part in tail.split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))
         if key not in model.model_fields:
-            raise WorkloadError(f"no key {key!r}", where=text, fix=nearest(key, model.model_fields))
+            raise WorkloadError(f"no key {key!r}", location=text, fix=nearest(key, model.model_fields))
         if not equals or not value:
-            raise WorkloadError(f"{key} has no value; write {key}=<number>", where=text)
+            raise WorkloadError(f"{key} has no value; write {key}=<number>", location=text)
         if key in pairs:
-            raise WorkloadError(f"{key} is given twice", where=text)
+            raise WorkloadError(f"{key} is given twice", location=text)
         pairs[key] = value
     return pairs
 

@@ -31,7 +31,7 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
         WorkloadError: a tensor of another rank than 2.
     """
     if len(entry.shape) != 2:
-        raise WorkloadError(f"a tensor of rank {len(entry.shape)} has no surrogate", where=entry.name)
+        raise WorkloadError(f"a tensor of rank {len(entry.shape)} has no surrogate", location=entry.name)
     seed = zlib.crc32(entry.name.encode())
     profile = profiles().get(entry.name)
     if profile is not None:

@@ -48,24 +48,24 @@ class SparseTensor:
         return cls((int(matrix.shape[0]), int(matrix.shape[1])), (rows, columns), matrix.data)
 
     @classmethod
-    def from_array(cls, dense: npt.NDArray[Any], where: str) -> SparseTensor:
+    def from_array(cls, dense: npt.NDArray[Any], location: str) -> SparseTensor:
         """Return the nonzeros of a dense array of any rank.
 
         Args:
             dense: the array.
-            where: name of the array in errors.
+            location: name of the array in errors.
 
         Raises:
             WorkloadError: values are no finite real numbers, or a double cannot represent them, or the shape
                 is empty.
         """
-        as_doubles(dense.reshape(-1)[:0], where)
+        as_doubles(dense.reshape(-1)[:0], location)
         if not dense.size:
             sizes, least = " x ".join(map(str, dense.shape)), " x ".join("1" * dense.ndim)
-            raise WorkloadError(f"the shape {sizes} is empty; at least {least}", where=where)
+            raise WorkloadError(f"the shape {sizes} is empty; at least {least}", location=location)
         places = np.nonzero(dense) if dense.ndim else ()
-        values = as_doubles(np.atleast_1d(dense[places]), where)
-        check_finite(values, places, where)
+        values = as_doubles(np.atleast_1d(dense[places]), location)
+        check_finite(values, places, location)
         columns = tuple(column.astype(np.int64) for column in places)
         return cls(dense.shape, columns, values)
 

@@ -116,7 +116,7 @@ class Block:
 
 
 @contextmanager
-def open_text(path: Path, where: str) -> Iterator[BinaryIO]:
+def open_text(path: Path, location: str) -> Iterator[BinaryIO]:
     """Open a file as bytes, decompressed if the content is gzip.
 
     A byte order mark is removed, and single carriage returns become line feeds. Standard input (``-``), the
@@ -125,45 +125,45 @@ def open_text(path: Path, where: str) -> Iterator[BinaryIO]:
 
     Args:
         path: the file.
-        where: the name of the file as the user gave it, for errors; ``-`` is standard input.
+        location: the name of the file as the user gave it, for errors; ``-`` is standard input.
 
     Raises:
         WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip, or a
             decompressed size far beyond that of a matrix.
     """
     try:
-        with _raw(path, where) as raw:
+        with _raw(path, location) as raw:
             magic = raw.read(2)
             raw.seek(0)
             if magic != GZIP_MAGIC:
-                yield _without_mark(raw, where)
+                yield _without_mark(raw, location)
                 return
-            with Unpacked(raw, where) as unpacked:
-                yield _without_mark(cast(BinaryIO, unpacked), where)
+            with Unpacked(raw, location) as unpacked:
+                yield _without_mark(cast(BinaryIO, unpacked), location)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise WorkloadError(f"the gzip file is damaged or cut short ({error})", where=where) from error
+        raise WorkloadError(f"the gzip file is damaged or cut short ({error})", location=location) from error
     except PermissionError as error:
-        raise WorkloadError("no permission to read it", where=where) from error
+        raise WorkloadError("no permission to read it", location=location) from error
     except OSError as error:
-        raise WorkloadError(f"cannot be read ({error.strerror or error})", where=where) from error
+        raise WorkloadError(f"cannot be read ({error.strerror or error})", location=location) from error
 
 
-def _raw(path: Path, where: str) -> BinaryIO:
-    if where == STANDARD_INPUT:
+def _raw(path: Path, location: str) -> BinaryIO:
+    if location == STANDARD_INPUT:
         return io.BytesIO(sys.stdin.buffer.read())
     if not path.exists():
-        raise WorkloadError("no such file", where=where)
-    if path.is_fifo() and where.startswith(OPEN_PIPES):  # a named pipe without a writer would block
+        raise WorkloadError("no such file", location=location)
+    if path.is_fifo() and location.startswith(OPEN_PIPES):  # a named pipe without a writer would block
         return io.BytesIO(path.read_bytes())
     if not path.is_file():
-        raise WorkloadError("not a file but a directory or a device", where=where)
+        raise WorkloadError("not a file but a directory or a device", location=location)
     return path.open("rb")
 
 
-def _without_mark(stream: BinaryIO, where: str) -> BinaryIO:
+def _without_mark(stream: BinaryIO, location: str) -> BinaryIO:
     """Return a stream from its start, without a byte order mark and with line feeds."""
     beginning = stream.read(CHUNK_BYTES)
-    check_content(beginning[:BEGINNING], where)
+    check_content(beginning[:BEGINNING], location)
     marked = beginning.startswith(codecs.BOM_UTF8)
     returns = b"\r" in beginning and b"\n" not in beginning and _is_text(beginning)
     stream.seek(0)
@@ -177,13 +177,13 @@ def _is_text(beginning: bytes) -> bool:
     return b"\0" not in beginning
 
 
-def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:
+def scan(stream: BinaryIO, grammar: Grammar, location: str, first_line: int = 1) -> Iterator[Block]:
     """Yield the remaining entries of a stream in blocks.
 
     Args:
         stream: at the beginning of a line.
         grammar: the grammar of its lines.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         first_line: the 1-based number of the next line.
 
     Raises:
@@ -191,37 +191,37 @@ def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) ->
     """
     line = first_line
     lines = NumberLines(grammar.fields, grammar.comment)
-    while text := _whole_lines(stream, grammar, where, line):
+    while text := _whole_lines(stream, grammar, location, line):
         numbers = lines.table(text) if COMPILED else None
         if numbers is None:
-            numbers = _by_grammar(text, grammar, where, line)
+            numbers = _by_grammar(text, grammar, location, line)
         block = Block(numbers, text, line, grammar)
         yield block
         line += block.lines
 
 
-def _by_grammar(text: bytes, grammar: Grammar, where: str, line: int) -> Values:
+def _by_grammar(text: bytes, grammar: Grammar, location: str, line: int) -> Values:
     """Return the numbers of complete lines, entries x fields; report the first invalid line."""
     valid_bytes = grammar.matched(text)
     if valid_bytes < len(text):
-        _refuse(text[valid_bytes:], grammar, where, line + text.count(b"\n", 0, valid_bytes))
+        _refuse(text[valid_bytes:], grammar, location, line + text.count(b"\n", 0, valid_bytes))
     stripped = grammar.without_comments(text)
     numbers = np.fromstring(stripped, dtype=np.float64, sep=" ") if stripped.strip() else np.empty(0)
     return numbers.reshape(-1, len(grammar.fields))
 
 
-def too_long(where: str, line: int) -> WorkloadError:
+def too_long(location: str, line: int) -> WorkloadError:
     """Return the error for a line of 64 KiB or more."""
-    return WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=line)
+    return WorkloadError("a line longer than 64 KiB; is this a text file?", location=location, line=line)
 
 
-def read_line(stream: BinaryIO, comment: bytes, where: str, line: int) -> bytes:
+def read_line(stream: BinaryIO, comment: bytes, location: str, line: int) -> bytes:
     """Return the next line; for a long comment, only its beginning.
 
     Args:
         stream: at the beginning of a line.
         comment: the characters that start a comment.
-        where: name of the file, for errors.
+        location: name of the file, for errors.
         line: number of the line, for errors.
 
     Raises:
@@ -231,7 +231,7 @@ def read_line(stream: BinaryIO, comment: bytes, where: str, line: int) -> bytes:
     if len(text) == LONGEST_LINE and not text.endswith(b"\n"):
         mark = text.lstrip()[:1]
         if not mark or mark not in comment:
-            raise too_long(where, line)
+            raise too_long(location, line)
         _skip_line(stream)
     return text
 
@@ -241,23 +241,23 @@ def _skip_line(stream: BinaryIO) -> None:
         pass
 
 
-def first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
+def first_entry(stream: BinaryIO, location: str) -> tuple[int, int]:
     """Return the line of the first entry and its number of words, and rewind the stream.
 
     Raises:
         WorkloadError: there is no entry.
     """
     number = 1
-    while line := read_line(stream, b"#%", where, number):
+    while line := read_line(stream, b"#%", location, number):
         words = line.split()
         if words and words[0][:1] not in b"#%":
             stream.seek(0)
             return number, len(words)
         number += 1
-    raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
+    raise WorkloadError("no entry in the file, so its shape is not known", location=location, fix="use .mtx")
 
 
-def _whole_lines(stream: BinaryIO, grammar: Grammar, where: str, line: int) -> bytes:
+def _whole_lines(stream: BinaryIO, grammar: Grammar, location: str, line: int) -> bytes:
     text = stream.read(CHUNK_BYTES)
     if not text or text.endswith(b"\n"):
         return text
@@ -267,24 +267,24 @@ def _whole_lines(stream: BinaryIO, grammar: Grammar, where: str, line: int) -> b
     remainder = stream.readline(LONGEST_LINE)
     if not remainder.endswith(b"\n"):
         if len(remainder) == LONGEST_LINE:
-            raise too_long(where, line + text.count(b"\n"))
+            raise too_long(location, line + text.count(b"\n"))
         remainder += b"\n"
     return text + remainder
 
 
-def _refuse(text: bytes, grammar: Grammar, where: str, line: int) -> None:
+def _refuse(text: bytes, grammar: Grammar, location: str, line: int) -> None:
     bad_line = text[: text.index(b"\n")]
     shown_text = repr(bad_line[:60].strip().decode("utf-8", "backslashreplace"))
     expected = " ".join(f"<{field}>" for field in grammar.fields)
     try:
         words = bad_line.decode("utf-8").split()
     except UnicodeDecodeError:
-        raise WorkloadError(f"{shown_text} is not UTF-8 text", where=where, line=line) from None
+        raise WorkloadError(f"{shown_text} is not UTF-8 text", location=location, line=line) from None
     if any(word.lstrip("+-").lower() in ("nan", "inf", "infinity") for word in words):
-        raise WorkloadError(f"{shown_text} holds a value that is not finite", where=where, line=line)
+        raise WorkloadError(f"{shown_text} holds a value that is not finite", location=location, line=line)
     fault = (
         f"{shown_text} has {len(words)} fields"
         if len(words) != len(grammar.fields)
         else f"{shown_text} does not fit"
     )
-    raise WorkloadError(f"{fault}; a line here is {expected}", where=where, line=line)
+    raise WorkloadError(f"{fault}; a line here is {expected}", location=location, line=line)

@@ -28,27 +28,27 @@ def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
         WorkloadError: for any fault, with file and line: no entry, an index outside 1 to 2^28, another number
             of indices than in the first line, a value that is not finite.
     """
-    where = os.fspath(path)
-    with open_text(Path(path), where) as stream:
-        header = read_header(stream, where)
-        columns, values = _entries(stream, header, where)
+    location = os.fspath(path)
+    with open_text(Path(path), location) as stream:
+        header = read_header(stream, location)
+        columns, values = _entries(stream, header, location)
     sizes = [1 + int(column.max(initial=-1)) for column in columns]
-    return SparseTensor.from_coordinates(header.check(sizes, len(values), where), columns, values)
+    return SparseTensor.from_coordinates(header.check(sizes, len(values), location), columns, values)
 
 
-def _entries(stream: BinaryIO, header: TensorHeader, where: str) -> tuple[list[Coordinates], Values]:
+def _entries(stream: BinaryIO, header: TensorHeader, location: str) -> tuple[list[Coordinates], Values]:
     """Return the 0-based coordinates by rank, and the values."""
     grammar = Grammar([*["index"] * max(1, header.rank), "real"], COMMENTS)
-    blocks = [_checked(block, where) for block in scan(stream, grammar, where, header.lines + 1)]
+    blocks = [_checked(block, location) for block in scan(stream, grammar, location, header.lines + 1)]
     table = np.concatenate([np.empty((0, len(grammar.fields))), *blocks])
     return [table[:, rank].astype(np.int64) - 1 for rank in range(table.shape[1] - 1)], table[:, -1].copy()
 
 
-def _checked(block: Block, where: str) -> Values:
+def _checked(block: Block, location: str) -> Values:
     numbers = block.numbers
-    check_entries(block, ~np.isfinite(numbers[:, -1]), "the value is too large for a double", where)
+    check_entries(block, ~np.isfinite(numbers[:, -1]), "the value is too large for a double", location)
     for rank in range(numbers.shape[1] - 1):
         index = numbers[:, rank]
         fault = f"the index of rank {rank + 1} is outside 1 to {MOST_ROWS}"
-        check_entries(block, (index < 1) | (index > MOST_ROWS), fault, where)
+        check_entries(block, (index < 1) | (index > MOST_ROWS), fault, location)
     return numbers

@@ -35,7 +35,7 @@ class TensorHeader:
     nonzeros: int | None = None
     lines: int = 0
 
-    def check(self, sizes: list[int], entries: int, where: str) -> list[int]:
+    def check(self, sizes: list[int], entries: int, location: str) -> list[int]:
         """Return the shape of a tensor with these largest indices and this number of entries.
 
         Raises:
@@ -44,27 +44,29 @@ class TensorHeader:
         """
         if self.nonzeros is not None and self.nonzeros != entries:
             raise WorkloadError(
-                f"the header promises {self.nonzeros} entries, there are {entries}", where=where
+                f"the header promises {self.nonzeros} entries, there are {entries}", location=location
             )
         if self.shape is None:
             return sizes
         for rank, (size, most) in enumerate(zip(self.shape, sizes, strict=True), 1):
             if most > size:
                 fault = f"an index of rank {rank} is {most}; the header has the shape "
-                raise WorkloadError(fault + " x ".join(map(str, self.shape)), where=where)
+                raise WorkloadError(fault + " x ".join(map(str, self.shape)), location=location)
         return list(self.shape)
 
 
-def read_header(stream: BinaryIO, where: str) -> TensorHeader:
+def read_header(stream: BinaryIO, location: str) -> TensorHeader:
     """Read the lines before the entries and leave the stream after them.
 
     Raises:
         WorkloadError: there is no entry, or a size of the shape is out of range.
     """
-    lines = _entries(stream, where)
+    lines = _entries(stream, location)
     (first, start), (second, sizes), (third, entry) = next(lines), next(lines), next(lines)
     if not start:
-        raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
+        raise WorkloadError(
+            "no entry in the file, so its shape is not known", location=location, fix="use .mtx"
+        )
     numbers = [_whole_number(word) for word in start]
     is_header = len(numbers) <= 2 and numbers[0] == len(sizes) and all(numbers)
     if len(numbers) == 2:  # else the entry of a vector
@@ -74,17 +76,17 @@ def read_header(stream: BinaryIO, where: str) -> TensorHeader:
     if not is_header or not all(shape):
         return TensorHeader(len(start) - 1, first)
     if max(shape) > MOST_ROWS:
-        raise WorkloadError(f"a size is above {MOST_ROWS}", where=where, line=second)
+        raise WorkloadError(f"a size is above {MOST_ROWS}", location=location, line=second)
     for number in range(1, second + 1):
-        read_line(stream, COMMENTS.encode(), where, number)
+        read_line(stream, COMMENTS.encode(), location, number)
     nonzeros = numbers[1] if len(numbers) == 2 else None
     return TensorHeader(len(shape), third, shape, nonzeros, second)
 
 
-def _entries(stream: BinaryIO, where: str) -> Iterator[tuple[int, list[bytes]]]:
+def _entries(stream: BinaryIO, location: str) -> Iterator[tuple[int, list[bytes]]]:
     """Yield the number and the words of each line that is no comment; at the end, no words."""
     number = 1
-    while line := read_line(stream, COMMENTS.encode(), where, number):
+    while line := read_line(stream, COMMENTS.encode(), location, number):
         words = line.split()
         if words and words[0][:1] not in COMMENTS.encode():
             yield number, words

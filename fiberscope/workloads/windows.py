@@ -48,13 +48,13 @@ def windows(text: str) -> tuple[Windows, str]:
     return parse_parameters(head, Windows), of
 
 
-def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTensor:
+def unroll_windows(image: SparseTensor, view: Windows, location: str) -> SparseTensor:
     """Return the contents of each window of an image.
 
     Args:
         image: the windows move along its last ranks, as many as ``view.size`` has.
         view: the windows.
-        where: name in errors.
+        location: name in errors.
 
     Returns:
         A tensor with the other ranks of the image (channels), the ranks within a window, and the ranks that
@@ -66,14 +66,14 @@ def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTens
     size = sizes_in(view.size)
     outer_ranks = image.order - len(size)
     if outer_ranks < 0:
-        raise WorkloadError(f"windows of {len(size)} ranks, and an image of {image.order}", where=where)
+        raise WorkloadError(f"windows of {len(size)} ranks, and an image of {image.order}", location=location)
     counts = tuple(
         (have + 2 * view.pad - wide) // view.stride + 1
         for have, wide in zip(image.shape[outer_ranks:], size, strict=True)
     )
     if min(counts, default=1) < 1:
         sizes = " x ".join(map(str, image.shape[outer_ranks:]))
-        raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", where=where)
+        raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", location=location)
     taken = [_elements_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
     *coordinates, values = (np.concatenate(column) for column in zip(*taken, strict=True))
     return SparseTensor.from_coordinates((*image.shape[:outer_ranks], *size, *counts), coordinates, values)

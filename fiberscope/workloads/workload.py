@@ -117,7 +117,7 @@ def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 -
     content = decode_object(matrix, name)
     if isinstance(content, SparseTensor):
         if content.order not in (1, 2):
-            raise WorkloadError(f"{content.order} dimensions; a matrix has 2", where=name)
+            raise WorkloadError(f"{content.order} dimensions; a matrix has 2", location=name)
         check_shape(content.shape[0], content.shape[-1], content.nonzeros, name)
         content = content.unfolded(1).matrix() if content.order == 1 else content.matrix()
     return _workload(name, "memory", content, name)
@@ -152,7 +152,7 @@ def _load_registered(
     duplicates: Duplicates,
 ) -> Workload:
     if not entry.is_matrix:
-        raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
+        raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", location=entry.name)
     if (there := cache.on_data_path(entry)) is not None:
         return _real(entry, there, there.name, duplicates)
     if (file := cache.shipped(entry)) is not None:
@@ -184,7 +184,7 @@ def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workl
     remedy = f"put {entry.name}.mtx into a folder on FIBERSCOPE_DATA"
     if exact:
         raise WorkloadError(
-            f"the exact matrix is not available ({error})", where=entry.name, fix=remedy
+            f"the exact matrix is not available ({error})", location=entry.name, fix=remedy
         ) from error
     matrix, details = surrogate(entry)
     notice = (

@@ -32,7 +32,7 @@ OPERAND = "uniform:rows=60,cols=60,nonzeros=300"
 )
 def test_the_two_models_agree(accelerator: str, settings: dict[str, object]) -> None:
     done = check(accelerator, OPERAND, settings=settings)
-    assert done.right
+    assert done.is_consistent
     assert [row.name for row in done.counts if row.event != row.trace] == []
     assert done.counts[0].event > 0
     assert all(row.event and row.trace for row in done.traffic)
@@ -42,10 +42,10 @@ def test_a_difference_without_a_reason_is_wrong() -> None:
     done = check("gamma", OPERAND)
     first, *others = done.counts
     wrong = replace(done, counts=(replace(first, trace=first.trace + 1), *others))
-    assert done.right
-    assert not wrong.right
-    excused = replace(first, trace=first.trace + 1, unless="a reason")
-    assert replace(done, counts=(excused, *others)).right
+    assert done.is_consistent
+    assert not wrong.is_consistent
+    excused = replace(first, trace=first.trace + 1, reason="a reason")
+    assert replace(done, counts=(excused, *others)).is_consistent
 
 
 @pytest.mark.parametrize("accelerator", ["gamma", "spec:gamma"])
@@ -56,8 +56,8 @@ def test_additions_to_sums_that_cancel_are_told_apart(accelerator: str) -> None:
     (row,) = [row for row in done.counts if row.name == "add"]
     assert row.event == 10 * 10 * 9
     assert row.trace < row.event
-    assert row.unless == study.ZERO_SUMS
-    assert done.right
+    assert row.reason == study.ZERO_SUMS
+    assert done.is_consistent
 
 
 def test_additions_that_differ_by_more_than_the_sums_of_0_are_wrong() -> None:
@@ -70,18 +70,18 @@ def test_additions_that_differ_by_more_than_the_sums_of_0_are_wrong() -> None:
             rule, cast(Report, SimpleNamespace(operations={"add": event})), cast(Report, trace)
         )
 
-    assert compared(8, 3).unless == study.ZERO_SUMS
+    assert compared(8, 3).reason == study.ZERO_SUMS
     for event, zero_sums in ((8, 2), (4, 3), (6, 0)):
-        assert not compared(event, zero_sums).right
-    assert not compared(8, 3, rule.model_copy(update={"trace": ("multiply",)})).right
+        assert not compared(event, zero_sums).is_accepted
+    assert not compared(8, 3, rule.model_copy(update={"trace": ("multiply",)})).is_accepted
 
 
 def test_a_run_below_the_bound_is_wrong() -> None:
     done = check("gamma", OPERAND)
     assert done.bound_holds
-    assert replace(done, bound=done.event.seconds).right
-    assert not replace(done, bound=math.nextafter(done.event.seconds, math.inf)).right
-    assert not replace(done, bound=2 * done.event.seconds).right
+    assert replace(done, bound=done.event.seconds).is_consistent
+    assert not replace(done, bound=math.nextafter(done.event.seconds, math.inf)).is_consistent
+    assert not replace(done, bound=2 * done.event.seconds).is_consistent
 
 
 def test_bytes_of_each_tensor_are_compared_for_a_specification_too(

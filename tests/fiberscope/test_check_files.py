@@ -38,7 +38,7 @@ def test_partial_fibers_are_among_what_gamma_moves_for_its_product() -> None:
     assert partial > 0
     row = study._row(rule, study._bytes(report), {})
     assert row.event == report.traffic["Z"].moved_bytes + partial
-    assert "partial fibers" in row.unless
+    assert "partial fibers" in row.reason
 
 
 LADDERS = [  # machine, workload, its settings, and the rungs that take cycles off there

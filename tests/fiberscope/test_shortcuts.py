@@ -94,7 +94,7 @@ def test_check(tmp_path):
     seen = of_command(tmp_path / "it.json", "check", "gamma", SMALL, "--no-explain")
     checked = fiberscope.check("gamma", SMALL, explain=False)
     assert json.loads(json.dumps(checked.document())) == seen
-    assert checked.right
+    assert checked.is_consistent
     frame = checked.frame().set_index("name")
     assert frame.loc["multiply", ["kind", "event", "trace"]].tolist() == [
         "count",

@@ -51,7 +51,7 @@ class ApplyOrder(Component):
         self.phase = IDLE
         self.line = NO_LINE  # line to request next
         self.mask = 0
-        self.lines_left = 0  # lines of the current block not yet requested
+        self.remaining_lines = 0  # lines of the current block not yet requested
         self.lines = 0
 
     def select(self, first: int, end: int) -> None:
@@ -65,28 +65,28 @@ class ApplyOrder(Component):
                 return self.idle()
             self._begin()
         if self.phase == ALL:
-            return self._want_next(now)
+            return self._request_next(now)
         if self.phase == REST:
-            return self._pass_by(now)
-        return self._select(now)
+            return self._discard_rest(now)
+        return self._request_touched(now)
 
     def _begin(self) -> None:
         self.phase = ALL if self.applies.control() else SELECTED
         self.line = self.first // self.line_vertices if self.phase == ALL else NO_LINE
-        self.mask = self.lines_left = 0
+        self.mask = self.remaining_lines = 0
         self.applies.pop()
 
-    def _want_next(self, now: int) -> int:
+    def _request_next(self, now: int) -> int:
         """Request the next line of a phase in which all vertices are applied; discard a found bit."""
         first = self.line * self.line_vertices
         if first >= self.end:
             self.phase = REST
-            return self._pass_by(now)
-        passed = self._pass_one()
+            return self._discard_rest(now)
+        has_discarded = self._discard_bit()
         if not self.wanted.can_push():
-            return self.busy(now + 1) if passed else self.wait_output(self.wanted)
-        there = self.end - first
-        self._request(self.full_mask if there >= self.line_vertices else (ONE << there) - 1)
+            return self.busy(now + 1) if has_discarded else self.wait_output(self.wanted)
+        count = self.end - first
+        self._request(self.full_mask if count >= self.line_vertices else (ONE << count) - 1)
         self.line += 1
         return self.busy(now + 1)
 
@@ -94,7 +94,7 @@ class ApplyOrder(Component):
         self.wanted.push(DATA, self.line, mask)
         self.lines += 1
 
-    def _pass_one(self) -> bool:
+    def _discard_bit(self) -> bool:
         """Discard a found bit, whose vertices are applied with all others; return whether there was a bit."""
         channel = self.found
         if channel is None or not channel.can_pop() or channel.control() == STOP:
@@ -102,9 +102,9 @@ class ApplyOrder(Component):
         channel.pop()
         return True
 
-    def _pass_by(self, now: int) -> int:
+    def _discard_rest(self, now: int) -> int:
         """Discard the remaining found bits, one per cycle; then end the phase."""
-        if self._pass_one():
+        if self._discard_bit():
             return self.busy(now + 1)
         if self.found is not None and not self.found.can_pop():
             return self.wait_input(self.found)
@@ -119,18 +119,18 @@ class ApplyOrder(Component):
         self.phase = IDLE
         return self.busy(now + 1)
 
-    def _select(self, now: int) -> int:
+    def _request_touched(self, now: int) -> int:
         """Request the line if it is complete, or add a found bit to it."""
-        if self.lines_left > 0:
-            return self._want_of_block(now)
+        if self.remaining_lines > 0:
+            return self._request_block(now)
         channel = self.found
         assert channel is not None  # the machine connects ``found`` wherever vertices are selected
         if not channel.can_pop():
             return self.wait_input(channel)
-        stops, bit = channel.control() == STOP, channel.coordinate()
-        if self.line != NO_LINE and (stops or bit // self.line_vertices != self.line):
-            return self._want_selected(now)
-        if stops:
+        is_stop, bit = channel.control() == STOP, channel.coordinate()
+        if self.line != NO_LINE and (is_stop or bit // self.line_vertices != self.line):
+            return self._request_selected(now)
+        if is_stop:
             return self._end(now)
         channel.pop()
         self._add(bit)
@@ -138,24 +138,24 @@ class ApplyOrder(Component):
 
     def _add(self, bit: int) -> None:
         if self.block_lines:
-            self.line, self.lines_left = bit * self.block_lines, self.block_lines
+            self.line, self.remaining_lines = bit * self.block_lines, self.block_lines
         else:
             self.line = bit // self.line_vertices
             self.mask |= ONE << (bit - self.line * self.line_vertices)
 
-    def _want_selected(self, now: int) -> int:
+    def _request_selected(self, now: int) -> int:
         if not self.wanted.can_push():
             return self.wait_output(self.wanted)
         self._request(self.mask)
         self.line, self.mask = NO_LINE, 0
         return self.busy(now + 1)
 
-    def _want_of_block(self, now: int) -> int:
+    def _request_block(self, now: int) -> int:
         if not self.wanted.can_push():
             return self.wait_output(self.wanted)
         self._request(self.full_mask)
         self.line += 1
-        self.lines_left -= 1
-        if self.lines_left == 0:
+        self.remaining_lines -= 1
+        if self.remaining_lines == 0:
             self.line = NO_LINE
         return self.busy(now + 1)

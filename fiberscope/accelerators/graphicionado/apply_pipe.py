@@ -17,8 +17,8 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.workloads.vertex_program import DAMPING
 
 ONE = 1  # a variable has the width of a word when compiled; a literal has not
-WAYS = ("min", "rank")
-MIN, RANK, OWN = range(3)
+FUNCTIONS = ("min", "rank")
+MIN, RANK, CUSTOM = range(3)
 
 
 class ApplyPipe(Component):
@@ -37,7 +37,7 @@ class ApplyPipe(Component):
     Args:
         name: instance name.
         vertices, frontier: vertices and active vertices of the stream.
-        function: one of ``WAYS``, or a function of property, temporary property and out-degree.
+        function: one of ``FUNCTIONS``, or a function of property, temporary property and out-degree.
         neutral: value to which a temporary property is reset after it is read.
         base: byte address of the properties.
         line_bytes, line_vertices: bytes of a line, and number of vertices in a line.
@@ -74,7 +74,7 @@ class ApplyPipe(Component):
         self.frontier = frontier
         self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.function = function
-        self.way = WAYS.index(function) if isinstance(function, str) else OWN  # C: long
+        self.function_number = FUNCTIONS.index(function) if isinstance(function, str) else CUSTOM  # C: long
         self.neutral = neutral
         self.base = base
         self.line_bytes = line_bytes
@@ -148,27 +148,27 @@ class ApplyPipe(Component):
         changed = 0
         pending = self.mask
         while pending:
-            place = raw_words.lowest_bit(pending)
+            position = raw_words.lowest_bit(pending)
             pending &= pending - 1
-            vertex = self.line * self.line_vertices + place
-            if vertex < self.vertices.count and self._changes(vertex):
-                changed |= ONE << place
+            vertex = self.line * self.line_vertices + position
+            if vertex < self.vertices.count and self._update(vertex):
+                changed |= ONE << position
         return changed
 
-    def _changes(self, vertex: int) -> bool:
+    def _update(self, vertex: int) -> bool:
         """Compute and store the new property of a vertex; return whether it differs from the old property."""
         store = self.vertices
         old = store.properties[vertex]
-        new = self._new(old, store.temporary[vertex], vertex)
+        new = self._compute_property(old, store.temporary[vertex], vertex)
         store.temporary[vertex] = self.neutral
         store.properties[vertex] = new
         return new != old
 
-    def _new(self, old: float, reduced: float, vertex: int) -> float:
-        if self.way == MIN:
+    def _compute_property(self, old: float, reduced: float, vertex: int) -> float:
+        if self.function_number == MIN:
             return min(old, reduced)
         degree = self.vertices.degrees[vertex]
-        if self.way == RANK:
+        if self.function_number == RANK:
             kind = self.value_type
             damped = kind.multiply(kind.rounded(DAMPING), reduced)
             rank = kind.add(kind.rounded(1.0 - DAMPING), damped)

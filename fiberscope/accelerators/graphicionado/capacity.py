@@ -10,7 +10,7 @@ from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.workloads.canonical import Integers
 
-MOST = 1 << 16  # upper bound of the number of slices, and of the vertices that share a table entry
+LIMIT = 1 << 16  # upper bound of the number of slices, and of the vertices that share a table entry
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Fit:
             ConfigurationError: if the graph does not fit in the eDRAM.
         """
         slices, coarsen = parameters.slice.count, parameters.table.coarsen
-        most_slices = 1 if slices else min(MOST, -(-vertices // parameters.block.vertices))
+        max_slices = 1 if slices else min(LIMIT, -(-vertices // parameters.block.vertices))
         # Vertices can share an entry only if edges hold their source, which marks the end of an edge list.
         can_share_entries = parameters.start == "edram" and parameters.keeps_source
-        most_coarsen = min(MOST, vertices) if can_share_entries and not coarsen else 1
+        max_coarsen = min(LIMIT, vertices) if can_share_entries and not coarsen else 1
         fit = cls._build(parameters, vertices, max(1, slices), max(1, coarsen))
         while fit.needed > parameters.edram.size:
-            can_slice, can_coarsen = fit.slices < most_slices, fit.coarsen < most_coarsen
+            can_slice, can_coarsen = fit.slices < max_slices, fit.coarsen < max_coarsen
             if not (can_slice or can_coarsen):
                 raise ConfigurationError(fit._overflow(parameters, vertices))
             # Double the smaller of the two numbers; if both are equal, the number of slices.
@@ -66,11 +66,11 @@ class Fit:
 
     def _overflow(self, parameters: GraphicionadoConfiguration, vertices: int) -> str:
         is_set = parameters.slice.count or parameters.table.coarsen
-        larger = "a larger slice.count or table.coarsen would do, or 0 for those that fit"
+        advice = "a larger slice.count or table.coarsen would do, or 0 for those that fit"
         return (
             f"edram.size is {parameters.edram.size}, and {vertices} vertices in {self.slices} slices with a "
             f"table of {self.coarsen} vertices an entry need {self.needed} bytes; "
-            + (larger if is_set else "it should be larger")
+            + (advice if is_set else "it should be larger")
         )
 
     def bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:

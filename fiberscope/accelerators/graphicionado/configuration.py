@@ -135,8 +135,8 @@ class GraphicionadoConfiguration(CompositionParameters):
     @builtins.property
     def start(self) -> str:
         """Return where the position of a vertex's first edge is stored, as in ``Edge.start``."""
-        own = {"csr_like": "memory", "graphdyns": "frontier"}
-        return own.get(self.design, "edram") if self.edge.start == "auto" else self.edge.start
+        start_by_design = {"csr_like": "memory", "graphdyns": "frontier"}
+        return start_by_design.get(self.design, "edram") if self.edge.start == "auto" else self.edge.start
 
     @builtins.property
     def forwards(self) -> bool:

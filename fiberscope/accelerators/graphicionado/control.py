@@ -82,9 +82,9 @@ class Control(Component):
         self.phase = BEGIN
         self.slice = 0
         self.iterations = self.activations = self.updates = 0
-        self.frontier = self._active()
+        self.frontier = self._count_active()
         self.touched = 0  # number of vertices touched in this iteration
-        self.began = self.applied_at = 0
+        self.began_at = self.applied_at = 0
         self.records: list[Iteration] = []
         self.is_enough: Callable[[Sequence[Iteration]], bool] = lambda _records: False
 
@@ -93,12 +93,12 @@ class Control(Component):
         if self.phase == BEGIN:
             return self._begin(now)
         if self.phase == PROCESS:
-            return self._apply(now) if _all_here(self.ready) else self.wait_any_input(self.ready)
+            return self._apply(now) if _all_can_pop(self.ready) else self.wait_any_input(self.ready)
         if self.phase == APPLYING:
-            return self._end_slice(now) if _all_here(self.ends) else self.wait_any_input(self.ends)
+            return self._end_slice(now) if _all_can_pop(self.ends) else self.wait_any_input(self.ends)
         return self.idle()
 
-    def _active(self) -> int:
+    def _count_active(self) -> int:
         if self.schedule.groups is not None:
             return sum(stream.vertices.count for stream in self.streams)
         return sum(stream.frontier.count for stream in self.streams)
@@ -114,7 +114,7 @@ class Control(Component):
             groups = self.schedule.groups
             self.jobs[number].push(0, 0, stream.frontier.count if groups is None else groups[number])
         if self.slice == 0:
-            self.began = now
+            self.began_at = now
             self.activations += self.frontier
         self.phase = PROCESS
         return self.busy(now + 1)
@@ -126,11 +126,11 @@ class Control(Component):
             touched += channel.reference()
             channel.pop()
         self.touched += touched
-        everything = self.schedule.all_lines or touched > self.schedule.streaming_above
+        applies_all = self.schedule.all_lines or touched > self.schedule.streaming_above
         for channel in self.scans:
             channel.push(0)
         for channel in self.applies:
-            channel.push(int(everything))
+            channel.push(int(applies_all))
         self.applied_at = now
         self.phase = APPLYING
         return self.busy(now + 1)
@@ -145,18 +145,18 @@ class Control(Component):
         return self.busy(now + 1)
 
     def _end_iteration(self, now: int) -> None:
-        record = Iteration(self.frontier, self.touched, self.began, self.applied_at, now)
+        record = Iteration(self.frontier, self.touched, self.began_at, self.applied_at, now)
         self.records.append(record)
         self.updates += self.touched
         self.iterations += 1
         self.slice = self.touched = 0
         for stream in self.streams:
             stream.frontier.swap()
-        self.frontier = self._active()
+        self.frontier = self._count_active()
         is_last = self.frontier == 0 or self.iterations == self.schedule.iterations
         if is_last or self.is_enough(self.records):
             self.phase = DONE
 
 
-def _all_here(channels: list[Channel]) -> bool:
+def _all_can_pop(channels: list[Channel]) -> bool:
     return all(channel.can_pop() for channel in channels)

@@ -35,7 +35,8 @@ class Dispatcher(Component):
         frontier: active vertices of the stream.
         vertices: number of vertices of the stream.
         group: number of vertices of a job if all vertices are active; 0 if the frontier lists them.
-        counted: whether the end of an edge list is known; if not, a reader continues until it is stopped.
+        counts_edges: whether the end of an edge list is known; if not, a reader continues until it is
+            stopped.
         coarsen: number of vertices that share an entry of the table. A list is read from the first edge of
             these vertices.
         line_bytes: bytes of a line of the table in memory.
@@ -67,7 +68,7 @@ class Dispatcher(Component):
         vertices: int,
         *,
         group: int,
-        counted: bool,
+        counts_edges: bool,
         coarsen: int,
         line_bytes: int,
     ) -> None:
@@ -77,10 +78,10 @@ class Dispatcher(Component):
         self.frontier = frontier
         self.vertex_count = vertices
         self.group = group
-        self.counted = counted
+        self.counts_edges = counts_edges
         self.coarsen = coarsen
         self.line_bytes = line_bytes
-        self.turn = 0  # number of the reader that is considered first
+        self.first_reader = 0  # number of the reader that is considered first
         self.dealt = self.vertices = 0
 
     def elaborate(self) -> None:
@@ -94,7 +95,7 @@ class Dispatcher(Component):
         ready = self.entries if self.starts is None else self.starts
         progress = looked_up
         if ready.can_pop():
-            if self._end(ready) if ready.control() == STOP else self._deal(ready, now):
+            if self._forward_stop(ready) if ready.control() == STOP else self._dispatch(ready, now):
                 progress = True
             elif not progress:
                 return self.wait_any_output(self.sources)
@@ -108,61 +109,61 @@ class Dispatcher(Component):
         """Request the line of the table that holds the first edge of a vertex."""
         if not (self.entries.can_pop() and self.wanted.can_push()):  # type: ignore[union-attr]  # asked before
             return False
-        place = self.entries.coordinate()
-        line = self._first(place) * START_BYTES // self.line_bytes
-        self.wanted.push(self.entries.control(), line, place)  # type: ignore[union-attr]
+        position = self.entries.coordinate()
+        line = self._first_vertex(position) * START_BYTES // self.line_bytes
+        self.wanted.push(self.entries.control(), line, position)  # type: ignore[union-attr]
         self.entries.pop()
         return True
 
-    def _first(self, place: int) -> int:  # C: noexcept
+    def _first_vertex(self, position: int) -> int:  # C: noexcept
         """Return the vertex at a position of the list, or the first vertex of a group."""
         if self.group:
-            return place * self.group
-        return self.frontier.vertices[place] if place < self.frontier.count else 0
+            return position * self.group
+        return self.frontier.vertices[position] if position < self.frontier.count else 0
 
-    def _deal(self, ready: Channel, now: int) -> bool:
-        place = ready.coordinate() if self.starts is None else ready.reference()
-        first = self._first(place)
+    def _dispatch(self, ready: Channel, now: int) -> bool:
+        position = ready.coordinate() if self.starts is None else ready.reference()
+        first = self._first_vertex(position)
         end = min(first + max(1, self.group), self.vertex_count)
-        reader = self._roomiest()
+        reader = self._select_reader()
         if self.policy is not None:
             job = Task(first, self.edges.pointers[end] - self.edges.pointers[first])
             reader = self.policy.number_of_worker(job, self._workers(), now)
         if reader < 0:
             return False
-        value = 0.0 if self.group else self.frontier.properties[place]
+        value = 0.0 if self.group else self.frontier.properties[position]
         jobs, sources = self.jobs[reader], self.sources[reader]
         start = self.edges.pointers[first - first % self.coarsen]
-        jobs.push(0, start, self.edges.pointers[end] if self.counted else OPEN)
+        jobs.push(0, start, self.edges.pointers[end] if self.counts_edges else OPEN)
         sources.push(DATA, first, end, value)
         ready.pop()
         self.dealt += 1
         self.vertices += end - first
-        self.turn = reader + 1
+        self.first_reader = reader + 1
         return True
 
-    def _roomiest(self) -> int:
+    def _select_reader(self) -> int:
         """Return the reader with the most free slots, in round-robin order if equal; -1 if none has any."""
-        best, most = -1, 0
-        reader = self.turn
+        best, most_free = -1, 0
+        reader = self.first_reader
         for _ in range(self.readers):
             if reader >= self.readers:
                 reader = 0
             jobs, sources = self.jobs[reader], self.sources[reader]
-            room = sources.space()
-            if room > most and jobs.can_push():
-                best, most = reader, room
+            free = sources.space()
+            if free > most_free and jobs.can_push():
+                best, most_free = reader, free
             reader += 1
         return best
 
     def _workers(self) -> list[Worker]:
-        """Return the readers with free slots, in the order in which ``_roomiest`` prefers them."""
-        room = [sources.space() for sources in self.sources]
-        is_open = [room[i] > 0 and self.jobs[i].can_push() for i in range(self.readers)]
-        waiting = [self.sources[i].capacity - room[i] for i in range(self.readers)]
-        return least_loaded(self.turn, waiting, is_open)
+        """Return the readers with free slots, in the order in which ``_select_reader`` prefers them."""
+        free = [sources.space() for sources in self.sources]
+        is_open = [free[i] > 0 and self.jobs[i].can_push() for i in range(self.readers)]
+        waiting = [self.sources[i].capacity - free[i] for i in range(self.readers)]
+        return least_loaded(self.first_reader, waiting, is_open)
 
-    def _end(self, ready: Channel) -> bool:
+    def _forward_stop(self, ready: Channel) -> bool:
         """Pass a stop on to all readers, once each of them has a free slot."""
         for reader in range(self.readers):
             sources = self.sources[reader]

@@ -60,7 +60,7 @@ class EdgePipe(Component):
         self.vertex_store = vertices
         self.streams = streams
         self.all_active = all_active
-        self.turn = 0  # number of the reader that is considered first
+        self.first_reader = 0  # number of the reader that is considered first
         self.ended_readers = 0  # number of readers that have ended
         self.stopped_streams = 0  # number of destination streams to which a stop was sent
         self.edges = self.passed = self.dropped = 0
@@ -70,40 +70,38 @@ class EdgePipe(Component):
         super().elaborate()
         count = self.readers = len(self.sources)
         self.seen_from = seen_from(self.elements)  # C: long[::1]
-        self.begins_from = seen_from(self.sources)  # C: long[::1]; the next vertices of a reader
+        self.sources_from = seen_from(self.sources)  # C: long[::1]; the next vertices of a reader
         self.states = array("b", bytes(count))
         self.vertices = array("q", bytes(8 * count))  # by reader: its current vertex
         self.ends = array("q", bytes(8 * count))  # by reader: end of its range of vertices
-        self.firsts = array(
-            "q", bytes(8 * count)
-        )  # the present one's first edge, and the one behind its last
-        self.edge_ends = array("q", bytes(8 * count))
+        self.firsts = array("q", bytes(8 * count))  # by reader: first edge of its current vertex
+        self.edge_ends = array("q", bytes(8 * count))  # by reader: end of the edges of its current vertex
         self.properties = array("d", bytes(8 * count))
 
     def tick(self, now: int) -> int:
         """Check every reader and send an edge; after the last edge, send a stop to one stream per cycle."""
         if self.ended_readers == self.readers:
-            return self._tell(now)
-        progress, blocked, sent = False, False, False
-        reader = self.turn
+            return self._send_stop(now)
+        progress, is_blocked, has_sent = False, False, False
+        reader = self.first_reader
         for _ in range(self.readers):
-            if self.states[reader] == FREE and self.begins_from[reader] <= now:
+            if self.states[reader] == FREE and self.sources_from[reader] <= now:
                 self._begin(reader)
                 progress = True
             if self.states[reader] != FREE and self.seen_from[reader] <= now:
                 source = self.elements[reader]
-                if self._wants_sending(reader, source):
-                    if not sent and self.sent.can_push():
+                if self._has_edge_to_send(reader, source):
+                    if not has_sent and self.sent.can_push():
                         self._send(reader, source)
-                        sent = True
+                        has_sent = True
                     else:
-                        blocked = True
+                        is_blocked = True
                 else:
                     progress = True
             reader = reader + 1 if reader + 1 < self.readers else 0
-        if sent or progress:
+        if has_sent or progress:
             return self.busy(now + 1)
-        if blocked:
+        if is_blocked:
             return self.wait_output(self.sent)
         return self.idle() if self._is_free() else self.wait_any_input(self.elements)
 
@@ -124,17 +122,17 @@ class EdgePipe(Component):
             self.states[reader] = READING
             self.ends[reader] = sources.reference()
             self.properties[reader] = sources.value()
-            self._turn_to(reader, sources.coordinate())
+            self._select_vertex(reader, sources.coordinate())
         sources.pop()
 
-    def _turn_to(self, reader: int, vertex: int) -> None:
+    def _select_vertex(self, reader: int, vertex: int) -> None:
         self.vertices[reader] = vertex
         self.firsts[reader] = self.store.pointers[vertex]
         self.edge_ends[reader] = self.store.pointers[vertex + 1]
         if self.all_active:
             self.properties[reader] = self.vertex_store.sent[vertex]
 
-    def _wants_sending(self, reader: int, source: Channel) -> bool:  # C: inline
+    def _has_edge_to_send(self, reader: int, source: Channel) -> bool:  # C: inline
         """Return whether the head element of a reader is an edge to send; pop any other element."""
         if source.control() == STOP:
             self.states[reader] = FREE
@@ -142,7 +140,7 @@ class EdgePipe(Component):
             self.dropped += 1
         elif source.coordinate() < self.firsts[reader]:
             self.passed += 1
-        elif self._is_of_present(reader, source.coordinate()):
+        elif self._is_in_range(reader, source.coordinate()):
             return True
         else:
             stops = self.stops[reader]
@@ -152,12 +150,12 @@ class EdgePipe(Component):
         source.pop()
         return False
 
-    def _is_of_present(self, reader: int, edge: int) -> bool:  # C: inline
+    def _is_in_range(self, reader: int, edge: int) -> bool:  # C: inline
         """Return whether an edge belongs to the reader's current vertex, or to a later one, made current."""
         while edge >= self.edge_ends[reader]:
             if self.vertices[reader] + 1 >= self.ends[reader]:
                 return False
-            self._turn_to(reader, self.vertices[reader] + 1)
+            self._select_vertex(reader, self.vertices[reader] + 1)
         return True
 
     def _send(self, reader: int, source: Channel) -> None:  # C: inline
@@ -167,9 +165,9 @@ class EdgePipe(Component):
         self.sent.push(DATA, destination, self.store.first_weight + edge, self.properties[reader])
         source.pop()
         self.edges += 1
-        self.turn = reader + 1 if reader + 1 < self.readers else 0
+        self.first_reader = reader + 1 if reader + 1 < self.readers else 0
 
-    def _tell(self, now: int) -> int:
+    def _send_stop(self, now: int) -> int:
         if not self.sent.can_push():
             return self.wait_output(self.sent)
         self.sent.push(STOP, self.stopped_streams)

@@ -12,8 +12,8 @@ from fiberscope.hw.value_type import AUTO, TYPES, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-WAYS = ("hop", "weigh", "copy")  # property + 1, property + weight, property
-HOP, WEIGH, COPY, OWN = range(4)
+FUNCTIONS = ("hop", "weigh", "copy")  # property + 1, property + weight, property
+HOP, WEIGH, COPY, CUSTOM = range(4)
 
 
 class EdgeProcessor(Component):
@@ -28,7 +28,7 @@ class EdgeProcessor(Component):
 
     Args:
         name: instance name.
-        function: one of ``WAYS``, or a function of property and weight.
+        function: one of ``FUNCTIONS``, or a function of property and weight.
         weights: weights of all edges; empty if the program does not use them.
         streams: number of source streams.
         values: name of the type of all values in ``TYPES``.
@@ -52,9 +52,9 @@ class EdgeProcessor(Component):
         super().__init__(name)
         self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.function = function
-        self.way = WAYS.index(function) if isinstance(function, str) else OWN  # C: long
+        self.function_number = FUNCTIONS.index(function) if isinstance(function, str) else CUSTOM  # C: long
         self.weights = weights  # C: double[::1]
-        self.weighted = len(weights) > 0
+        self.has_weights = len(weights) > 0
         self.streams = streams
         self.ended_streams = 0  # number of source streams that have sent their stop
         self.edges = 0
@@ -63,39 +63,39 @@ class EdgeProcessor(Component):
         """Send the message of an edge, or count a stop and pass on the last stop."""
         if not self.source.can_pop():
             return self.idle()
-        stops = self.source.control() == STOP
-        if (self._ends() or not stops) and not self.updates.can_push():
+        is_stop = self.source.control() == STOP
+        if (self._is_last_stop() or not is_stop) and not self.updates.can_push():
             return self.wait_output(self.updates)
-        if not stops:
-            self.updates.push(DATA, self._place(), 0, self._message())
+        if not is_stop:
+            self.updates.push(DATA, self._destination(), 0, self._message())
             self.edges += 1
-        elif self._end():
+        elif self._count_stop():
             self.updates.push(STOP)
         self.source.pop()
         return self.busy(now + 1)
 
-    def _ends(self) -> bool:  # C: noexcept
-        """Return whether only one stop is missing."""
+    def _is_last_stop(self) -> bool:  # C: noexcept
+        """Return whether the next stop is the last."""
         return self.ended_streams + 1 == self.streams
 
-    def _end(self) -> bool:  # C: noexcept
+    def _count_stop(self) -> bool:  # C: noexcept
         """Count a stop; return whether it is the last."""
-        last = self._ends()
-        self.ended_streams = 0 if last else self.ended_streams + 1
-        return last
+        is_last = self._is_last_stop()
+        self.ended_streams = 0 if is_last else self.ended_streams + 1
+        return is_last
 
-    def _place(self) -> int:
+    def _destination(self) -> int:
         """Return the number of the head edge's destination within the stream."""
         return self.source.coordinate() // self.streams
 
     def _message(self) -> float:
         """Return ``process_edge`` of the head edge."""
         value = self.source.value()
-        if self.way == HOP:
+        if self.function_number == HOP:
             return self.value_type.add(value, 1.0)
-        if self.way == COPY:
+        if self.function_number == COPY:
             return value
-        weight = self.weights[self.source.reference()] if self.weighted else 1.0  # C: double
-        if self.way == WEIGH:
+        weight = self.weights[self.source.reference()] if self.has_weights else 1.0  # C: double
+        if self.function_number == WEIGH:
             return self.value_type.add(value, weight)
         return self.function(value, weight)  # type: ignore[operator]  # a function where it has no known name

@@ -31,7 +31,7 @@ class LineReader(Component):
         base: byte address of line 0.
         line_bytes: bytes of a line.
         lines: number of line buffers.
-        waiting: largest number of tokens taken and not yet served.
+        max_waiting: largest number of tokens taken and not yet served.
     """
 
     PORTS = (
@@ -48,18 +48,20 @@ class LineReader(Component):
     requests: Channel
     replies: Channel
 
-    def __init__(self, name: str, base: int, *, line_bytes: int, lines: int, waiting: int) -> None:
+    def __init__(self, name: str, base: int, *, line_bytes: int, lines: int, max_waiting: int) -> None:
         super().__init__(name)
         self.base = base
         self.line_bytes = line_bytes
         self.buffers = lines
         self.window = ReorderWindow(lines)
-        self.room = waiting
-        self.controls = array("q", bytes(8 * waiting))  # ring of the waiting tokens, one array per field
-        self.numbers = array("q", bytes(8 * waiting))
-        self.references = array("q", bytes(8 * waiting))
-        self.targets = array("q", bytes(8 * waiting))  # number of lines that must have arrived for the token
-        self.first = 0
+        self.max_waiting = max_waiting
+        self.controls = array("q", bytes(8 * max_waiting))  # ring of the waiting tokens, one array per field
+        self.numbers = array("q", bytes(8 * max_waiting))
+        self.references = array("q", bytes(8 * max_waiting))
+        self.targets = array(
+            "q", bytes(8 * max_waiting)
+        )  # number of lines that must have arrived for the token
+        self.first = 0  # slot of the oldest token
         self.held = 0
         self.freed = 0  # number of lines whose buffers have been freed
         self.line = NO_LINE  # line of the latest token
@@ -82,23 +84,23 @@ class LineReader(Component):
         return self.wait_output(self.here) if arrived else self.wait_input(self.replies)
 
     def _serve(self) -> bool:
-        place = self.first
-        if self.held == 0 or self.targets[place] > self.window.arrived or not self.here.can_push():
+        slot = self.first
+        if self.held == 0 or self.targets[slot] > self.window.arrived or not self.here.can_push():
             return False
-        self.here.push(self.controls[place], self.numbers[place], self.references[place])
-        self.served += self.controls[place] != STOP
-        self.first = place + 1 if place + 1 < self.room else 0
+        self.here.push(self.controls[slot], self.numbers[slot], self.references[slot])
+        self.served += self.controls[slot] != STOP
+        self.first = slot + 1 if slot + 1 < self.max_waiting else 0
         self.held -= 1
-        self.freed = self.targets[place] - (1 if self._needs(self.first, self.targets[place]) else 0)
+        self.freed = self.targets[slot] - (1 if self._needs_same_line(self.first, self.targets[slot]) else 0)
         return True
 
-    def _needs(self, place: int, target: int) -> bool:  # C: noexcept
-        """Return whether the token at ``place``, the oldest, needs the same line as the token before it."""
-        return self.held > 0 and self.controls[place] != STOP and self.targets[place] == target
+    def _needs_same_line(self, slot: int, target: int) -> bool:  # C: noexcept
+        """Return whether the oldest token, in ``slot``, needs the same line as the token served before it."""
+        return self.held > 0 and self.controls[slot] != STOP and self.targets[slot] == target
 
     def _take(self) -> bool:
         """Take the next token, and request its line unless a buffer holds or awaits that line."""
-        if not self.wanted.can_pop() or self.held == self.room:
+        if not self.wanted.can_pop() or self.held == self.max_waiting:
             return False
         line = self.wanted.coordinate()
         if self.wanted.control() == STOP:
@@ -106,20 +108,20 @@ class LineReader(Component):
         elif line != self.line or self.freed == self.window.sent:
             if self.window.sent - self.freed == self.buffers or not self.requests.can_push():
                 return False
-            slot = self.window.send()
-            self.requests.push(READ, slot, self.base + line * self.line_bytes)
+            tag = self.window.send()
+            self.requests.push(READ, tag, self.base + line * self.line_bytes)
             self.lines += 1
         self.line = line
-        self._keep()
+        self._store_token()
         return True
 
-    def _keep(self) -> None:
-        place = self.first + self.held
-        if place >= self.room:
-            place -= self.room
-        self.controls[place] = self.wanted.control()
-        self.numbers[place] = self.wanted.coordinate()
-        self.references[place] = self.wanted.reference()
-        self.targets[place] = self.window.sent
+    def _store_token(self) -> None:
+        slot = self.first + self.held
+        if slot >= self.max_waiting:
+            slot -= self.max_waiting
+        self.controls[slot] = self.wanted.control()
+        self.numbers[slot] = self.wanted.coordinate()
+        self.references[slot] = self.wanted.reference()
+        self.targets[slot] = self.window.sent
         self.held += 1
         self.wanted.pop()

@@ -19,7 +19,12 @@ from fiberscope.accelerators.graphicionado.control import Control, Schedule
 from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
 from fiberscope.accelerators.graphicionado.edge_pipe import EdgePipe
 from fiberscope.accelerators.graphicionado.first_touches import FirstTouches
-from fiberscope.accelerators.graphicionado.layout import START_BYTES, TENSORS, Regions, partition_stream
+from fiberscope.accelerators.graphicionado.layout import (
+    START_BYTES,
+    TENSORS,
+    ArrayAllocator,
+    partition_stream,
+)
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
 from fiberscope.accelerators.layout import Layout
@@ -90,7 +95,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self.bounds = self.fit.bounds(parameters, self.vertex_count)
         self.degrees = np.diff(graph.indptr)
         self.names = numbered("stream", parameters.streams)
-        self.regions = Regions()
+        self.arrays = ArrayAllocator()
         self.streams = self._add_streams(graph)
         self._connect_crossbar()
         self._add_bitmaps()
@@ -101,23 +106,27 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _add_streams(self, graph: CsrArray) -> list[Stream]:
         """Add all streams; the weights of all edges are in one array, one stream after another."""
         count = self.parameters.streams
-        shares = [partition_stream(graph, self.task, number, count, self.bounds) for number in range(count)]
-        weights = values_of(self._of_type(np.concatenate([part.weights for part in shares])))
-        common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.regions)
-        properties = self._of_type(self.program.start(self.degrees, self.task.root))
+        partitions = [
+            partition_stream(graph, self.task, number, count, self.bounds) for number in range(count)
+        ]
+        weights = values_of(
+            self._round_to_type(np.concatenate([partition.weights for partition in partitions]))
+        )
+        common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.arrays)
+        properties = self._round_to_type(self.program.start(self.degrees, self.task.root))
         temporaries = Temporaries(count, self.vertex_count, self.program.neutral)
-        streams, first = [], 0
-        for number, part in enumerate(shares):
-            size = len(part.degrees)
+        streams, first_weight = [], 0
+        for number, partition in enumerate(partitions):
+            size = len(partition.degrees)
             values = temporaries.stream_values(number, size)
-            vertices = Vertices(properties[number::count], part.degrees, values)  # type: ignore[arg-type]
+            vertices = Vertices(properties[number::count], partition.degrees, values)  # type: ignore[arg-type]
             frontier = Frontier(max(1, size))
             if not self.program.all_active and self.task.root % count == number:
                 frontier.add(self.task.root // count, float(properties[self.task.root]))
                 frontier.swap()
-            edges = Edges(part, first, temporaries)
+            edges = Edges(partition, first_weight, temporaries)
             streams.append(Stream(common, self.names[number], vertices, edges, frontier))
-            first += len(part.weights)
+            first_weight += len(partition.weights)
         return streams
 
     def _check_type(self) -> None:
@@ -135,7 +144,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
                 f"value is {kind.name}; functions of your own compute with doubles: auto"
             )
 
-    def _of_type(self, values: Values) -> Values:
+    def _round_to_type(self, values: Values) -> Values:
         """Return weights or properties, rounded to the machine's type of values.
 
         Raises:
@@ -163,11 +172,11 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _add_bitmaps(self) -> None:
         """Add the recorders of touched vertices: a bitmap a stream, a bitmap of blocks, or a counter."""
         parameters, connect = self.parameters, self.kernel.connect
-        selects = "all" if self.program.all_active else parameters.selects
+        selection = "all" if self.program.all_active else parameters.selects
         self.bitmaps: list[Component] = []
         self.counters: list[Component] = []
         bits, depth = parameters.scan.bits, {"capacity": parameters.queue.depth}
-        if selects == "blocks":
+        if selection == "blocks":
             block = parameters.block.vertices // parameters.streams
             bitmap = self.add("bitmap", "bitmap", self.blocks, width=bits, block=block)
             self.bitmaps.append(bitmap)
@@ -176,7 +185,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
                 connect(bitmap, f"found[{i}]", stream.order, "found", **depth)
             return
         for name, stream in zip(self.names, self.streams, strict=True):
-            if selects == "all":
+            if selection == "all":
                 counter = self.add(FirstTouches, f"{name}.first_touches")
                 self.counters.append(counter)
                 connect(stream.atomic_update, "touched", counter, "touched", **depth)
@@ -193,8 +202,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             connect(self.control, f"jobs[{i}]", stream.vertex_reader, "jobs", capacity=1)
             connect(self.control, f"applies[{i}]", stream.order, "applies", capacity=1)
             connect(stream.list_writer, "ends", self.control, f"ends[{i}]", capacity=1)
-        for i, toucher in enumerate(self.bitmaps or self.counters):
-            connect(toucher, "ready", self.control, f"ready[{i}]", capacity=1)
+        for i, recorder in enumerate(self.bitmaps or self.counters):
+            connect(recorder, "ready", self.control, f"ready[{i}]", capacity=1)
         for i, bitmap in enumerate(self.bitmaps):
             connect(self.control, f"scans[{i}]", bitmap, "scans", capacity=1)
 
@@ -212,9 +221,9 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         )
 
     def _connect_memory(self) -> None:
-        group = self.streams[0].ports
-        users = [stream.connect_memory(number * group) for number, stream in enumerate(self.streams)]
-        self.add_memory(users, self.parameters.prefetch.line, group)
+        ports = self.streams[0].ports
+        users = [stream.connect_memory(number * ports) for number, stream in enumerate(self.streams)]
+        self.add_memory(users, self.parameters.prefetch.line, ports)
 
     def result(self) -> Values:
         """Return the property of every vertex; for PageRank the rank (memory has the rank per out-edge)."""
@@ -245,13 +254,13 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         """Return the number of processed edges to the vertices of each stream."""
         return [count("edges", processor) for processor in self._all("processor")]
 
-    def _all(self, part: str) -> list[Component]:
-        """Return the parts with an attribute name, one of each stream."""
-        return [getattr(stream, part) for stream in self.streams]
+    def _all(self, attribute: str) -> list[Component]:
+        """Return the component that each stream has under an attribute name."""
+        return [getattr(stream, attribute) for stream in self.streams]
 
     def layouts(self) -> Sequence[Layout]:
         """Return the layouts of all arrays; an iteration writes the frontier that the next one reads."""
-        return self.regions.layouts
+        return self.arrays.layouts
 
     def useful_bytes(self) -> dict[str, tuple[int, int]]:
         """Return the useful bytes read and written by tensor.
@@ -289,11 +298,12 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             counts: number of operations by name, as of ``operations``.
         """
         parameters = self.parameters
-        pair = parameters.id.bytes + parameters.property.bytes
-        edge = parameters.id.bytes + (parameters.property.bytes if self.program.uses_weights else 0)
-        applied = parameters.property.bytes * (counts["updates"] + counts["changed"])
-        listed = 0 if self.program.all_active else pair * counts["changed"]
-        return (pair + START_BYTES) * counts["activations"] + edge * counts["edges"] + applied + listed
+        pair_bytes = parameters.id.bytes + parameters.property.bytes
+        edge_bytes = parameters.id.bytes + (parameters.property.bytes if self.program.uses_weights else 0)
+        applied_bytes = parameters.property.bytes * (counts["updates"] + counts["changed"])
+        listed_bytes = 0 if self.program.all_active else pair_bytes * counts["changed"]
+        source_bytes = (pair_bytes + START_BYTES) * counts["activations"]
+        return source_bytes + edge_bytes * counts["edges"] + applied_bytes + listed_bytes
 
     def iterations(self) -> Sequence[Iteration]:
         """Return the record of each iteration that has ended."""
@@ -304,9 +314,9 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
 
         The expected number is that of the graph, times the iterations if all vertices are always active.
         """
-        rounds = self.task.iterations if self.program.all_active else 1
+        iterations = self.task.iterations if self.program.all_active else 1
         edges = count("edges", *self._all("edge_pipe"))
-        return edges, max(edges, rounds * self.edge_count)
+        return edges, max(edges, iterations * self.edge_count)
 
     def chosen(self) -> tuple[str, ...]:
         """Return the number of slices and the coarseness of the edge-id table, unless both are 1."""

@@ -31,7 +31,9 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.verification import Comparison
 
-FEWEST = 5  # least number of simulated iterations: one that begins with an idle memory, and four others
+LEAST_ITERATIONS = (
+    5  # least number of simulated iterations: one that begins with an idle memory, and four others
+)
 DIFFERING = ("changed", "stalls")  # operations whose number differs between iterations
 
 
@@ -45,10 +47,14 @@ def estimate_iterations(lengths: Numbers, count: int) -> Estimated:
         lengths: cycles of each simulated iteration, at least three.
         count: number of all iterations.
     """
-    alike, left = lengths[1:], count - len(lengths)
-    degrees = len(alike) - 1
-    deviations = (alike - alike.mean()) * ((left**2 / len(alike) + left) / degrees) ** 0.5
-    return Estimated(float(lengths.sum() + left * alike.mean()), half_width(deviations.tolist(), degrees))
+    later_lengths, remaining = lengths[1:], count - len(lengths)
+    degrees = len(later_lengths) - 1
+    deviations = (later_lengths - later_lengths.mean()) * (
+        (remaining**2 / len(later_lengths) + remaining) / degrees
+    ) ** 0.5
+    return Estimated(
+        float(lengths.sum() + remaining * later_lengths.mean()), half_width(deviations.tolist(), degrees)
+    )
 
 
 class GraphicionadoSampler:
@@ -87,7 +93,7 @@ class GraphicionadoSampler:
 
     def too_short(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
-        count, needed = self.task.iterations, self.request.windows or FEWEST
+        count, needed = self.task.iterations, self.request.windows or LEAST_ITERATIONS
         if needed > DENSEST * count:
             return f"simulated in full, as {needed} of {count} iterations are more than half of them"
         predicted = count * self._shortest_iteration()
@@ -99,10 +105,12 @@ class GraphicionadoSampler:
         """Return a lower bound of an iteration's cycles, from traffic and from the fullest stream."""
         parameters = self.parameters
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
-        moved = self.graph.nnz * parameters.edge_bytes(self.task.program.uses_weights)
-        moved += 3 * self.graph.shape[0] * parameters.property.bytes  # read as sources, read and written
+        moved_bytes = self.graph.nnz * parameters.edge_bytes(self.task.program.uses_weights)
+        moved_bytes += (
+            3 * self.graph.shape[0] * parameters.property.bytes
+        )  # read as sources, read and written
         updates = np.bincount(self.graph.indices % parameters.streams)  # by stream of the destination
-        return max(moved / rate, int(updates.max(initial=0)))
+        return max(moved_bytes / rate, int(updates.max(initial=0)))
 
     def sampled(self) -> Sampled:
         """Simulate iterations until the interval is as narrow as requested, and return the estimate.
@@ -115,29 +123,29 @@ class GraphicionadoSampler:
         self.changed = np.array([iteration.changed for iteration in outcome.iterations])
         machine = Graphicionado(self.parameters, self.graph, self.task)
         machine.control.is_enough = self._is_enough
-        ended = machine.kernel.run(progress=lambda _cycle: self.tell("simulating", *machine.progress()))
-        if not ended.complete:
+        run = machine.kernel.run(progress=lambda _cycle: self.tell("simulating", *machine.progress()))
+        if not run.complete:
             raise KeyboardInterrupt
         records = machine.iterations()
-        drained = ended.cycles - records[-1].ended - 1
-        return self._sampled(machine, records, ended.cycles, drained)
+        drained = run.cycles - records[-1].ended - 1
+        return self._sampled(machine, records, run.cycles, drained)
 
     def _is_enough(self, records: Sequence[Iteration]) -> bool:
         """Return whether the interval is narrow enough, or half of the iterations are simulated."""
         count = len(records)
-        if self.request.windows or count < FEWEST:
+        if self.request.windows or count < LEAST_ITERATIONS:
             return count == self.request.windows
         estimate = self._estimate(records)
-        narrow = estimate.half_width <= self.request.half_width * estimate.cycles
-        return narrow or count + 1 > DENSEST * self.task.iterations
+        is_narrow = estimate.half_width <= self.request.half_width * estimate.cycles
+        return is_narrow or count + 1 > DENSEST * self.task.iterations
 
     def _estimate(self, records: Sequence[Iteration]) -> Estimated:
         """Estimate the cycles up to the end of the last iteration; each has one more cycle of the control."""
         lengths = np.array([record.ended - record.began + 1 for record in records], np.float64)
         estimate = estimate_iterations(lengths, self.task.iterations)
-        return Estimated(estimate.cycles, estimate.half_width + self._writes_left_out(records))
+        return Estimated(estimate.cycles, estimate.half_width + self._bound_of_writes(records))
 
-    def _writes_left_out(self, records: Sequence[Iteration]) -> float:
+    def _bound_of_writes(self, records: Sequence[Iteration]) -> float:
         """Return the most cycles by which the writes of other iterations may differ from the simulated ones.
 
         The functional pass gives the number of changed properties with doubles. With types that round, a
@@ -156,7 +164,7 @@ class GraphicionadoSampler:
     ) -> Sampled:
         estimate, count = self._estimate(records), len(records)
         operations = self._operations(machine, count)
-        traffic = {name: self._scaled(part, count) for name, part in machine.traffic().items()}
+        traffic = {name: self._scale_traffic(measured, count) for name, measured in machine.traffic().items()}
         written = () if self.parameters.writes_all else ("traffic.properties",)
         differing = {f"operations.{name}" for name in DIFFERING}
         counts = [*(f"operations.{name}" for name in operations), *(f"traffic.{name}" for name in traffic)]
@@ -184,25 +192,25 @@ class GraphicionadoSampler:
             check=check,
         )
 
-    def _of_all(self, amount: int, count: int) -> int:
+    def _scale(self, amount: int, count: int) -> int:
         """Scale a count of the first ``count`` iterations to all iterations."""
         return round(amount * self.task.iterations / count)
 
     def _operations(self, machine: Graphicionado, count: int) -> dict[str, int]:
-        done = {name: self._of_all(amount, count) for name, amount in machine.operations().items()}
-        return {**done, "changed": int(self.changed.sum())}
+        scaled = {name: self._scale(amount, count) for name, amount in machine.operations().items()}
+        return {**scaled, "changed": int(self.changed.sum())}
 
-    def _scaled(self, part: Traffic, count: int) -> Traffic:
+    def _scale_traffic(self, measured: Traffic, count: int) -> Traffic:
         """Scale traffic of the first iterations to all iterations."""
-        sizes = {name: size for name, size in asdict(part).items() if size is not None}
-        return Traffic(**{name: self._of_all(size, count) for name, size in sizes.items()})
+        sizes = {name: size for name, size in asdict(measured).items() if size is not None}
+        return Traffic(**{name: self._scale(size, count) for name, size in sizes.items()})
 
     def _memory(self, machine: Graphicionado, count: int) -> MemoryUse | None:
         use = machine.memory()
         if use is None:
             return None
         hits, misses, conflicts = (
-            self._of_all(number, count) for number in (use.row_hits, use.row_misses, use.row_conflicts)
+            self._scale(number, count) for number in (use.row_hits, use.row_misses, use.row_conflicts)
         )
-        counters = {name: self._of_all(number, count) for name, number in use.counters.items()}
+        counters = {name: self._scale(number, count) for name, number in use.counters.items()}
         return MemoryUse(hits, misses, conflicts, use.peak_bytes_per_second, counters)

@@ -24,16 +24,16 @@ class Temporaries:  # C: final
 
     def __init__(self, streams: int, vertices: int, neutral: float) -> None:
         self.streams = streams
-        self.room = -(-vertices // streams)  # largest number of vertices of a stream
-        self.values = values_of(np.full(streams * self.room, neutral))  # C: double[::1]
+        self.stream_vertices = -(-vertices // streams)  # largest number
+        self.values = values_of(np.full(streams * self.stream_vertices, neutral))  # C: double[::1]
 
     def stream_values(self, stream: int, count: int) -> memoryview[float]:  # C: def
         """Return a view of the temporary properties of a stream with ``count`` vertices; at least 1 entry."""
-        return self.values[stream * self.room : stream * self.room + max(1, count)]
+        return self.values[stream * self.stream_vertices : stream * self.stream_vertices + max(1, count)]
 
     def fetch(self, vertex: int) -> None:  # C: cpdef, noexcept
         """Prefetch the temporary property of a vertex into the cache of the host; it is needed soon."""
-        inline.fetch(self.values[vertex % self.streams * self.room + vertex // self.streams])
+        inline.fetch(self.values[vertex % self.streams * self.stream_vertices + vertex // self.streams])
 
 
 class Vertices:  # C: final
@@ -91,16 +91,16 @@ class Frontier:  # C: final
     ``swap``.
 
     Args:
-        room: number of vertices of the stream.
+        capacity: number of vertices of the stream.
     """
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, capacity: int) -> None:
         self.count = self.next_count = 0
         self.vertices, self.next_vertices = (
-            integers_of(np.zeros(room, np.int64)) for _ in range(2)
+            integers_of(np.zeros(capacity, np.int64)) for _ in range(2)
         )  # C: vertices=long[::1], next_vertices=long[::1]
         self.properties, self.next_properties = (
-            values_of(np.zeros(room)) for _ in range(2)
+            values_of(np.zeros(capacity)) for _ in range(2)
         )  # C: next_properties=double[::1], properties=double[::1]
 
     def add(self, vertex: int, value: float) -> None:

@@ -1,4 +1,4 @@
-"""The parts of one stream of Graphicionado, and their connections.
+"""The units of one stream of Graphicionado, and their connections.
 
 A *stream* is one of the machine's parallel pipelines; vertex v belongs to stream v modulo the number of
 streams. A stream has three pipes:
@@ -23,7 +23,7 @@ from fiberscope.accelerators.graphicionado.layout import (
     PROPERTIES,
     START_BYTES,
     STARTS,
-    Regions,
+    ArrayAllocator,
 )
 from fiberscope.accelerators.graphicionado.line_reader import LineReader
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Vertices
@@ -48,7 +48,7 @@ class Common:
         weights: weights of the edges of all streams, one stream after another.
         coarsen: number of vertices that share an entry of the edge-id table.
         blocks: number of blocks of vertices. The vertices of a block share a bit of GraphDynS's bitmap.
-        regions: allocator of arrays in memory.
+        arrays: allocator of arrays in memory.
     """
 
     machine: Composition[GraphicionadoConfiguration]
@@ -56,7 +56,7 @@ class Common:
     weights: memoryview[float]
     coarsen: int
     blocks: int
-    regions: Regions
+    arrays: ArrayAllocator
 
     @property
     def cycles(self) -> tuple[int, int, int]:
@@ -67,14 +67,15 @@ class Common:
         if self.program.cycles is not None:
             return self.program.cycles
         compute = self.machine.parameters.compute
-        adds = compute.fp_add_latency
-        reduces = compute.min_latency if self.program.reduce == "min" else adds
-        applies = compute.min_latency if self.program.apply == "min" else 2 * adds  # multiply and add
-        return compute.min_latency, reduces, applies
+        add_cycles = compute.fp_add_latency
+        reduce_cycles = compute.min_latency if self.program.reduce == "min" else add_cycles
+        # A rank takes a multiplication and an addition.
+        apply_cycles = compute.min_latency if self.program.apply == "min" else 2 * add_cycles
+        return compute.min_latency, reduce_cycles, apply_cycles
 
 
 class Stream:
-    """One stream. The constructor adds the parts to the machine and connects them within the stream.
+    """One stream. The constructor adds the units to the machine and connects them within the stream.
 
     The machine then connects the stream with the crossbar, the control, the recorder of touched vertices,
     and, with ``connect_memory``, the memory.
@@ -106,10 +107,10 @@ class Stream:
         group = parameters.group if program.all_active else 0
         entry = group * parameters.property.bytes or parameters.entry_bytes
         edge = parameters.edge_bytes(program.uses_weights)
-        counted = group > 0 or not parameters.keeps_source
-        base = self._place_edges(edge, counted)
+        counts_edges = group > 0 or not parameters.keeps_source
+        base = self._allocate_edges(edge, counts_edges)
         self.vertex_reader = self._prefetcher(
-            "vertex_reader", self._place(FRONTIER, entry, Role.STATE), entry
+            "vertex_reader", self._allocate(FRONTIER, entry, Role.STATE), entry
         )
         self.dispatcher = self.machine.add(
             "dispatcher",
@@ -118,7 +119,7 @@ class Stream:
             self.frontier,
             self.vertices.count,
             group=group,
-            counted=counted,
+            counts_edges=counts_edges,
             coarsen=self.common.coarsen,
             line_bytes=parameters.prefetch.line,
         )
@@ -133,7 +134,7 @@ class Stream:
             self._line_reader("start_reader", STARTS, START_BYTES, Role.OPERAND) if looks_up else None
         )
 
-    def _place(self, tensor: int, size: int, role: Role, block: int = 0) -> int:
+    def _allocate(self, tensor: int, size: int, role: Role, block: int = 0) -> int:
         """Allocate an array with an element for each vertex of the stream, and return its address.
 
         Args:
@@ -142,16 +143,18 @@ class Stream:
             role: role of the array in a run.
             block: vertices of this stream in a block; the array then has whole blocks. 0 for no blocks.
         """
-        return self.common.regions.place(
+        return self.common.arrays.allocate(
             tensor, size * (self.common.blocks * block or self.vertices.count), role
         )
 
-    def _place_edges(self, size: int, counted: bool) -> int:
+    def _allocate_edges(self, size: int, counts_edges: bool) -> int:
         """Allocate the array of edges; readers that do not know the number of edges read past its end."""
         prefetch = self.parameters.prefetch
         # Bytes in the buffers of a reader, and edges sent before the stop from the edge pipe arrives.
-        ahead = 0 if counted else prefetch.lines * prefetch.line + 2 * EDGES_SENT * size
-        return self.common.regions.place(EDGES, size * len(self.edges.destinations), Role.OPERAND, ahead)
+        prefetch_bytes = 0 if counts_edges else prefetch.lines * prefetch.line + 2 * EDGES_SENT * size
+        return self.common.arrays.allocate(
+            EDGES, size * len(self.edges.destinations), Role.OPERAND, prefetch_bytes
+        )
 
     def _prefetcher(self, name: str, base: int, element: int) -> Component:
         prefetch = self.parameters.prefetch
@@ -159,15 +162,15 @@ class Stream:
         return self.machine.add("prefetcher", f"{self.name}.{name}", base, element, **sizes)
 
     def _line_reader(self, name: str, tensor: int, size: int, role: Role, block: int = 0) -> LineReader:
-        """Add a reader of an array; the arguments after the name are those of ``_place``."""
+        """Add a reader of an array; the arguments after the name are those of ``_allocate``."""
         prefetch = self.parameters.prefetch
         return self.machine.add(
             LineReader,
             f"{self.name}.{name}",
-            self._place(tensor, size, role, block),
+            self._allocate(tensor, size, role, block),
             line_bytes=prefetch.line,
             lines=prefetch.lines,
-            waiting=prefetch.lines * max(2, prefetch.line // START_BYTES),
+            max_waiting=prefetch.lines * max(2, prefetch.line // START_BYTES),
         )
 
     def _add_destination(self) -> None:
@@ -220,20 +223,20 @@ class Stream:
             values=parameters.value,
         )
         entry = parameters.entry_bytes
-        base = self._place(FRONTIER, entry, Role.WORK)
+        base = self._allocate(FRONTIER, entry, Role.WORK)
         self.list_writer = self.machine.add(ListWriter, f"{name}.list_writer", base, entry, line_bytes=line)
 
     def _connect_source(self) -> None:
         connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
-        table = self.parameters.edram.read_latency if self.start_reader is None else 1
+        latency = self.parameters.edram.read_latency if self.start_reader is None else 1
         connect(self.vertex_reader, "elements", self.dispatcher, "entries", capacity=depth)
         if self.start_reader is not None:
             connect(self.dispatcher, "wanted", self.start_reader, "wanted", capacity=depth)
             connect(self.start_reader, "here", self.dispatcher, "starts", capacity=depth)
-        waiting = {"capacity": depth + table - 1, "latency": table}
+        pipeline = {"capacity": depth + latency - 1, "latency": latency}
         for i, reader in enumerate(self.edge_readers):
-            connect(self.dispatcher, f"jobs[{i}]", reader, "jobs", **waiting)
-            connect(self.dispatcher, f"sources[{i}]", self.edge_pipe, f"sources[{i}]", **waiting)
+            connect(self.dispatcher, f"jobs[{i}]", reader, "jobs", **pipeline)
+            connect(self.dispatcher, f"sources[{i}]", self.edge_pipe, f"sources[{i}]", **pipeline)
             connect(reader, "elements", self.edge_pipe, f"elements[{i}]", capacity=EDGES_SENT)
             connect(self.edge_pipe, f"stops[{i}]", reader, "stops", capacity=1)
 
@@ -251,7 +254,7 @@ class Stream:
         connect(self.apply, "entries", self.list_writer, "entries", **pipeline)
 
     def connect_memory(self, first_port: int) -> User:
-        """Connect the parts of the stream to a concentrator, and return its port at the network to memory.
+        """Connect the units of the stream to a concentrator, and return its port at the network to memory.
 
         Args:
             first_port: number of the first of ``ports`` port numbers of the stream.
@@ -261,10 +264,10 @@ class Stream:
         queue = self.parameters.network.queue
         readers = [self.vertex_reader, *self.edge_readers, self.property_reader]
         readers += [] if self.start_reader is None else [self.start_reader]
-        for i, part in enumerate([*readers, self.apply, self.list_writer]):
-            connect(part, "requests", port, f"inputs[{i}]", capacity=queue)
-        for i, part in enumerate(readers):
-            connect(port, f"outputs[{i}]", part, "replies", capacity=queue)
+        for i, unit in enumerate([*readers, self.apply, self.list_writer]):
+            connect(unit, "requests", port, f"inputs[{i}]", capacity=queue)
+        for i, reader in enumerate(readers):
+            connect(port, f"outputs[{i}]", reader, "replies", capacity=queue)
         return port, "requests", "replies"
 
     @property

@@ -111,11 +111,11 @@ def problem(kernel: str, a: Statistics, b: Statistics | None = None) -> Problem:
     kind = KERNELS[kernel]
     if len(a.shape) != kind.order:
         what = f"{kernel} takes A of order {kind.order}, and this has {len(a.shape)} ranks"
-        raise WorkloadError(what, where=a.name)
+        raise WorkloadError(what, location=a.name)
     held = b or _factor("B", a, a.shape[-1], kind)
     if len(held.shape) != 2 or held.shape[0] != a.shape[-1]:
         shape = " x ".join(map(str, held.shape))
-        raise WorkloadError(f"B is {shape}", where=held.name, fix=f"A asks for {a.shape[-1]} rows")
+        raise WorkloadError(f"B is {shape}", location=held.name, fix=f"A asks for {a.shape[-1]} rows")
     other = _full("C", a.shape[1], held.shape[1]) if kind.factors == 2 else None
     return Problem(kernel, a, held, other)
 

@@ -55,23 +55,23 @@ def _is_there(entry: registry.Entry) -> bool:
 def _expected(text: str) -> Statistics:
     pairs = dict(_pair(part, text) for part in text[len(EXPECTED) :].split(",") if part)
     if "shape" not in pairs or ("density" in pairs) == ("nonzeros" in pairs):
-        raise WorkloadError("needs a shape, and either density or nonzeros", where=text, fix=_FORM)
+        raise WorkloadError("needs a shape, and either density or nonzeros", location=text, fix=_FORM)
     if not re.fullmatch(r"[1-9][0-9]{0,17}(x[1-9][0-9]{0,17})*", pairs["shape"]):
-        raise WorkloadError(f"the shape {pairs['shape']}", where=text, fix=_FORM)
+        raise WorkloadError(f"the shape {pairs['shape']}", location=text, fix=_FORM)
     shape = tuple(int(size) for size in pairs["shape"].split("x"))
     places = Statistics(text, shape, 0).places
     if "nonzeros" in pairs:
         return Statistics(text, shape, _number(pairs["nonzeros"], text))
     density = _number(pairs["density"], text)
     if not 0 <= density <= 1:
-        raise WorkloadError(f"a density of {density:g}", where=text, fix="it is between 0 and 1")
+        raise WorkloadError(f"a density of {density:g}", location=text, fix="it is between 0 and 1")
     return Statistics(text, shape, density * places)
 
 
 def _pair(part: str, text: str) -> tuple[str, str]:
     key, equals, value = (word.strip() for word in part.partition("="))
     if key not in _KEYS or not equals:
-        raise WorkloadError(f"no key {key!r}", where=text, fix=nearest(key, _KEYS))
+        raise WorkloadError(f"no key {key!r}", location=text, fix=nearest(key, _KEYS))
     return key, value
 
 
@@ -79,4 +79,4 @@ def _number(word: str, text: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise WorkloadError(f"{word!r} is no number", where=text, fix=_FORM) from None
+        raise WorkloadError(f"{word!r} is no number", location=text, fix=_FORM) from None

@@ -33,10 +33,10 @@ class Statistics:
     def __post_init__(self) -> None:
         """Check the shape and the number of nonzeros."""
         if not self.shape or min(self.shape) < 1:
-            raise WorkloadError(f"the shape {self._shape}", where=self.name, fix="each size is at least 1")
+            raise WorkloadError(f"the shape {self._shape}", location=self.name, fix="each size is at least 1")
         if not 0 <= self.nonzeros <= self.places:
             what = f"{self.nonzeros:g} nonzeros; {self._shape} has {self.places} places"
-            raise WorkloadError(what, where=self.name)
+            raise WorkloadError(what, location=self.name)
 
     @classmethod
     def from_tensor(cls, name: str, tensor: SparseTensor) -> Statistics:

@@ -31,29 +31,29 @@ class SweepResult:
     Args:
         store: the store with the rows.
         digests: the digest of each point; equal points share a digest.
-        had: the number of runs that the store had before.
+        stored_runs: the number of runs that the store had before.
         statuses: the number of new runs by status.
-        others: the number of rows of the same machines from other sources.
+        other_rows: the number of rows of the same machines from other sources.
     """
 
     store: Store
     digests: Sequence[str]
-    had: int
+    stored_runs: int
     statuses: Mapping[str, int]
-    others: int
+    other_rows: int
 
     @property
     def failed(self) -> int:
         """Return the number of new runs that failed."""
         return sum(self.statuses.values()) - self.statuses.get(DONE, 0)
 
-    def failures(self, most: int) -> list[str]:
-        """Return a line for each of the first ``most`` failed points, new or old."""
+    def failures(self, limit: int) -> list[str]:
+        """Return a line for each of the first ``limit`` failed points, new or old."""
         columns = "machine, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
-        own_rows = [row for row in rows if row["digest"] in set(self.digests)]
-        lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in own_rows[:most]]
-        return lines + ([f"and {len(own_rows) - most:,} more"] if len(own_rows) > most else [])
+        failed_rows = [row for row in rows if row["digest"] in set(self.digests)]
+        lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in failed_rows[:limit]]
+        return lines + ([f"and {len(failed_rows) - limit:,} more"] if len(failed_rows) > limit else [])
 
     def surrogates(self) -> list[str]:
         """Return the surrogate workloads of the points."""
@@ -110,8 +110,8 @@ def run_study(
                 [task for task in new if not task.refused], store, executors, limits_of(study), progress
             )
     except KeyboardInterrupt:
-        stored_count = len(tasks) - progress.total + progress.done
-        raise KeyboardInterrupt(_interruption(stored_count, len(tasks), address)) from None
+        finished = len(tasks) - progress.total + progress.done
+        raise KeyboardInterrupt(_describe_interruption(finished, len(tasks), address)) from None
     return SweepResult(
         store,
         [task.digest for task in planned],
@@ -121,7 +121,7 @@ def run_study(
     )
 
 
-def _interruption(stored: int, total: int, address: str | Path) -> str:
+def _describe_interruption(stored: int, total: int, address: str | Path) -> str:
     """Describe how many runs of an interrupted sweep are stored, and how to run the others."""
     advice = "" if stored == total else "; the same command runs the others"
     return f"{stored:,} of {total:,} runs are in {address}{advice}"

@@ -35,13 +35,13 @@ class RepeatedRun:
     """A run of an archive and its repetition.
 
     Args:
-        before, after: the rows; None without a repetition.
+        archived, repeated: the rows; None without a repetition.
         differences: the columns that differ; ``report`` if only the reports differ; the status with its
             reason if the repetition failed.
     """
 
-    before: Row
-    after: Row | None
+    archived: Row
+    repeated: Row | None
     differences: Sequence[str]
 
 
@@ -77,15 +77,15 @@ def rerun_archive(
         rows = store.table(f"SELECT * FROM runs WHERE status = '{DONE}'", all_sources=False).to_pylist()
         rows.sort(key=lambda row: (row["machine"], row["workload"], row["digest"]))
         tasks = _plan(path, rows, anyway)
-        again = Store(Path(folder, "again"), make=True)
+        repetitions = Store(Path(folder, "repeated"), make=True)
         unique = unique_tasks(tasks)
         progress = Progress(unique)
         with show_progress(progress, quiet, None):
             ready = [task for task in unique if not task.refused]
-            run_tasks(ready, again, ExecutorChoice(workers=workers), Limits(), progress)
-        after = {row["digest"]: row for row in again.table("SELECT * FROM runs").to_pylist()}
-        pairs = zip(rows, (after.get(task.digest) for task in tasks), strict=True)
-        return ArchiveRerun(index, [_compare(before, row) for before, row in pairs])
+            run_tasks(ready, repetitions, ExecutorChoice(workers=workers), Limits(), progress)
+        repeated = {row["digest"]: row for row in repetitions.table("SELECT * FROM runs").to_pylist()}
+        pairs = zip(rows, (repeated.get(task.digest) for task in tasks), strict=True)
+        return ArchiveRerun(index, [_compare(*pair) for pair in pairs])
 
 
 def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
@@ -97,23 +97,23 @@ def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
     resolver, tasks = ParameterResolver(), []
     for row in rows:
         name = f"{row['machine']} on {row['workload']}"
-        before = Report.parse(row[REPORT] or "", f"{path}: {name}")
-        point = _point(row, before, f"{path}: {name}")
+        report = Report.parse(row[REPORT] or "", f"{path}: {name}")
+        point = _point(row, report, f"{path}: {name}")
         (task,) = plan_tasks([point], resolver)
         if task.digest != row["digest"] and not anyway:
             request = build_request(point)
             sources = request.roots(load_parts(point).values()).sources()
-            check_same(path, before, sources, request.digests(ignore_progress))
+            check_same(path, report, sources, request.digests(ignore_progress))
             raise InputError(f"{path}: {name} has other parameters now; --anyway runs it with these")
         tasks.append(task)
     return tasks
 
 
-def _point(row: Row, before: Report, place: str) -> Point:
+def _point(row: Row, report: Report, location: str) -> Point:
     """Return the point of a row."""
-    if before.source is None:
-        raise InputError(f"{place}: written by {before.version}, which did not record the request")
-    request = before.source.asked
+    if report.source is None:
+        raise InputError(f"{location}: written by {report.version}, which did not record the request")
+    request = report.source.asked
     return Point(
         row["command"],
         row["accelerator"],
@@ -127,17 +127,17 @@ def _point(row: Row, before: Report, place: str) -> Point:
     )
 
 
-def _compare(before: Row, after: Row | None) -> RepeatedRun:
+def _compare(archived: Row, repeated: Row | None) -> RepeatedRun:
     """Return two rows of a run with the columns that differ."""
-    if after is None:
-        return RepeatedRun(before, None, ["status"])
-    if after["status"] != DONE:
-        return RepeatedRun(before, after, [f"status ({after['status']}: {after['reason']})"])
-    columns = [name for name in before if name in after and name not in UNCOMPARED]
-    differences = [name for name in columns if before[name] != after[name]]
-    if not differences and _numbers(before) != _numbers(after):
+    if repeated is None:
+        return RepeatedRun(archived, None, ["status"])
+    if repeated["status"] != DONE:
+        return RepeatedRun(archived, repeated, [f"status ({repeated['status']}: {repeated['reason']})"])
+    columns = [name for name in archived if name in repeated and name not in UNCOMPARED]
+    differences = [name for name in columns if archived[name] != repeated[name]]
+    if not differences and _numbers(archived) != _numbers(repeated):
         differences = [REPORT]
-    return RepeatedRun(before, after, differences)
+    return RepeatedRun(archived, repeated, differences)
 
 
 def _numbers(row: Row) -> dict[str, Any]:

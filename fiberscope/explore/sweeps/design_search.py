@@ -180,7 +180,7 @@ def _design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
         keys.get("config"),
         keys.get("exact", False),
         None if sample is None else asdict(sample),
-        name=machine.own_name,
+        name=machine.distinct_name,
         parts={**keys.get("parts", {}), **machine.parts},
     )
 

@@ -26,11 +26,11 @@ from fiberscope.base.processes import ALONE, StartError, check_processes
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
 START_SECONDS = 120.0  # maximum start time of workers, on a busy computer
-LOOK_SECONDS = 0.2
-LAST_SECONDS = 3.0
-SHORT_SECONDS = 20.0  # a command that ends sooner has not begun its work
-MOST_SHORT = 3  # consecutive early ends before a sweep gives up
-FILES_EACH = 8  # files that this process opens for each worker
+POLL_SECONDS = 0.2  # interval at which the supervisor checks the command
+SHUTDOWN_SECONDS = 3.0  # time in which workers may end by themselves
+EARLY_SECONDS = 20.0  # a command that ends sooner has not begun its work
+MAX_EARLY_ENDS = 3  # consecutive early ends before a sweep gives up
+FILES_PER_WORKER = 8  # files that this process opens for each worker
 LOOPBACK = "127.0.0.1"
 _OPTIONS = (
     *("--host", LOOPBACK, "--protocol", "tls"),
@@ -62,26 +62,35 @@ def local_client(workers: int) -> Iterator[Client]:
     Raises:
         StartError: the workers do not start, or die repeatedly; the message names the missing resource.
     """
-    check_processes(workers, FILES_EACH)
+    check_processes(workers, FILES_PER_WORKER)
     security = Security.temporary()
     options = {"host": LOOPBACK, "port": 0, "protocol": "tls://", "security": security, "dashboard": False}
     scheduler = {"cls": QuietScheduler, "options": options}
     with (
         SpecCluster({}, scheduler, security=security, silence_logs=logging.CRITICAL) as cluster,
-        _Workers(cluster, workers, security) as started,
+        _WorkerCommand(cluster, workers, security) as command,
         Client(cluster) as client,
     ):
-        started.wait()
+        command.wait()
         try:
             yield client
         except InputError as error:
-            if started.failure is None:
+            if command.failure is None:
                 raise
-            raise StartError(started.failure) from error
+            raise StartError(command.failure) from error
 
 
-class _Workers:
-    """Dask's command for workers, restarted when it dies; the sweep then resubmits their points."""
+class _WorkerCommand:
+    """Dask's command that starts the workers, restarted when it dies; the sweep then resubmits their points.
+
+    Args:
+        cluster: the scheduler to which the workers connect.
+        workers: number of workers.
+        security: certificates of the connections.
+
+    Attributes:
+        failure: why the supervisor has given up; None while it has not.
+    """
 
     def __init__(self, cluster: SpecCluster, workers: int, security: Security) -> None:
         self._cluster, self._workers = cluster, workers
@@ -113,17 +122,17 @@ class _Workers:
                 f"workers cannot start: the system starts no process ({error.strerror}); {ALONE}"
             ) from error
         assert self._process.stderr is not None
-        self._errors = _Errors(self._process.stderr)
+        self._errors = _ErrorOutput(self._process.stderr)
 
     def _supervise(self) -> None:
         """Restart the command when it has died, unless it dies repeatedly without working."""
-        while not self._is_ending.wait(LOOK_SECONDS):
-            if self._connected() >= self._workers:
-                self._errors.release()
+        while not self._is_ending.wait(POLL_SECONDS):
+            if self._count_connected() >= self._workers:
+                self._errors.start_forwarding()
                 self._early_ends = 0
             if self._process.poll() is None:
                 continue
-            self._early_ends += time.monotonic() - self._started_at < SHORT_SECONDS
+            self._early_ends += time.monotonic() - self._started_at < EARLY_SECONDS
             if self._early_ends >= self._allowed_early_ends:
                 self._fail()
                 return
@@ -133,13 +142,12 @@ class _Workers:
                 self._fail(str(error))
                 return
 
-    def _connected(self) -> int:
+    def _count_connected(self) -> int:
         return len(self._scheduler.workers)
 
     def _fail(self, reason: str | None = None) -> None:
         """Give up; closing the cluster informs all waiting clients."""
-        last = self._errors.last_line()
-        self.failure = reason or f"workers cannot start: {last}; {ALONE}"
+        self.failure = reason or f"workers cannot start: {self._errors.last_line()}; {ALONE}"
         self._cluster.close()
 
     def wait(self) -> None:
@@ -149,7 +157,7 @@ class _Workers:
             StartError: the time limit is exceeded, or a worker has died.
         """
         deadline = time.monotonic() + START_SECONDS
-        while self._connected() < self._workers:
+        while self._count_connected() < self._workers:
             if self.failure is not None:
                 raise StartError(self.failure)
             if time.monotonic() > deadline:
@@ -157,25 +165,25 @@ class _Workers:
                     f"{self._workers} workers have not started within {START_SECONDS:g} s; {ALONE}"
                 )
             time.sleep(0.02)
-        self._early_ends, self._allowed_early_ends = 0, MOST_SHORT
+        self._early_ends, self._allowed_early_ends = 0, MAX_EARLY_ENDS
 
-    def __enter__(self) -> _Workers:
+    def __enter__(self) -> _WorkerCommand:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         """End the workers and their points, immediately after an exception."""
         self._is_ending.set()
         self._supervisor.join()
-        self._errors.quiet()
+        self._errors.silence()
         self._process.terminate()
         try:
-            self._process.wait(LAST_SECONDS if kind is None else 0)
+            self._process.wait(SHUTDOWN_SECONDS if kind is None else 0)
         except subprocess.TimeoutExpired:  # points are running
             self._process.kill()
             self._process.wait()
 
 
-class _Errors:
+class _ErrorOutput:
     """The error output of the workers: buffered until all have started, then forwarded to stderr.
 
     Args:
@@ -203,13 +211,13 @@ class _Errors:
                 sys.stderr.write(line.decode(errors="backslashreplace"))
         sys.stderr.flush()
 
-    def release(self) -> None:
+    def start_forwarding(self) -> None:
         """Forward the buffer, and from now on each line."""
         with self._lock:
             self._is_forwarding = True
             self._flush()
 
-    def quiet(self) -> None:
+    def silence(self) -> None:
         """Stop forwarding, because the workers are being ended."""
         with self._lock:
             self._is_silent = True

@@ -49,7 +49,7 @@ class NamedMachine(BaseModel):
     parts: PartNames = {}
 
     @property
-    def own_name(self) -> str:
+    def distinct_name(self) -> str:
         """Return the name; empty if the name is that of the accelerator."""
         return "" if self.name == self.accelerator else self.name
 
@@ -79,8 +79,8 @@ def parse_machine(machine: AnyMachine) -> NamedMachine:
     accelerator, *settings = re.split(f":{_KEY}", definition, maxsplit=1)
     if not accelerator:
         raise InputError(f"{machine}: {name} has no machine; write it as {_FORM}")
-    own_settings, parts = _settings(machine, settings[0] if settings else "")
-    return _validated({"name": name, "accelerator": accelerator, "set": own_settings, "parts": parts})
+    settings_by_key, parts = _settings(machine, settings[0] if settings else "")
+    return _validated({"name": name, "accelerator": accelerator, "set": settings_by_key, "parts": parts})
 
 
 def _settings(machine: str, text: str) -> tuple[dict[str, object], dict[str, str]]:
@@ -123,12 +123,12 @@ def _expand_text(machine: object) -> object:
 MachineText: TypeAlias = Annotated[NamedMachine, BeforeValidator(_expand_text)]
 
 
-def check_names(machines: Iterable[NamedMachine], place: Callable[[int], str] = lambda _at: "") -> None:
+def check_names(machines: Iterable[NamedMachine], locate: Callable[[int], str] = lambda _number: "") -> None:
     """Check that all machines have different names.
 
     Args:
         machines: the machines in order.
-        place: the position of a machine in a file; empty without a file.
+        locate: returns the location of a machine in a file by its number; empty without a file.
 
     Raises:
         InputError: two machines have the same name; the message has the name.
@@ -137,5 +137,5 @@ def check_names(machines: Iterable[NamedMachine], place: Callable[[int], str] = 
     for number, machine in enumerate(machines):
         if machine.name in names:
             message = f"two machines are called {machine.name}; give each its own name"
-            raise InputError(": ".join([*filter(None, [place(number)]), message]))
+            raise InputError(": ".join([*filter(None, [locate(number)]), message]))
         names.add(machine.name)

@@ -149,13 +149,13 @@ class ParameterResolver:
 
 def _task(point: Point, resolver: ParameterResolver) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
-    with _error_places(point, "command"):
+    with _locate_errors(point, "command"):
         request_type(point)
-    with _error_places(point, "sample"):
+    with _locate_errors(point, "sample"):
         check_sample(point)
-    with _error_places(point, "workload"):
+    with _locate_errors(point, "workload"):
         content, size = _content(point.workload, point.exact)
-    with _error_places(point, "accelerator"):
+    with _locate_errors(point, "accelerator"):
         resolved = resolver(point, settings)
     refusal = {"status": REFUSED, "reason": resolved.refused} if resolved.refused else {}
     used = _serialize(
@@ -187,12 +187,12 @@ def _task(point: Point, resolver: ParameterResolver) -> Task:
         **({"sampling": _serialize(sample[0])} if sample else {}),
         **refusal,
     }
-    point = replace(point, places={})  # not needed for the run
+    point = replace(point, locations={})  # not needed for the run
     return Task(point, row, {key: read[key] for key in point.settings}, size)
 
 
 @contextmanager
-def _error_places(point: Point, part: str) -> Iterator[None]:
+def _locate_errors(point: Point, key: str) -> Iterator[None]:
     """Add the position in a file to errors of a point, unless the message has one."""
     try:
         yield
@@ -200,10 +200,10 @@ def _error_places(point: Point, part: str) -> Iterator[None]:
         raise
     except (ConfigurationError, InputError, WorkloadError) as error:
         is_of_config = point.config is not None and str(error).startswith(point.config)
-        place = point.places.get("config" if is_of_config else part)
-        if not place or str(error).startswith(tuple(filter(None, point.places.values()))):
+        location = point.locations.get("config" if is_of_config else key)
+        if not location or str(error).startswith(tuple(filter(None, point.locations.values()))):
             raise
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{location}: {error}") from error
 
 
 def _serialize(config: Mapping[str, object]) -> str:

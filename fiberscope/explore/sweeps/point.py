@@ -31,7 +31,7 @@ class Point:
         config: a YAML file of parameters that ``settings`` override.
         exact: refuse surrogates.
         sample: fields of the ``Sample`` of a sampled run; None for a full run.
-        places: positions in a file, such as ``study.yaml:3:9``, by key of a study and by dotted key.
+        locations: positions in a file, such as ``study.yaml:3:9``, by key of a study and by dotted key.
         name: the machine's name in the study; empty if it is that of the accelerator.
         parts: the user's components, ``module:Class`` or ``file.py:Class``, by the name of the part.
         workload_name: the workload's name in tables; empty if it has none.
@@ -44,7 +44,7 @@ class Point:
     config: str | None = None
     exact: bool = False
     sample: Mapping[str, Any] | None = None
-    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    locations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     name: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
     workload_name: str = ""
@@ -121,7 +121,7 @@ def load_parts(point: Point) -> dict[str, PartFactory]:
     from fiberscope.run.arguments import check_part_names  # noqa: PLC0415
 
     check_part_names(request.accelerator, point.parts)
-    return parse_parts([f"{name}={place}" for name, place in point.parts.items()])
+    return parse_parts([f"{name}={source}" for name, source in point.parts.items()])
 
 
 def options_of(point: Point) -> dict[str, Any]:
@@ -142,6 +142,6 @@ def build_request(point: Point) -> RunRequest:
         InputError: the command or the operands are invalid.
     """
     factors, tensors = parse_operands(point.workload)
-    origins = {key: point.places.get(key) or "settings" for key in point.settings}
+    origins = {key: point.locations.get(key) or "settings" for key in point.settings}
     entries = {key: Entry(value, origins[key]) for key, value in point.settings.items()}
     return request_type(point)(point.accelerator, factors, tensors, entries, point.config, point.exact)

@@ -66,9 +66,9 @@ def scale_machines(
     for resource in resources:
         scalers = [_Scaler(machine, resource, settings or {}, config) for machine in scaled]
         target = next(scaler for scaler in scalers if scaler.machine.name == against).amount()
-        for place, scaler in enumerate(scalers):
+        for index, scaler in enumerate(scalers):
             if scaler.machine.name != against:
-                scaled[place], changes = scaler.scale_to(target)
+                scaled[index], changes = scaler.scale_to(target)
                 lines += changes
     return scaled, lines
 

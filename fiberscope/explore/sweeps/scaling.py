@@ -45,8 +45,8 @@ class Rule(BaseModel):
         """
         numbers = {key: values[key] * factor**power for key, power in self.parameters.items()}
         scaled = {key: round(number) for key, number in numbers.items()}
-        fits = all(abs(numbers[key] - whole) <= WHOLE * whole for key, whole in scaled.items())
-        return scaled if fits else None
+        are_integers = all(abs(numbers[key] - integer) <= WHOLE * integer for key, integer in scaled.items())
+        return scaled if are_integers else None
 
 
 class Scaling(BaseModel):
@@ -79,11 +79,11 @@ class Scaling(BaseModel):
             ConfigurationError: the expression is invalid, or has an unknown name.
         """
         text = str(self.bandwidth if resource == "bandwidth" else self.multipliers)
-        return float(evaluate(_compiled_words(text), parameters, _complaint)) if text else None
+        return float(evaluate(_compile_expression(text), parameters, _complaint)) if text else None
 
 
 @lru_cache(maxsize=64)
-def _compiled_words(text: str) -> tuple[str, ...]:
+def _compile_expression(text: str) -> tuple[str, ...]:
     return tuple(compile_expression(text, _complaint))
 
 

@@ -42,14 +42,14 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
         raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
     resolver = ParameterResolver()
     for key, span in space.items():
-        place = document.place((key,))
+        location = document.location((key,))
         for value in (span.low, span.high) if isinstance(span, Range) else span:
-            changed = replace(point, settings={**point.settings, key: value}, places={key: place})
+            changed = replace(point, settings={**point.settings, key: value}, locations={key: location})
             plan_tasks([changed], resolver)
         try:
             distribution_of(key, span)
         except (InputError, ValueError) as error:
-            raise InputError(f"{place}: {error}") from error
+            raise InputError(f"{location}: {error}") from error
     return space
 
 
@@ -74,7 +74,7 @@ def distribution_of(key: str, span: Span) -> BaseDistribution:
     log, step = span.scale == "log", span.step
     if log and step is not None:
         raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
-    if not span.whole:
+    if not span.is_integer:
         return FloatDistribution(span.low, span.high, log=log, step=step)
     low, high, increment = int(span.low), int(span.high), int(step or 1)
     return IntDistribution(low, low + (high - low) // increment * increment, log=log, step=increment)

@@ -52,13 +52,13 @@ class Range(_Part):
         return self
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """Return whether the range has integers only."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
-    def at(self, share: float) -> int | float:
+    def value_at(self, share: float) -> int | float:
         """Return the number at a fraction of the range, from 0 to 1."""
-        step = self.step or (1 if self.whole else 0)
+        step = self.step or (1 if self.is_integer else 0)
         high = self.high + (step if step else 0)  # the last step is as wide as the others
         if self.scale == "log":
             value = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
@@ -67,7 +67,7 @@ class Range(_Part):
         if step:
             value = self.low + math.floor((value - self.low) / step) * step
         value = min(max(value, self.low), self.high)  # rounding may fall just below
-        return int(value) if self.whole else value
+        return int(value) if self.is_integer else value
 
 
 def _span_kind(value: object) -> str | None:
@@ -118,7 +118,7 @@ class RandomPoints(_Part):
 
 
 def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
-    return span.at(share) if isinstance(span, Range) else span[int(share * len(span))]
+    return span.value_at(share) if isinstance(span, Range) else span[int(share * len(span))]
 
 
 def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:

@@ -31,8 +31,8 @@ from fiberscope.explore.sweeps.space import RandomPoints, combine_points
 _Path: TypeAlias = tuple[str | int, ...]  # path of a value in a file
 
 
-class KeyPositions(NamedTuple):
-    """Positions of the keys in a file.
+class KeyLocations(NamedTuple):
+    """Locations of the keys in a file.
 
     Args:
         document: the document of the file; None without a file.
@@ -42,11 +42,11 @@ class KeyPositions(NamedTuple):
     document: Document | None = None
     overridden: frozenset[str] = frozenset()
 
-    def place(self, *path: str | int) -> str:
+    def location(self, *path: str | int) -> str:
         """Return file, line and column of a value."""
         if self.document is None or path[0] in self.overridden:
             return ""
-        return self.document.place(path)
+        return self.document.location(path)
 
 
 def _windows(value: object) -> Windows | None:
@@ -116,25 +116,31 @@ class Study(BaseModel):
     memory: Bytes | None = None
     store: str | None = None
     evaluation: Evaluation | None = None
-    _places: KeyPositions = PrivateAttr(default_factory=KeyPositions)
+    _locations: KeyLocations = PrivateAttr(default_factory=KeyLocations)
 
-    def place(self, key: str) -> str:
+    def location(self, key: str) -> str:
         """Return file, line and column of a key; empty without a file."""
-        return self._places.place(key)
+        return self._locations.location(key)
 
     def sweep(self) -> Iterator[Point]:
         """Yield the points."""
         sample = None if self.sample is None else asdict(self.sample)
         machines = self.named_machines()
-        common_places = {key: self._places.place(key) for key in ("command", "config", "sample")}
+        common_locations = {key: self._locations.location(key) for key in ("command", "config", "sample")}
         combinations = list(combine_points(self._grid(), self._lists()))
-        for (machine, path), (workload, name, place) in itertools.product(machines, self._placed_workloads()):
-            settings = {**self._entries(self.settings, "settings"), **self._own_settings(machine, path)}
+        for (machine, path), (workload, name, location) in itertools.product(
+            machines, self._located_workloads()
+        ):
+            settings = {**self._entries(self.settings, "settings"), **self._settings_of(machine, path)}
             for entries in combinations:
-                self._check_own(machine, entries)
+                self._check_unswept(machine, entries)
                 entries_by_key = {**settings, **entries}
-                places = {**common_places, "accelerator": self._places.place(*path), "workload": place}
-                places |= {key: entry.origin for key, entry in entries_by_key.items()}
+                locations = {
+                    **common_locations,
+                    "accelerator": self._locations.location(*path),
+                    "workload": location,
+                }
+                locations |= {key: entry.origin for key, entry in entries_by_key.items()}
                 yield Point(
                     self.command,
                     machine.accelerator,
@@ -143,8 +149,8 @@ class Study(BaseModel):
                     self.config,
                     self.exact,
                     sample,
-                    places,
-                    machine.own_name,
+                    locations,
+                    machine.distinct_name,
                     {**self.parts, **machine.parts},
                     name,
                 )
@@ -158,34 +164,36 @@ class Study(BaseModel):
         """
         texts = [self.accelerator] if isinstance(self.accelerator, str) else self.accelerator
         if texts and self.machines:
-            index = self._places.place("machines") or "settings"
+            index = self._locations.location("machines") or "settings"
             raise InputError(f"{index}: machines and accelerator are both there; leave one out")
         paths: list[_Path] = [("accelerator", index) for index in range(len(texts))]
         if isinstance(self.accelerator, str):
             paths = [("accelerator",)]
         paths += [("machines", index) for index in range(len(self.machines))]
-        machines = [*map(self._parse_with_place, texts, paths), *self.machines]
+        machines = [*map(self._parse_machine_at, texts, paths), *self.machines]
         if not machines:
             fault = "an empty list; name one or more" if "accelerator" in self.model_fields_set else "missing"
-            place = [self._places.place("accelerator")]
-            raise ConfigurationError(": ".join([*filter(None, place), f"accelerator is {fault}"]))
-        check_names(machines, lambda index: self._places.place(*paths[index]))
+            location = [self._locations.location("accelerator")]
+            raise ConfigurationError(": ".join([*filter(None, location), f"accelerator is {fault}"]))
+        check_names(machines, lambda index: self._locations.location(*paths[index]))
         return list(zip(machines, paths, strict=True))
 
-    def _parse_with_place(self, text: str, path: _Path) -> NamedMachine:
+    def _parse_machine_at(self, text: str, path: _Path) -> NamedMachine:
         try:
             return parse_machine(text)
         except InputError as error:
-            raise InputError(": ".join(filter(None, (self._places.place(*path), str(error))))) from error
+            raise InputError(
+                ": ".join(filter(None, (self._locations.location(*path), str(error))))
+            ) from error
 
-    def _own_settings(self, machine: NamedMachine, path: _Path) -> dict[str, Entry]:
-        """Return the settings of a machine, with their positions or the name of the machine."""
+    def _settings_of(self, machine: NamedMachine, path: _Path) -> dict[str, Entry]:
+        """Return the settings of a machine, with their locations or the name of the machine."""
         return {
-            key: Entry(value, self._places.place(*path, "set", key) or machine.name)
+            key: Entry(value, self._locations.location(*path, "set", key) or machine.name)
             for key, value in machine.set.items()
         }
 
-    def _check_own(self, machine: NamedMachine, entries: Mapping[str, Entry]) -> None:
+    def _check_unswept(self, machine: NamedMachine, entries: Mapping[str, Entry]) -> None:
         """Check that no machine sets a parameter of the sweep.
 
         Raises:
@@ -202,10 +210,10 @@ class Study(BaseModel):
         Raises:
             InputError: two workloads have the same name, or a workload has two names.
         """
-        return {workload: name for workload, name, _ in self._placed_workloads() if workload}
+        return {workload: name for workload, name, _ in self._located_workloads() if workload}
 
-    def _placed_workloads(self) -> list[tuple[str, str, str]]:
-        """Return the workloads, each with its name and position.
+    def _located_workloads(self) -> list[tuple[str, str, str]]:
+        """Return the workloads, each with its name and its location in the file.
 
         Raises:
             InputError: the errors of ``named_workloads``.
@@ -214,20 +222,23 @@ class Study(BaseModel):
         paths: list[_Path] = [("workloads", index) for index in range(len(listed))]
         if listed is not self.workloads:
             paths = [("workloads",)]
-        placed = [
-            (text, name, self._places.place(*path, *filter(None, [name])))
+        located = [
+            (text, name, self._locations.location(*path, *filter(None, [name])))
             for entry, path in zip(listed, paths, strict=True)
             for name, text in ({"": entry} if isinstance(entry, str) else entry).items()
         ]
-        _check_workload_names(placed)
-        return placed or [("", "", "")]
+        _check_workload_names(located)
+        return located or [("", "", "")]
 
     def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
-        return {key: Entry(value, self._places.place(*path, key)) for key, value in settings.items()}
+        return {key: Entry(value, self._locations.location(*path, key)) for key, value in settings.items()}
 
     def _grid(self) -> dict[str, list[Entry]]:
         return {
-            key: [Entry(value, self._places.place("grid", key, index)) for index, value in enumerate(values)]
+            key: [
+                Entry(value, self._locations.location("grid", key, index))
+                for index, value in enumerate(values)
+            ]
             for key, values in self.grid.items()
         }
 
@@ -236,35 +247,35 @@ class Study(BaseModel):
         random_points = (
             [self._entries(point, "random", "over") for point in self.random.points()] if self.random else []
         )
-        return [points_ for points_ in (points, random_points) if points_]
+        return [listed for listed in (points, random_points) if listed]
 
 
-def _check_workload_names(placed: Sequence[tuple[str, str, str]]) -> None:
+def _check_workload_names(workloads: Sequence[tuple[str, str, str]]) -> None:
     """Check that names and workloads correspond one to one.
 
     Args:
-        placed: workloads, names and positions.
+        workloads: text, name and location in the file of each workload.
 
     Raises:
         InputError: two workloads have the same name, or a workload has two names.
     """
     names: dict[str, str] = {}
-    for text, name, place in placed:
+    for text, name, location in workloads:
         fault = ""
         if name and names.setdefault(text, name) != name:
             fault = f"{text} is called {names[text]} and {name}; give it one name"
-        elif name and any(other == name for workload, other in names.items() if workload != text):
+        elif name and any(earlier == name for workload, earlier in names.items() if workload != text):
             fault = f"two workloads are called {name}; give each its own name"
         if fault:
-            raise InputError(": ".join([*filter(None, [place]), fault]))
+            raise InputError(": ".join([*filter(None, [location]), fault]))
 
 
-def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
+def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     """Read the study of a file.
 
     Args:
         path: the path of the file.
-        instead: arguments that override keys of the file.
+        overrides: arguments that override keys of the file.
 
     Raises:
         ConfigurationError: the file cannot be read, or is invalid; the message has line and column.
@@ -272,10 +283,10 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     """
     document = read_document(path)
     keys = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
-    if instead and "machines" in instead:
+    if overrides and "machines" in overrides:
         keys.pop("accelerator", None)
-    study = make_study({**keys, **(instead or {})})
-    study._places = KeyPositions(document, frozenset(instead or ()))
+    study = make_study({**keys, **(overrides or {})})
+    study._locations = KeyLocations(document, frozenset(overrides or ()))
     study.named_machines()  # raises errors of machines and workloads
     study.named_workloads()
     return study

@@ -281,9 +281,9 @@ def read_suite(path: Path) -> Study:
     study = read_study(path)
     for key in ("grid", "points", "random"):
         if getattr(study, key):
-            place = study.place(key) or path
+            location = study.location(key) or path
             fix = "name each design under machines, or run fiberscope sweep"
-            raise InputError(f"{place}: {key}: a suite runs each machine once on a workload; {fix}")
+            raise InputError(f"{location}: {key}: a suite runs each machine once on a workload; {fix}")
     return study
 
 

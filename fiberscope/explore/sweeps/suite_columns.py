@@ -89,10 +89,10 @@ def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list
         InputError: a name is unknown, repeated or empty.
     """
     names = [name.strip() for name in text.split(",")]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name not in choices:
             raise InputError(f"{option} {text}: there is no {name or 'empty name'}; {nearest(name, choices)}")
-        if name in names[:place]:
+        if name in names[:index]:
             raise InputError(f"{option} {text}: {name} is there twice; leave one out")
     return names
 

@@ -99,7 +99,7 @@ def merge_study(
         study = read_study(Path(accelerator), entries)
         if study.evaluation is not None:
             fix = f"run fiberscope suite {accelerator}"
-            raise InputError(f"{study.place('evaluation')}: evaluation is of a suite; {fix}")
+            raise InputError(f"{study.location('evaluation')}: evaluation is of a suite; {fix}")
         return study
     if isinstance(accelerator, list):
         entries["machines"] = [parse_machine(machine) for machine in accelerator]

@@ -66,7 +66,7 @@ def generate(text: str) -> tuple[SparseTensor, str]:
     """
     name = text.partition(":")[0]
     if name not in _GENERATORS:
-        raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
+        raise WorkloadError(f"no generator {name!r}", location=text, fix=nearest(name, _GENERATORS))
     model, build = _GENERATORS[name]
     spec = parse_parameters(text, model)
     return build(spec), full_text(name, spec)

@@ -36,18 +36,18 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     """
     files = _files(path)
     if ("val", 0) not in files:
-        raise WorkloadError("there is no file of values", where=str(path), fix="name it vals")
+        raise WorkloadError("there is no file of values", location=str(path), fix="name it vals")
     shape = _integers(files["shape", 0]) if ("shape", 0) in files else None
     if shape is not None and len(shape) != len(format.order):
         message = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
-        raise WorkloadError(message, where=str(files["shape", 0]))
+        raise WorkloadError(message, location=str(files["shape", 0]))
     sizes = [int(size) for size in shape] if shape is not None else _sizes(files, format, path)
     levels = _levels(files, format, sizes, path)
     values = _numbers(files["val", 0])
     try:
         stored = assemble_tensor(sizes, _format(levels, format), levels, values)
     except ValueError as error:
-        raise WorkloadError(str(error), where=str(path)) from error
+        raise WorkloadError(str(error), location=str(path)) from error
     _check(stored, path)
     return stored, shape is not None
 
@@ -70,7 +70,7 @@ def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> li
     for level, dimension in enumerate(format.order):
         if ("crd", level) not in files:
             raise WorkloadError(
-                f"level {level} has no crd file", where=str(path), fix="say its size in shape"
+                f"level {level} has no crd file", location=str(path), fix="say its size in shape"
             )
         coordinates = _integers(files["crd", level])
         sizes[dimension] = int(coordinates.max()) + 1 if len(coordinates) else 1
@@ -85,7 +85,7 @@ def _levels(
     for number, dimension in enumerate(format.order):
         kinds = [kind for kind in ("seg", "crd") if (kind, number) in files]
         if len(kinds) == 1:
-            raise WorkloadError(f"level {number} has a {kinds[0]} file alone", where=str(path))
+            raise WorkloadError(f"level {number} has a {kinds[0]} file alone", location=str(path))
         level: Level = DenseLevel(int(sizes[dimension]), count)
         if kinds:
             level = CompressedLevel(_integers(files["seg", number]), _integers(files["crd", number]))
@@ -112,7 +112,7 @@ def _check(stored: StoredTensor, path: Path) -> None:
         elif not _increase(level):
             fault = "coordinates must increase within a fiber"
         if fault:
-            raise WorkloadError(f"level {number}: {fault}", where=str(path))
+            raise WorkloadError(f"level {number}: {fault}", location=str(path))
 
 
 def _increase(level: CompressedLevel) -> bool:
@@ -125,7 +125,7 @@ def _increase(level: CompressedLevel) -> bool:
 def _integers(file: Path) -> Integers:
     numbers = _numbers(file)
     if (numbers != np.floor(numbers)).any():
-        raise WorkloadError("these must be whole numbers", where=str(file))
+        raise WorkloadError("these must be whole numbers", location=str(file))
     return numbers.astype(np.int64)
 
 
@@ -134,6 +134,6 @@ def _numbers(file: Path) -> Values:
         words = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8")).split()
         return np.array(words, dtype=np.float64)
     except OSError as error:
-        raise WorkloadError(f"cannot be read: {error.strerror}", where=str(file)) from error
+        raise WorkloadError(f"cannot be read: {error.strerror}", location=str(file)) from error
     except ValueError as error:
-        raise WorkloadError("not a list of numbers", where=str(file)) from error
+        raise WorkloadError("not a list of numbers", location=str(file)) from error

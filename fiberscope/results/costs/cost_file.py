@@ -175,7 +175,7 @@ class _Compiler:
     def expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
         """Compile an expression to its position and its words in postfix order."""
         return [
-            self.document.place(path),
+            self.document.location(path),
             *references.compile_expression(text, lambda message: self.document.error(path, message)),
         ]
 
@@ -185,4 +185,4 @@ class _Compiler:
             name: self.expression(path, text) if "${" in text else text.strip()
             for name, text in _ARGUMENT.findall(call)
         }
-        return [self.document.place(path), call.partition("(")[0], arguments]
+        return [self.document.location(path), call.partition("(")[0], arguments]

@@ -62,44 +62,44 @@ def to_bytes(encoded: Encoded) -> bytes:
     return start + bytes(-len(start) % LINE_BYTES) + encoded.packed()
 
 
-def from_bytes(content: bytes, where: str) -> Encoded:
+def from_bytes(content: bytes, location: str) -> Encoded:
     """Decode the result of ``to_bytes``.
 
     Args:
         content: content of a file.
-        where: name in errors.
+        location: name in errors.
 
     Raises:
         WorkloadError: the content is truncated or too long, has no header, or has arrays of no valid tensor.
     """
     words = np.frombuffer(content[: len(content) // 4 * 4], "<u4")
-    form, shape, bits, counts, start = _read_header(words, where)
+    form, shape, bits, counts, start = _read_header(words, location)
     layout = form.layout(shape, counts, bits)
     start += -start % LINE_BYTES
     if len(content) != (wanted := start + form.line_bytes(layout)):
         fault = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {wanted}"
         raise WorkloadError(
-            fault, where=where, fix="the file is cut short" if len(content) < wanted else None
+            fault, location=location, fix="the file is cut short" if len(content) < wanted else None
         )
     items = form.unpack(np.frombuffer(content[start:], "<u8"), layout, counts)
     fields = [Field(span.name, span.width, each) for span, each in zip(layout, items, strict=True)]
     encoded = Encoded(form, shape, bits, counts, tuple(fields))
-    _check(encoded, where)
+    _check(encoded, location)
     return encoded
 
 
-def _read_header(words: Words, where: str) -> tuple[Format, tuple[int, ...], int, dict[str, int], int]:
+def _read_header(words: Words, location: str) -> tuple[Format, tuple[int, ...], int, dict[str, int], int]:
     """Return the format, the shape, the bits of a value, the counts, and the bytes of the header."""
     if len(words) < HEADER_WORDS:
-        raise WorkloadError("too short for the header of a tensor", where=where)
+        raise WorkloadError("too short for the header of a tensor", location=location)
     code, order, bits, parameter = (int(words[0]) >> shift & 255 for shift in (0, 8, 16, 24))
     if code not in _MADE_BY_CODE or order == 0 or bits not in WIDTHS:
-        raise WorkloadError("does not begin with the header of a tensor", where=where)
+        raise WorkloadError("does not begin with the header of a tensor", location=location)
     form = _MADE_BY_CODE[code](parameter)
     names = form.count_names(range(order))
     used = 1 + order + len(names)
     if len(words) < used:
-        raise WorkloadError("too short for the header of a tensor", where=where)
+        raise WorkloadError("too short for the header of a tensor", location=location)
     numbers = [int(word) for word in words[1:used]]
     shape = tuple(numbers[:order])
     form.check(shape)
@@ -107,7 +107,7 @@ def _read_header(words: Words, where: str) -> tuple[Format, tuple[int, ...], int
     return form, shape, bits, dict(zip(names, numbers[order:], strict=True)), size
 
 
-def _check(encoded: Encoded, where: str) -> None:
+def _check(encoded: Encoded, location: str) -> None:
     """Refuse arrays that differ from the encoding of their decoded tensor."""
     try:
         difference = encoded.format.encode(encoded.decode(), encoded.bits).difference(encoded)
@@ -115,4 +115,4 @@ def _check(encoded: Encoded, where: str) -> None:
         difference = str(error)
     if difference is not None:
         fault = f"the arrays of {encoded.format.name} are those of no tensor ({difference})"
-        raise WorkloadError(fault, where=where)
+        raise WorkloadError(fault, location=location)

@@ -19,7 +19,7 @@ def run(wanted, gaps=(), latencies=(3,), buffers=2, waiting=4, slow=()):
     """A reader between who wants lines, ``gaps`` cycles apart, a memory, and who takes them."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
-    reader = kernel.add(LineReader("reader", 0, line_bytes=LINE_BYTES, lines=buffers, waiting=waiting))
+    reader = kernel.add(LineReader("reader", 0, line_bytes=LINE_BYTES, lines=buffers, max_waiting=waiting))
     source = kernel.add(StreamSource("source", wanted, gaps))
     memory = kernel.add(MemoryStub("memory", latencies))
     sink = kernel.add(StreamSink("sink", slow))

@@ -66,7 +66,7 @@ def test_a_machine_is_written_as_a_text(text: str, machine: NamedMachine) -> Non
 
 def test_a_path_with_a_sign_is_no_name(folder: Path) -> None:
     assert parse_machine("./a=b/machine.py").accelerator == "./a=b/machine.py"
-    assert parse_machine("spec:gamma").own_name == ""
+    assert parse_machine("spec:gamma").distinct_name == ""
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_a_range_is_kept_to_in_steps_and_in_order(
     low: int, more: int, step: int, scale: str, one: float, other: float
 ) -> None:
     span = spanned(**{"from": low, "to": low + more, "step": step, "scale": scale})
-    first, second = span.at(min(one, other)), span.at(max(one, other))
+    first, second = span.value_at(min(one, other)), span.value_at(max(one, other))
     assert low <= first <= second <= low + more
     assert isinstance(first, int)
     assert (first - low) % step == 0 or first == low + more
@@ -37,13 +37,13 @@ def test_a_range_is_kept_to_in_steps_and_in_order(
 
 def test_every_number_of_a_range_is_drawn() -> None:
     span = spanned(**{"from": 2, "to": 5})
-    assert [span.at(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
+    assert [span.value_at(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 2.5), (0.5, 2)])
 def test_a_range_with_a_fraction_at_either_end_is_of_fractions(low: float, high: float) -> None:
     span = spanned(**{"from": low, "to": high})
-    assert [span.at(share) for share in (0.0, 0.25, 0.5)] == [
+    assert [span.value_at(share) for share in (0.0, 0.25, 0.5)] == [
         low,
         low + 0.25 * (high - low),
         (low + high) / 2,
@@ -52,12 +52,12 @@ def test_a_range_with_a_fraction_at_either_end_is_of_fractions(low: float, high:
 
 def test_a_log_scale_draws_small_ones_as_often() -> None:
     span = spanned(**{"from": 1.0, "to": 10000.0, "scale": "log"})
-    assert math.isclose(span.at(0.5), 100.0)
+    assert math.isclose(span.value_at(0.5), 100.0)
 
 
 def test_sizes_have_units() -> None:
     span = spanned(**{"from": "64KiB", "to": "3MiB", "step": "64KiB"})
-    assert {span.at(share / 100) % 65536 for share in range(100)} == {0}
+    assert {span.value_at(share / 100) % 65536 for share in range(100)} == {0}
 
 
 @pytest.mark.parametrize(
