@@ -109,7 +109,7 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
 def _describe(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope import accelerators, workloads
     from fiberscope.run.find_machine import find, is_machine
-    from fiberscope.workloads.cache import whereabouts
+    from fiberscope.workloads.cache import location_of
     from fiberscope.workloads.errors import nearest
     from fiberscope.workloads.files import file_of
     from fiberscope.workloads.registry import is_registered
@@ -125,8 +125,8 @@ def _describe(name: str, parameter: str | None) -> _Machine | _Matrix:
     if parameter is not None:
         called = name if entry is None else entry.name
         raise InputError(f"{called} is a matrix, which has no parameter {parameter}")
-    at_hand = entry is None or (entry.is_matrix and whereabouts(entry))
-    return _Matrix(entry, workloads.load(name) if at_hand else None)
+    is_available = entry is None or (entry.is_matrix and location_of(entry))
+    return _Matrix(entry, workloads.load(name) if is_available else None)
 
 
 class _Machine:

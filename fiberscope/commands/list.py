@@ -41,19 +41,19 @@ def list_(json: _Json = None) -> None:
 
 
 def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:
-    from fiberscope.workloads.cache import whereabouts
+    from fiberscope.workloads.cache import location_of
 
     return {
         "schema": "fiberscope-list-1",
         "accelerators": [{"name": name, "summary": summary} for name, summary in machines.items()],
-        "matrices": [{**entry.model_dump(mode="json"), "here": whereabouts(entry)} for entry in matrices],
+        "matrices": [{**entry.model_dump(mode="json"), "here": location_of(entry)} for entry in matrices],
     }
 
 
 def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
     from rich.text import Text
 
-    from fiberscope.workloads.cache import whereabouts
+    from fiberscope.workloads.cache import location_of
 
     above = ruled_table("Accelerator", "What it is")
     for name, summary in machines.items():
@@ -63,5 +63,5 @@ def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
         column.no_wrap = True  # the last column shrinks instead
     for entry in matrices:
         kind = Text(entry.kind, no_wrap=True, overflow="ellipsis")
-        below.add_row(entry.name, shape(entry), nonzeros(entry), whereabouts(entry), kind)
+        below.add_row(entry.name, shape(entry), nonzeros(entry), location_of(entry), kind)
     print_stacked(above, "", below)

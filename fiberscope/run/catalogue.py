@@ -10,7 +10,7 @@ from fiberscope.accelerators import configuration
 from fiberscope.accelerators.ranges import Range, ranges
 from fiberscope.run.find_machine import find
 from fiberscope.run.machine_names import MachineName
-from fiberscope.workloads.cache import whereabouts
+from fiberscope.workloads.cache import location_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ def matrices() -> pd.DataFrame:
                 "nonzeros": entry.nonzeros,
                 "kind": entry.kind,
                 "collection": entry.collection,
-                "here": whereabouts(entry),
+                "here": location_of(entry),
             }
             for entry in matrix_entries()
         ]

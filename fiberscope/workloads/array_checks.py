@@ -73,7 +73,7 @@ def check_finite(
     raise WorkloadError(f"the value at {place} is {values[entry]}; values must be finite", location=location)
 
 
-def as_whole(numbers: npt.NDArray[Any], noun: str, location: str) -> npt.NDArray[np.int64]:
+def as_integers(numbers: npt.NDArray[Any], noun: str, location: str) -> npt.NDArray[np.int64]:
     """Return coordinates, pointers or sizes as 64-bit integers.
 
     Args:
@@ -104,14 +104,14 @@ def as_shape(sizes: npt.NDArray[Any], location: str) -> tuple[int, ...]:
     Raises:
         WorkloadError: the sizes are not a vector of whole numbers, are empty, or are below 1.
     """
-    shape = tuple(int(size) for size in as_whole(np.atleast_1d(sizes), "sizes", location))
+    shape = tuple(int(size) for size in as_integers(np.atleast_1d(sizes), "sizes", location))
     if not shape or min(shape) < 1:
         sizes_text = " x ".join(map(str, shape)) or "without ranks"
         raise WorkloadError(f"the shape {sizes_text} is empty", location=location)
     return shape
 
 
-def check_within(coordinates: npt.NDArray[np.int64], size: int, noun: str, location: str) -> None:
+def check_bounds(coordinates: npt.NDArray[np.int64], size: int, noun: str, location: str) -> None:
     """Check that coordinates lie within a rank.
 
     Raises:
@@ -157,15 +157,15 @@ def as_vectors(
     """Return the checked coordinates of entries by rank.
 
     Raises:
-        WorkloadError: the number of ranks or entries is wrong; or see ``as_whole`` and ``check_within``.
+        WorkloadError: the number of ranks or entries is wrong; or see ``as_integers`` and ``check_bounds``.
     """
     if len(columns) != len(shape):
         fault = f"coordinates of {len(columns)} ranks for a shape of {len(shape)}"
         raise WorkloadError(fault, location=location)
-    checked = [as_whole(np.asarray(column), "coordinates", location) for column in columns]
+    checked = [as_integers(np.asarray(column), "coordinates", location) for column in columns]
     for rank, (size, column) in enumerate(zip(shape, checked, strict=True), start=1):
         if len(column) != entries:
             fault = f"{len(column)} coordinates of rank {rank} for {entries} values"
             raise WorkloadError(fault, location=location)
-        check_within(column, size, f"coordinate {rank} of an entry:", location)
+        check_bounds(column, size, f"coordinate {rank} of an entry:", location)
     return checked

@@ -22,7 +22,7 @@ from fiberscope.workloads.narrow_floats import NARROW, decode_narrow
 from fiberscope.workloads.sparse_layouts import decode, layout_of
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST_NAMED = 10  # arrays in a message
+MAX_NAMES = 10  # arrays in a message
 
 _WIDE = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")
 _NAMED = re.compile(r"\.(?:npz|safetensors|mat):(?=.)", re.IGNORECASE | re.DOTALL)
@@ -34,11 +34,11 @@ def named_array(text: str) -> tuple[str, str] | None:
     The text of an existing file name is never split. Array names may contain colons, such as
     ``tf.npz:dense/kernel:0``: the split is after the first existing file.
     """
-    places = [match.end() - 1 for match in _NAMED.finditer(text) if match.start() > 0]
-    if not places or Path(text).exists():
+    colons = [match.end() - 1 for match in _NAMED.finditer(text) if match.start() > 0]
+    if not colons or Path(text).exists():
         return None
-    place = next((place for place in places if Path(text[:place]).is_file()), places[0])
-    return text[:place], text[place + 1 :]
+    colon = next((colon for colon in colons if Path(text[:colon]).is_file()), colons[0])
+    return text[:colon], text[colon + 1 :]
 
 
 def read_array(path: str, name: str) -> SparseTensor:
@@ -66,8 +66,8 @@ def refuse_unnamed(path: str) -> None:
     if not path.lower().endswith(".safetensors"):
         return
     names = sorted(_read(_names_in_safetensors, path))
-    remainder = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    listed_names = ", ".join(f"{path}:{name}" for name in names[:MOST_NAMED]) or "it has none"
+    remainder = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    listed_names = ", ".join(f"{path}:{name}" for name in names[:MAX_NAMES]) or "it has none"
     raise WorkloadError(
         f"a file of {len(names)} arrays",
         location=path,

@@ -31,7 +31,7 @@ def data_folders() -> list[Path]:
     Raises:
         WorkloadError: a folder does not exist.
     """
-    folders = [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
+    folders = [Path(text) for text in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if text]
     for folder in folders:
         if not folder.is_dir():
             raise WorkloadError("there is no such folder", location=f"FIBERSCOPE_DATA: {folder}")
@@ -73,7 +73,7 @@ def on_data_path(entry: Entry) -> Path | None:
     return next(filter(None, files), None)
 
 
-def shipped(entry: Entry) -> Path | None:
+def shipped_file(entry: Entry) -> Path | None:
     """Return the file of an entry that ships with Fiberscope."""
     file = SHIPPED / f"{entry.name}.mtx.gz"
     return file if file.is_file() else None
@@ -85,11 +85,11 @@ def is_downloaded(entry: Entry) -> bool:
     return file.is_file() and _checksum_file(file).is_file()
 
 
-def whereabouts(entry: Entry) -> str:
+def location_of(entry: Entry) -> str:
     """Return the location of a registered matrix: ``file`` (data path), ``ships``, ``fetched``, or empty."""
     if on_data_path(entry) is not None:
         return "file"
-    if shipped(entry) is not None:
+    if shipped_file(entry) is not None:
         return "ships"
     return "fetched" if is_downloaded(entry) else ""
 
@@ -131,8 +131,8 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
 
 
 def _file(entry: Entry) -> Path:
-    last = (entry.address or entry.name).rsplit("/", 1)[-1]
-    name = f"{entry.name}.mtx" if last.endswith(_ARCHIVES) else last
+    file_name = (entry.address or entry.name).rsplit("/", 1)[-1]
+    name = f"{entry.name}.mtx" if file_name.endswith(_ARCHIVES) else file_name
     return cache_folder() / entry.name / name
 
 

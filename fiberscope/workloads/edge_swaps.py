@@ -24,35 +24,40 @@ class _Neighbours:
 
     def __init__(self, kinds: Integers) -> None:
         self._order = np.argsort(kinds, kind="stable")
-        self._place = np.empty_like(self._order)
-        self._place[self._order] = np.arange(len(kinds))
+        self._positions = np.empty_like(self._order)
+        self._positions[self._order] = np.arange(len(kinds))
         self._starts = np.searchsorted(kinds[self._order], np.arange(int(kinds.max(initial=0)) + 2))
         self._kinds = kinds
 
     def draw_neighbour(self, join: int, reach: int, chance: random.Random) -> int:
         """Return a random edge with an endpoint of the same class, at most ``reach`` positions away."""
-        place, kind = int(self._place[join]), self._kinds[join]
-        first = max(place - reach, int(self._starts[kind]))
-        last = min(place + reach + 1, int(self._starts[kind + 1]))
-        return int(self._order[chance.randrange(first, last)])
+        position, kind = int(self._positions[join]), self._kinds[join]
+        first = max(position - reach, int(self._starts[kind]))
+        end = min(position + reach + 1, int(self._starts[kind + 1]))
+        return int(self._order[chance.randrange(first, end)])
 
 
 class Joins:
-    """Edges of nodes; ``repaired`` makes them distinct.
+    """Edges of nodes; ``repair`` makes them distinct.
 
     Args:
         kinds: class of each node, sorted.
         ends: the nodes at both ends of each edge.
         rng: chooses swaps.
-        both_ways: whether an edge from x to y is also an edge from y to x.
+        is_undirected: whether an edge from x to y is the same as an edge from y to x.
     """
 
     def __init__(
-        self, kinds: Integers, ends: tuple[Integers, Integers], rng: np.random.Generator, *, both_ways: bool
+        self,
+        kinds: Integers,
+        ends: tuple[Integers, Integers],
+        rng: np.random.Generator,
+        *,
+        is_undirected: bool,
     ) -> None:
         self._kinds = kinds
         self._ends = ends
-        self._both_ways = both_ways
+        self._is_undirected = is_undirected
         self._chance = random.Random(int(rng.integers(2**63)))
         self._neighbours = (_Neighbours(kinds[ends[0]]), _Neighbours(kinds[ends[1]]))
         keys = self._keys()
@@ -63,19 +68,19 @@ class Joins:
         self._pending = dict.fromkeys(np.flatnonzero(~is_valid).tolist())  # the other edges, in order
 
     def _keys(self) -> Integers:
-        first, other = self._ends
-        if self._both_ways:
-            first, other = np.minimum(first, other), np.maximum(first, other)
-        keys: Integers = first * len(self._kinds) + other
+        first, second = self._ends
+        if self._is_undirected:
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        keys: Integers = first * len(self._kinds) + second
         return keys
 
-    def _key(self, first: int, other: int) -> int:
-        if self._both_ways and first > other:
-            first, other = other, first
-        return first * len(self._kinds) + other
+    def _key(self, first: int, second: int) -> int:
+        if self._is_undirected and first > second:
+            first, second = second, first
+        return first * len(self._kinds) + second
 
-    def repaired(self) -> tuple[Integers, Integers]:
-        """Return the edges, all distinct and without loops."""
+    def repair(self) -> tuple[Integers, Integers]:
+        """Swap endpoints until all edges are distinct and no edge is a loop; return both ends."""
         for _ in range(_ROUNDS):
             for join in list(self._pending):
                 if join in self._pending and not self._settle(join):
@@ -94,27 +99,27 @@ class Joins:
         """
         side = self._chance.randrange(2)
         partner = self._neighbours[side].draw_neighbour(join, reach, self._chance)
-        mine, other_ends = ([int(ends[edge]) for ends in self._ends] for edge in (join, partner))
-        other_key = self._key(*other_ends)
-        mine[side], other_ends[side] = other_ends[side], mine[side]
-        if partner == join or not self._is_free(*mine):
+        new_ends, partner_ends = ([int(ends[edge]) for ends in self._ends] for edge in (join, partner))
+        partner_key = self._key(*partner_ends)
+        new_ends[side], partner_ends[side] = partner_ends[side], new_ends[side]
+        if partner == join or not self._is_free(*new_ends):
             return False
-        is_valid = self._is_free(*other_ends) and self._key(*mine) != self._key(*other_ends)
+        is_valid = self._is_free(*partner_ends) and self._key(*new_ends) != self._key(*partner_ends)
         if not (is_valid or displace):
             return False
         if partner not in self._pending:
-            self._occupied.remove(other_key)
-        self._ends[side][join], self._ends[side][partner] = mine[side], other_ends[side]
-        self._accept(join, mine)
+            self._occupied.remove(partner_key)
+        self._ends[side][join], self._ends[side][partner] = new_ends[side], partner_ends[side]
+        self._accept(join, new_ends)
         self._pending.pop(partner, None)
         if is_valid:
-            self._accept(partner, other_ends)
+            self._accept(partner, partner_ends)
         else:
             self._pending[partner] = None
         return True
 
-    def _is_free(self, first: int, other: int) -> bool:
-        return first != other and self._key(first, other) not in self._occupied
+    def _is_free(self, first: int, second: int) -> bool:
+        return first != second and self._key(first, second) not in self._occupied
 
     def _accept(self, join: int, ends: list[int]) -> None:
         self._occupied.add(self._key(*ends))
@@ -133,5 +138,5 @@ class Joins:
     def _range_of(self, node: int) -> tuple[int, int]:
         """Return the first node of a node's class, and the first node after the class."""
         kind = self._kinds[node]
-        first, last = np.searchsorted(self._kinds, [kind, kind + 1]).tolist()
-        return first, last
+        first, end = np.searchsorted(self._kinds, [kind, kind + 1]).tolist()
+        return first, end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MOST_NAMED = 20
+MAX_NAMES = 20
 
 
 class WorkloadError(ValueError):
@@ -12,7 +12,7 @@ class WorkloadError(ValueError):
 
     The command line exits with code 2.
 
-    >>> str(WorkloadError("row 9 is outside the 8 rows", where="a.mtx", line=4))
+    >>> str(WorkloadError("row 9 is outside the 8 rows", location="a.mtx", line=4))
     'a.mtx:4: row 9 is outside the 8 rows'
     """
 
@@ -27,19 +27,19 @@ class WorkloadError(ValueError):
             line: line of the file, counted from 1.
             fix: the remedy.
         """
-        place = ":".join(str(part) for part in (location, line) if part is not None)
-        text = f"{place}: {fault}" if place else fault
+        prefix = ":".join(str(item) for item in (location, line) if item is not None)
+        text = f"{prefix}: {fault}" if prefix else fault
         super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
 
 
-def nearest(word: str, names: Iterable[str]) -> str:
-    """Return advice with the name most similar to ``word``, or else all names or the first names."""
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return advice with the name most similar to ``name``, or else all names or the first names."""
     import difflib  # noqa: PLC0415  (the package is imported before Ctrl-C is handled)
 
     choices = sorted(names)
-    close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
-    named = [choice for low in close for choice in choices if choice.lower() == low]
-    if named:
-        return "did you mean " + " or ".join(dict.fromkeys(named)) + "?"
-    remainder = [f"and {len(choices) - MOST_NAMED} more"] if len(choices) > MOST_NAMED else []
-    return "known: " + ", ".join([*choices[:MOST_NAMED], *remainder])
+    close = difflib.get_close_matches(name.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
+    suggestions = [choice for low in close for choice in choices if choice.lower() == low]
+    if suggestions:
+        return "did you mean " + " or ".join(dict.fromkeys(suggestions)) + "?"
+    remainder = [f"and {len(choices) - MAX_NAMES} more"] if len(choices) > MAX_NAMES else []
+    return "known: " + ", ".join([*choices[:MAX_NAMES], *remainder])

@@ -268,27 +268,28 @@ class FiberTree:
         """Return the coordinates of each fiber in the ranks above, one row for each fiber."""
         fibers = len(self.segments[level]) - 1
         points = np.zeros((fibers, level), dtype=np.int64)
-        below = np.arange(fibers + 1)
-        for above in reversed(range(level)):
-            points[:, above] = np.repeat(self.coordinates[above], np.diff(below))
-            below = below[self.segments[above]]
+        bounds = np.arange(fibers + 1)
+        for upper_level in reversed(range(level)):
+            points[:, upper_level] = np.repeat(self.coordinates[upper_level], np.diff(bounds))
+            bounds = bounds[self.segments[upper_level]]
         return points
 
     def _occupancy_starts(self, level: int, size: int) -> Integers:
         """Return for each element the coordinate of the first element of its piece."""
         _check_size(size)
-        begins = np.repeat(self.segments[level][:-1], np.diff(self.segments[level]))
-        place = np.arange(len(begins)) - begins
-        return self.coordinates[level][begins + place // size * size]
+        starts = np.repeat(self.segments[level][:-1], np.diff(self.segments[level]))
+        offsets = np.arange(len(starts)) - starts
+        return self.coordinates[level][starts + offsets // size * size]
 
     def _leader_starts(self, level: int, leader: Boundaries) -> Integers:
         """Return for each element the first coordinate of the leader's piece that contains it."""
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
         starts = np.zeros(len(coordinates), np.int64)
         counts = np.diff(leader.segments)
-        places = rows_in(self._points(level), leader.fibers)
-        places[~np.append(counts > 0, False)[places]] = -1  # missing in the leader: -1, the last place
-        leader_points = np.repeat(places, lengths)
+        leader_fibers = rows_in(self._points(level), leader.fibers)
+        # A fiber that is missing in the leader has the number -1, the index of the appended False.
+        leader_fibers[~np.append(counts > 0, False)[leader_fibers]] = -1
+        leader_points = np.repeat(leader_fibers, lengths)
         led = np.flatnonzero(leader_points >= 0)
         leader_points, cuts, element_points = leader_points[led], leader.starts, coordinates[led]
         wide = max(self.ranks[level].shape, int(cuts.max(initial=0)) + 1)
@@ -348,12 +349,12 @@ def _build_tree(
         columns, values = [column.take(order) for column in columns], values.take(order)
     segments: list[Integers] = []
     coordinates: list[Integers] = []
-    first = np.arange(len(values)) == 0  # whether a nonzero is the first of its element
+    is_first = np.arange(len(values)) == 0  # whether a nonzero is the first of its element
     fibers = np.zeros(1, dtype=np.int64)  # first nonzero of each fiber
     for column in columns:
-        first[1:] |= column[1:] != column[:-1]
-        elements = np.flatnonzero(first)
-        segments.append(np.append(_places(first, elements, fibers), len(elements)))
+        is_first[1:] |= column[1:] != column[:-1]
+        elements = np.flatnonzero(is_first)
+        segments.append(np.append(_first_elements(is_first, elements, fibers), len(elements)))
         coordinates.append(column[elements])
         fibers = elements
     if len(fibers) < len(values):
@@ -369,19 +370,19 @@ def _ranks_to_sort(levels: Sequence[int]) -> int:
     return count
 
 
-def _places(first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) -> Integers:
+def _first_elements(is_first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) -> Integers:
     """Return the number of the first element of each fiber, both given by their first nonzeros."""
-    if len(elements) in (0, len(first)):
+    if len(elements) in (0, len(is_first)):
         return fibers
-    places: Integers = np.cumsum(first)[fibers] - 1
-    return places
+    numbers: Integers = np.cumsum(is_first)[fibers] - 1
+    return numbers
 
 
 def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:
     """Return a mask of the elements whose fiber or coordinate differs from the element before."""
-    first = np.ones(len(fibers), dtype=bool)
-    first[1:] = (fibers[1:] != fibers[:-1]) | (coordinates[1:] != coordinates[:-1])
-    return first
+    is_first = np.ones(len(fibers), dtype=bool)
+    is_first[1:] = (fibers[1:] != fibers[:-1]) | (coordinates[1:] != coordinates[:-1])
+    return is_first
 
 
 def _pointers(counts: Integers) -> Integers:

@@ -56,8 +56,8 @@ class Sliced(Protocol):
     def integers(self) -> int | None:
         """The largest magnitude of a value if all values are integers, else None."""
 
-    def slice(self, first: int, last: int) -> CsrArray:
-        """Return the part of the matrix with the coordinates ``first`` to ``last`` - 1 of the shared rank."""
+    def slice(self, first: int, end: int) -> CsrArray:
+        """Return the part of the matrix with the coordinates ``first`` to ``end`` - 1 of the shared rank."""
 
 
 class HeldMatrix:
@@ -81,11 +81,11 @@ class HeldMatrix:
         is_integer = bool(np.all(values == np.rint(values)))
         return int(np.max(np.abs(values), initial=0)) if is_integer else None
 
-    def slice(self, first: int, last: int) -> CsrArray:
+    def slice(self, first: int, end: int) -> CsrArray:
         """See ``Sliced``; entries are sorted."""
         if self._axis == 0:
-            return sparse.csr_array(self._matrix[first:last])
-        part: CsrArray = sparse.csr_array(self._matrix[:, first:last])
+            return sparse.csr_array(self._matrix[first:end])
+        part: CsrArray = sparse.csr_array(self._matrix[:, first:end])
         part.sort_indices()
         return part
 
@@ -147,28 +147,28 @@ class DrawnOperand:
         counts: Integers = rng.multivariate_hypergeometric(sizes, self.nonzeros, method="marginals")
         return counts
 
-    def slice(self, first: int, last: int) -> CsrArray:
+    def slice(self, first: int, end: int) -> CsrArray:
         """See ``Sliced``; entries are sorted."""
-        parts = [self._part(number, first, last) for number in range(first // SLICE, -(-last // SLICE))]
+        parts = [self._part(number, first, end) for number in range(first // SLICE, -(-end // SLICE))]
         return parts[0] if len(parts) == 1 else _concatenate(parts, self.axis)
 
-    def _part(self, number: int, first: int, last: int) -> CsrArray:
+    def _part(self, number: int, first: int, end: int) -> CsrArray:
         """Return the part of a drawn slice with these coordinates."""
-        drawn, start = _slice_of(self, number), number * SLICE
-        inside = slice(max(first - start, 0), last - start)
-        if inside.start == 0 and last - start >= drawn.shape[self.axis]:
-            return drawn
-        return drawn[inside] if self.axis == 0 else drawn[:, inside]
+        matrix, start = _slice_of(self, number), number * SLICE
+        inside = slice(max(first - start, 0), end - start)
+        if inside.start == 0 and end - start >= matrix.shape[self.axis]:
+            return matrix
+        return matrix[inside] if self.axis == 0 else matrix[:, inside]
 
-    def drawn(self, number: int) -> CsrArray:
-        """Return one slice as drawn."""
+    def draw_slice(self, number: int) -> CsrArray:
+        """Draw one slice."""
         length = min(SLICE, self.shape[self.axis] - number * SLICE)
         shape = (length, self.shape[1]) if self.axis == 0 else (self.shape[0], length)
         rng = np.random.default_rng([*self.seed, number])
         count = int(self._counts[number])
-        places = np.zeros(shape[0] * shape[1], dtype=bool)
-        places[rng.choice(len(places), count, replace=False, shuffle=False)] = True
-        rows, cols = np.divmod(np.flatnonzero(places), shape[1])
+        is_nonzero = np.zeros(shape[0] * shape[1], dtype=bool)
+        is_nonzero[rng.choice(len(is_nonzero), count, replace=False, shuffle=False)] = True
+        rows, cols = np.divmod(np.flatnonzero(is_nonzero), shape[1])
         starts = np.searchsorted(rows, np.arange(shape[0] + 1))
         return sparse.csr_array((DRAWS[self.values](rng, count), cols, starts), shape=shape)
 
@@ -179,7 +179,7 @@ Operand: TypeAlias = Workload | DrawnOperand | NamedTensor
 @lru_cache(maxsize=2)
 def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
     """Return a slice as drawn, cached for machines that read narrower slices."""
-    return operand.drawn(number)
+    return operand.draw_slice(number)
 
 
 def _concatenate(parts: list[CsrArray], axis: int) -> CsrArray:
@@ -203,16 +203,16 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
     spec = parse_parameters(text, _Gemm)
     full = full_text(KIND, spec)
     sides = (("A", (spec.m, spec.k), spec.a, 1), ("B", (spec.k, spec.n), spec.b, 0))
-    drawn = []
+    operands = []
     for name, shape, density, axis in sides:
-        places = shape[0] * shape[1]
-        if places > MOST_PLACES:
-            fault = f"{name} is {shape[0]} x {shape[1]}, {places} places; at most {MOST_PLACES}"
+        positions = shape[0] * shape[1]
+        if positions > MOST_PLACES:
+            fault = f"{name} is {shape[0]} x {shape[1]}, {positions} places; at most {MOST_PLACES}"
             raise WorkloadError(fault, location=text)
-        nonzeros = round(density * places)
+        nonzeros = round(density * positions)
         seed = (spec.seed, axis)
-        drawn.append(DrawnOperand(f"{name} of {full}", full, shape, nonzeros, axis, seed, spec.values))
-    return drawn[0], drawn[1]
+        operands.append(DrawnOperand(f"{name} of {full}", full, shape, nonzeros, axis, seed, spec.values))
+    return operands[0], operands[1]
 
 
 def sliced(operand: Operand | CsrArray, axis: int) -> Sliced:

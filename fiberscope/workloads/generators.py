@@ -19,7 +19,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 
 _Draw = Callable[[int], Integers]
-_MOST_ROUNDS = 200
+_MAX_ROUNDS = 200  # a steep distribution may never yield enough distinct keys
 
 
 def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
@@ -28,10 +28,10 @@ def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
     Raises:
         WorkloadError: more nonzeros than positions.
     """
-    _check_room("uniform", rows, cols, nonzeros, rows * cols)
+    _check_capacity("uniform", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
-    keys = _distinct_of(rng, rows * cols, nonzeros)
-    return _finish(rng, keys // cols, keys % cols, (rows, cols), "uniform")
+    keys = _sample_uniform_keys(rng, rows * cols, nonzeros)
+    return _build_matrix(rng, keys // cols, keys % cols, (rows, cols), "uniform")
 
 
 def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor:
@@ -40,10 +40,10 @@ def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor
     Raises:
         WorkloadError: more nonzeros than positions, or more positions than 64-bit integers can number.
     """
-    room = places_of(shape)
-    _check_count("tensor", nonzeros, room)
+    positions = places_of(shape)
+    _check_count("tensor", nonzeros, positions)
     rng = np.random.default_rng(seed)
-    keys = _distinct_of(rng, room, nonzeros)
+    keys = _sample_uniform_keys(rng, positions, nonzeros)
     return SparseTensor(shape, coordinates_at(shape, keys), draw_uniform(rng, nonzeros))
 
 
@@ -53,14 +53,14 @@ def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -
     Raises:
         WorkloadError: more nonzeros than positions in the band.
     """
-    first = np.maximum(np.arange(rows, dtype=np.int64) - bandwidth, 0)
+    first = np.maximum(np.arange(rows, dtype=np.int64) - bandwidth, 0)  # of each row, as last
     last = np.minimum(np.arange(rows, dtype=np.int64) + bandwidth, cols - 1)
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum(last - first + 1, 0))])
-    _check_room("banded", rows, cols, nonzeros, int(starts[-1]))
+    _check_capacity("banded", rows, cols, nonzeros, int(starts[-1]))
     rng = np.random.default_rng(seed)
-    keys = _distinct_of(rng, int(starts[-1]), nonzeros)
+    keys = _sample_uniform_keys(rng, int(starts[-1]), nonzeros)
     row = np.searchsorted(starts, keys, side="right") - 1
-    return _finish(rng, row, first[row] + keys - starts[row], (rows, cols), "banded")
+    return _build_matrix(rng, row, first[row] + keys - starts[row], (rows, cols), "banded")
 
 
 def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArray:
@@ -72,16 +72,16 @@ def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArr
         WorkloadError: ``size`` does not divide ``rows`` and ``cols``, or the grid has fewer blocks.
     """
     if rows % size or cols % size:
-        raise WorkloadError(f"size={size} divides neither or only one of {rows} and {cols}", location="block")
+        raise WorkloadError(f"size={size} does not divide both rows={rows} and cols={cols}", location="block")
     high, wide = rows // size, cols // size
-    _check_room("block", rows, cols, blocks * size * size, high * wide * size * size)
+    _check_capacity("block", rows, cols, blocks * size * size, high * wide * size * size)
     rng = np.random.default_rng(seed)
-    keys = _distinct_of(rng, high * wide, blocks)
-    inside = np.arange(size, dtype=np.int64)
-    row = ((keys // wide) * size)[:, None, None] + inside[None, :, None]
-    col = ((keys % wide) * size)[:, None, None] + inside[None, None, :]
+    keys = _sample_uniform_keys(rng, high * wide, blocks)
+    offsets = np.arange(size, dtype=np.int64)
+    row = ((keys // wide) * size)[:, None, None] + offsets[None, :, None]
+    col = ((keys % wide) * size)[:, None, None] + offsets[None, None, :]
     row, col = np.broadcast_arrays(row, col)
-    return _finish(rng, row.ravel(), col.ravel(), (rows, cols), "block")
+    return _build_matrix(rng, row.ravel(), col.ravel(), (rows, cols), "block")
 
 
 def rmat(
@@ -96,41 +96,47 @@ def rmat(
         WorkloadError: invalid probabilities, more nonzeros than positions, or too few distinct edges after
             many draws.
     """
-    check_chances(a, b, c, "rmat")
+    check_probabilities(a, b, c, "rmat")
     size = 2**scale
-    _check_room("rmat", size, size, nonzeros, size * size)
+    _check_capacity("rmat", size, size, nonzeros, size * size)
     rng = np.random.default_rng(seed)
 
     def draw(count: int) -> Integers:
         row: Integers = np.zeros(count, dtype=np.int64)
         col: Integers = np.zeros(count, dtype=np.int64)
         for _ in range(scale):
-            row, col = quadrant(row, col, rng.random(count, dtype=np.float32), (a, a + b, a + b + c))
+            row, col = descend_quadrant(row, col, rng.random(count, dtype=np.float32), (a, a + b, a + b + c))
         keys: Integers = row * size + col
         return keys
 
-    keys = _distinct(rng, draw, nonzeros, "rmat")
-    return _finish(rng, keys // size, keys % size, (size, size), "rmat")
+    keys = _sample_keys(rng, draw, nonzeros, "rmat")
+    return _build_matrix(rng, keys // size, keys % size, (size, size), "rmat")
 
 
-def check_chances(a: float, b: float, c: float, location: str) -> None:
+def check_probabilities(a: float, b: float, c: float, location: str) -> None:
     """Check the probabilities of three of four quadrants.
 
     Raises:
         WorkloadError: a probability is negative, or the sum exceeds 1.
     """
     if min(a, b, c) < 0 or a + b + c > 1:
-        raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", location=location)
+        raise WorkloadError(f"a={a}, b={b}, c={c} are not probabilities; a + b + c <= 1", location=location)
 
 
-def quadrant(
-    row: Integers, col: Integers, chance: npt.NDArray[Any], bounds: tuple[Any, Any, Any]
+def descend_quadrant(
+    row: Integers, col: Integers, draws: npt.NDArray[Any], bounds: tuple[Any, Any, Any]
 ) -> tuple[Integers, Integers]:
-    """Descend one level: choose a quadrant by random numbers. ``bounds`` are the ends of three quadrants."""
-    first, second, third = bounds
-    low = chance >= second
-    right = (chance >= first) & ~low | (chance >= third)
-    return 2 * row + low, 2 * col + right
+    """Choose a quadrant for each entry by a random number, and append a bit to its row and its column.
+
+    Args:
+        row, col: rows and columns so far.
+        draws: random numbers.
+        bounds: cumulative probabilities of the upper left, upper right and lower left quadrants.
+    """
+    upper_left, upper, upper_or_left = bounds
+    is_lower = draws >= upper
+    is_right = (draws >= upper_left) & ~is_lower | (draws >= upper_or_left)
+    return 2 * row + is_lower, 2 * col + is_right
 
 
 def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: int = 0) -> CsrArray:
@@ -146,7 +152,7 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
     """
     if not exponent > 1:
         raise WorkloadError(f"exponent={exponent}; it must be above 1", location="chung-lu")
-    _check_room("chung-lu", rows, cols, nonzeros, rows * cols)
+    _check_capacity("chung-lu", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
     row_sums = np.cumsum(_power_weights(rng, rows, exponent))
     col_sums = np.cumsum(_power_weights(rng, cols, exponent))
@@ -157,8 +163,8 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
         keys: Integers = np.minimum(row, rows - 1) * cols + np.minimum(col, cols - 1)
         return keys
 
-    keys = _distinct(rng, draw, nonzeros, "chung-lu")
-    return _finish(rng, keys // cols, keys % cols, (rows, cols), "chung-lu")
+    keys = _sample_keys(rng, draw, nonzeros, "chung-lu")
+    return _build_matrix(rng, keys // cols, keys % cols, (rows, cols), "chung-lu")
 
 
 def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
@@ -174,9 +180,9 @@ def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
     check_shape(rows, cols, rows * cols // m * n, "structured")
     rng = np.random.default_rng(seed)
     groups = rows * cols // m
-    inside = np.argsort(rng.random((groups, m)), axis=1)[:, :n].astype(np.int64)
-    keys = (np.arange(groups, dtype=np.int64)[:, None] * m + inside).ravel()
-    return _finish(rng, keys // cols, keys % cols, (rows, cols), "structured")
+    offsets = np.argsort(rng.random((groups, m)), axis=1)[:, :n].astype(np.int64)
+    keys = (np.arange(groups, dtype=np.int64)[:, None] * m + offsets).ravel()
+    return _build_matrix(rng, keys // cols, keys % cols, (rows, cols), "structured")
 
 
 def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> CsrArray:
@@ -190,14 +196,16 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
     """
     if cols % length:
         raise WorkloadError(f"length={length} does not divide cols={cols}", location="runs")
-    _check_room("runs", rows, cols, nonzeros, rows * cols)
+    _check_capacity("runs", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
-    starts = rng.permutation(_distinct_of(rng, rows * cols // length, -(-nonzeros // length))) * length
+    starts = (
+        rng.permutation(_sample_uniform_keys(rng, rows * cols // length, -(-nonzeros // length))) * length
+    )
     keys = (starts[:, None] + np.arange(length, dtype=np.int64)).ravel()[:nonzeros]
-    return _finish(rng, keys // cols, keys % cols, (rows, cols), "runs")
+    return _build_matrix(rng, keys // cols, keys % cols, (rows, cols), "runs")
 
 
-def _finish(
+def _build_matrix(
     rng: np.random.Generator, row: Integers, col: Integers, shape: tuple[int, int], location: str
 ) -> CsrArray:
     matrix = from_coordinates(row, col, np.ones(len(row)), shape, location)
@@ -205,14 +213,14 @@ def _finish(
     return matrix
 
 
-def _check_room(location: str, rows: int, cols: int, nonzeros: int, room: int) -> None:
+def _check_capacity(location: str, rows: int, cols: int, nonzeros: int, positions: int) -> None:
     check_shape(rows, cols, nonzeros, location)
-    _check_count(location, nonzeros, room)
+    _check_count(location, nonzeros, positions)
 
 
-def _check_count(location: str, nonzeros: int, room: int) -> None:
-    if not 0 <= nonzeros <= room:
-        raise WorkloadError(f"nonzeros={nonzeros}; it should be from 0 to {room}", location=location)
+def _check_count(location: str, nonzeros: int, positions: int) -> None:
+    if not 0 <= nonzeros <= positions:
+        raise WorkloadError(f"nonzeros={nonzeros}; it should be from 0 to {positions}", location=location)
 
 
 def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:
@@ -220,23 +228,23 @@ def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Val
     return rng.permutation(ranks ** (-1.0 / (exponent - 1.0)))
 
 
-def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Integers:
-    """Draw ``wanted`` distinct integers below ``total``, sorted, all sets equally likely."""
-    if 2 * wanted > total:
-        return np.sort(rng.permutation(total)[:wanted]).astype(np.int64)
-    return _distinct(rng, lambda count: rng.integers(0, total, count), wanted, "uniform")
+def _sample_uniform_keys(rng: np.random.Generator, total: int, count: int) -> Integers:
+    """Draw ``count`` distinct integers below ``total``, sorted, all sets equally likely."""
+    if 2 * count > total:  # a permutation is cheaper than repeated draws
+        return np.sort(rng.permutation(total)[:count]).astype(np.int64)
+    return _sample_keys(rng, lambda draws: rng.integers(0, total, draws), count, "uniform")
 
 
-def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, location: str) -> Integers:
-    """Draw ``wanted`` distinct keys, sorted; drop repeated keys, and surplus keys at random."""
+def _sample_keys(rng: np.random.Generator, draw: _Draw, count: int, location: str) -> Integers:
+    """Draw ``count`` distinct keys, sorted; drop repeated keys, and surplus keys at random."""
     keys = np.empty(0, dtype=np.int64)
-    for _ in range(_MOST_ROUNDS):
-        missing = wanted - len(keys)
+    for _ in range(_MAX_ROUNDS):
+        missing = count - len(keys)
         # A quarter more than missing, as some keys are repeated.
         keys = np.sort(np.concatenate([keys, draw(missing + missing // 4 + 16)]))
         keys = keys[np.diff(keys, prepend=-1) > 0]
-        if (excess := len(keys) - wanted) >= 0:
+        if (excess := len(keys) - count) >= 0:
             # Keys are sorted: dropping the last ones would favour small keys.
             return np.delete(keys, rng.choice(len(keys), excess, replace=False))
-    fault = f"only {len(keys)} of {wanted} distinct nonzeros found: the distribution is too steep for so many"
+    fault = f"only {len(keys)} of {count} distinct nonzeros found: the distribution is too steep for so many"
     raise WorkloadError(fault, location=location, fix="ask for fewer nonzeros")

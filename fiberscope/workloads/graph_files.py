@@ -15,7 +15,7 @@ from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
-from fiberscope.workloads.array_checks import check_pointers, check_within
+from fiberscope.workloads.array_checks import check_bounds, check_pointers
 from fiberscope.workloads.canonical import (
     MOST_ROWS,
     CsrArray,
@@ -188,7 +188,7 @@ def read_serialized(stream: BinaryIO, weighted: bool, location: str) -> CsrArray
     check_pointers(pointers, nodes, edges, location)
     table = np.frombuffer(data, "<i4", edges * (1 + weighted), _SERIALIZED.itemsize + 8 * (nodes + 1))
     columns = table[:: 1 + weighted].astype(np.int64)
-    check_within(columns, nodes, "the neighbour", location)
+    check_bounds(columns, nodes, "the neighbour", location)
     values = table[1::2].astype(np.float64) if weighted else np.ones(edges)
     return canonicalize_in_place(compressed((nodes, nodes), pointers, columns, values), location)
 

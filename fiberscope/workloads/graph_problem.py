@@ -107,10 +107,9 @@ class GraphAlgorithm(Problem):
                 f"problem.root is {root}, and there are {vertices} vertices: 0 to {vertices - 1}, "
                 f"or {MAX_DEGREE}"
             )
-        most = (
-            parameters.iterations if program.all_active else vertices + 1
-        )  # a search visits each vertex once
-        return GraphTask(program, root, most, parameters.weights)
+        # A search visits each vertex once.
+        iterations = parameters.iterations if program.all_active else vertices + 1
+        return GraphTask(program, root, iterations, parameters.weights)
 
     def _reference(self) -> tuple[str, float]:
         if self.task.program in (BFS, SSSP):
@@ -201,25 +200,25 @@ def _program(algorithm: str) -> VertexProgram:
     return PROGRAMS[algorithm]
 
 
-def _column(values: Values, places: Integers) -> CsrArray:
+def _column(values: Values, rows: Integers) -> CsrArray:
     """Return values, including zeros and infinities, as a matrix with one column."""
-    column = np.zeros(len(places), np.int64)
-    return sparse.coo_array((values[places], (places, column)), shape=(len(values), 1)).tocsr()
+    column = np.zeros(len(rows), np.int64)
+    return sparse.coo_array((values[rows], (rows, column)), shape=(len(values), 1)).tocsr()
 
 
 def _hops(graph: CsrArray, root: int) -> Values:
     """Return the edges from the root, by scipy's breadth-first search; infinite for unreachable vertices."""
     from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
 
-    order, before = csgraph.breadth_first_order(graph, root)
-    places = np.empty(graph.shape[0], np.int64)
-    places[order] = np.arange(len(order))
-    parents = places[before[order[1:]]]  # positions where the next vertex in order was discovered
+    order, predecessors = csgraph.breadth_first_order(graph, root)
+    positions = np.empty(graph.shape[0], np.int64)
+    positions[order] = np.arange(len(order))
+    parents = positions[predecessors[order[1:]]]  # positions where the next vertex in order was discovered
     hops = np.full(graph.shape[0], np.inf)
-    hops[root], first, last, level = 0.0, 0, 1, 0.0
-    while first < last:
-        first, last, level = last, 1 + int(np.searchsorted(parents, last)), level + 1.0
-        hops[order[first:last]] = level
+    hops[root], first, end, level = 0.0, 0, 1, 0.0
+    while first < end:
+        first, end, level = end, 1 + int(np.searchsorted(parents, end)), level + 1.0
+        hops[order[first:end]] = level
     return hops
 
 

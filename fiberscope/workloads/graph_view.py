@@ -78,22 +78,23 @@ def apply_view(matrix: CsrArray, view: GraphView, location: str) -> CsrArray:
         differ = rows != cols
         rows, cols, values = rows[differ], cols[differ], values[differ]
     if view.edges == "undirected":
-        other = rows != cols  # a loop is its own reverse
-        rows, cols = np.concatenate([rows, cols[other]]), np.concatenate([cols, rows[other]])
-        values = np.concatenate([values, values[other]])
+        has_reverse = rows != cols  # a loop is its own reverse
+        reverse_rows, reverse_cols = cols[has_reverse], rows[has_reverse]
+        rows, cols = np.concatenate([rows, reverse_rows]), np.concatenate([cols, reverse_cols])
+        values = np.concatenate([values, values[has_reverse]])
     if view.order != "given":
-        places = _places(rows, cols, matrix.shape[0], view)
-        rows, cols = places[rows], places[cols]
+        numbers = _renumber(rows, cols, matrix.shape[0], view)
+        rows, cols = numbers[rows], numbers[cols]
     return from_coordinates(rows, cols, values, matrix.shape, location, view.duplicates)
 
 
-def _places(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphView) -> Integers:
+def _renumber(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphView) -> Integers:
     """Return the new number of each vertex."""
     if view.order == "random":
         order = np.argsort(words(view.seed, ORDER, 0, vertices), kind="stable")
     else:
         degrees = np.bincount(rows, minlength=vertices) + np.bincount(cols, minlength=vertices)
         order = np.argsort(-degrees, kind="stable")
-    places: Integers = np.empty(vertices, dtype=np.int64)
-    places[order] = np.arange(vertices)
-    return places
+    numbers: Integers = np.empty(vertices, dtype=np.int64)
+    numbers[order] = np.arange(vertices)
+    return numbers

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_shape, compressed
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.generators import check_chances, quadrant
+from fiberscope.workloads.generators import check_probabilities, descend_quadrant
 
 EDGES, ORDER, VALUES = range(3)  # purposes of draws
 CANDIDATES = 2**18  # edges of one draw
-_MOST_ROUNDS = 200
+_MAX_ROUNDS = 200
 
 
 def words(seed: int, purpose: int, number: int, count: int) -> npt.NDArray[np.uint64]:
@@ -56,7 +56,7 @@ def rmat_graph(
     Raises:
         WorkloadError: invalid probabilities, more edges than positions, or too few distinct edges.
     """
-    check_chances(a, b, c, "rmat-graph")
+    check_probabilities(a, b, c, "rmat-graph")
     check_shape(vertices + tail, vertices + tail, edges, "rmat-graph")
     if duplicates == "drop" and edges > vertices * vertices:
         raise WorkloadError(
@@ -88,19 +88,19 @@ class _Edges:
             WorkloadError: hardly any edge has existing vertices.
         """
         edges = np.empty(count, dtype=np.int64)
-        place = 0
-        while place < count:
+        length = 0
+        while length < count:
             if not len(self._surplus):
                 self._surplus = next(self.source)
-            part = self._surplus[: count - place]
-            edges[place : place + len(part)] = part
-            place += len(part)
-            self._surplus = self._surplus[len(part) :]
+            batch = self._surplus[: count - length]
+            edges[length : length + len(batch)] = batch
+            length += len(batch)
+            self._surplus = self._surplus[len(batch) :]
         return edges
 
     def _batches(self) -> Iterator[Integers]:
         number = empty = 0
-        while empty < _MOST_ROUNDS:
+        while empty < _MAX_ROUNDS:
             batch = self._candidates(number)
             empty = 0 if len(batch) else empty + 1
             number += 1
@@ -114,7 +114,7 @@ class _Edges:
         row: Integers = np.zeros(CANDIDATES, dtype=np.int64)
         col = row
         for chance in chances.reshape(self.levels, CANDIDATES):
-            row, col = quadrant(row, col, chance, self.bounds)
+            row, col = descend_quadrant(row, col, chance, self.bounds)
         exists = (row < self.vertices) & (col < self.vertices)
         keys: Integers = self.order[row[exists]] * self.vertices + self.order[col[exists]]
         return keys
@@ -123,7 +123,7 @@ class _Edges:
 def _distinct(stream: _Edges, edges: int) -> Integers:
     """Return ``edges`` distinct edges, sorted; duplicates are drawn again."""
     keys = np.empty(0, dtype=np.int64)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         fresh = stream.take(edges - len(keys))
         fresh.sort()
         keys = np.concatenate([keys, fresh[_differing(fresh) & ~_among(fresh, keys)]])

@@ -50,9 +50,9 @@ def with_locality(profile: Profile, target: int) -> Profile:
         surplus[locality] = product_nonzeros(matrix) - target
         return surplus[locality]
 
-    below = next((place for place, locality in enumerate(_COARSE) if excess(locality) <= 0), None)
-    if below:
-        _bisect(excess, _COARSE[below], _COARSE[below - 1])
+    index = next((index for index, locality in enumerate(_COARSE) if excess(locality) <= 0), None)
+    if index:
+        _bisect(excess, _COARSE[index], _COARSE[index - 1])
     best = min(surplus, key=lambda locality: abs(surplus[locality]))
     return profile.model_copy(update={"locality": best})
 

@@ -97,16 +97,16 @@ def read_header(stream: BinaryIO, location: str) -> Header:
 
 def _sizes(text: bytes, kind: str, layout: str, location: str, line: int) -> list[int]:
     """Return the numbers of a size line: the shape, and for a coordinate file the entries."""
-    counted = layout == "coordinate"
+    has_count = layout == "coordinate"
     names = {"matrix": ["<rows>", "<columns>"], "vector": ["<length>"]}.get(kind, ["<size>", "..."])
     words = text.split()
     if kind == "tensor":
-        fits = 1 + counted <= len(words) <= _MOST_RANKS
+        is_complete = 1 + has_count <= len(words) <= _MOST_RANKS
     else:
-        fits = len(words) == len(names) + counted
-    if not fits or not all(word.isdigit() and len(word) < 20 for word in words):
+        is_complete = len(words) == len(names) + has_count
+    if not is_complete or not all(word.isdigit() and len(word) < 20 for word in words):
         line_text = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
-        form = " ".join([*names, *["<entries>"] * counted])
+        form = " ".join([*names, *["<entries>"] * has_count])
         raise WorkloadError(f"bad size line {line_text}; it is {form}", location=location, line=line)
     return [int(word) for word in words]
 

@@ -36,7 +36,7 @@ def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates =
         tensor = _tensor(stream, header, location)
         rows, cols = (*tensor.coordinates, np.zeros(tensor.nonzeros, dtype=np.int64))[:2]
         return from_coordinates(rows, cols, tensor.values, (header.rows, header.cols), location, duplicates)
-    _check_room(stream, header, location)
+    _check_size(stream, header, location)
     blocks = scan(stream, Grammar(header.words, "%"), location, header.line + 1)
     if header.layout == "array":
         full = header.rows * header.cols
@@ -61,40 +61,40 @@ def read_market_tensor(stream: BinaryIO, location: str) -> SparseTensor | None:
 
 
 def _tensor(stream: BinaryIO, header: Header, location: str) -> SparseTensor:
-    _check_room(stream, header, location)
+    _check_size(stream, header, location)
     blocks = scan(stream, Grammar(header.words, "%"), location, header.line + 1)
     if header.layout == "array":
         values = gather(blocks, location, header.entries).values
-        places = np.flatnonzero(values)
+        positions = np.flatnonzero(values)
         places_of(header.shape)
-        columns = coordinates_at(header.shape[::-1], places)[::-1]
-        return SparseTensor.from_coordinates(header.shape, columns, values[places])
+        columns = coordinates_at(header.shape[::-1], positions)[::-1]
+        return SparseTensor.from_coordinates(header.shape, columns, values[positions])
     coordinates, values = gather_columns(blocks, location, header.entries, header.shape)
     return SparseTensor.from_coordinates(header.shape, coordinates, values)
 
 
-def _check_room(stream: BinaryIO, header: Header, location: str) -> None:
+def _check_size(stream: BinaryIO, header: Header, location: str) -> None:
     """Refuse a plain file that is too short for its declared entries. A gzip file is read first."""
     if not hasattr(stream, "raw"):
         return
     remaining = os.fstat(stream.fileno()).st_size - stream.tell() + 1
-    room = remaining // (2 * len(header.words))
-    if header.entries > room:
-        fault = f"declares {header.entries} entries, and the file has room for at most {room}"
+    capacity = remaining // (2 * len(header.words))
+    if header.entries > capacity:
+        fault = f"declares {header.entries} entries, and the file has room for at most {capacity}"
         raise WorkloadError(fault, location=location, line=header.line)
 
 
 def _dense_coordinates(header: Header, values: Values, location: str) -> Entries:
     """Return the entries of a column-major array file; a symmetric array may be a lower triangle."""
-    places = np.flatnonzero(values)
+    positions = np.flatnonzero(values)
     if header.symmetry == "general" or len(values) != header.entries:
-        entries = Entries(places % header.rows, places // header.rows, values[places])
+        entries = Entries(positions % header.rows, positions // header.rows, values[positions])
         return entries if header.symmetry == "general" else _lower(header, entries, values, location)
     skew = header.symmetry == "skew-symmetric"
     lengths = np.arange(header.cols, 0, -1, dtype=np.int64) - skew
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-    cols = np.searchsorted(starts, places, side="right") - 1
-    return Entries(cols + places - starts[cols] + skew, cols, values[places])
+    cols = np.searchsorted(starts, positions, side="right") - 1
+    return Entries(cols + positions - starts[cols] + skew, cols, values[positions])
 
 
 def _lower(header: Header, entries: Entries, values: Values, location: str) -> Entries:

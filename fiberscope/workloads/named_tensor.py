@@ -64,7 +64,7 @@ class NamedTensor:
         """Return the canonical CSR matrix of a tensor with two ranks."""
         return self.tensor.matrix()
 
-    def of_order(self, order: int, called: str) -> NamedTensor:
+    def of_order(self, order: int, label: str) -> NamedTensor:
         """Return the tensor with another number of ranks.
 
         For a matrix, a vector becomes a column, and of a tensor with ``rows`` the first ``rows`` ranks become
@@ -72,7 +72,7 @@ class NamedTensor:
 
         Args:
             order: the number of ranks.
-            called: name in errors.
+            label: name in errors.
 
         Raises:
             WorkloadError: the tensor cannot have this number of ranks.
@@ -80,24 +80,24 @@ class NamedTensor:
         if self.tensor.order == order:
             return self
         if order == 2 and (self.rows or self.tensor.order == 1):
-            return self._unfolded(called)
+            return self._unfolded(label)
         shape = self.shape
-        kept = [rank for rank, size in enumerate(shape) if size > 1]
-        extra = [rank for rank, size in enumerate(shape) if size == 1][: max(0, order - len(kept))]
-        ranks = sorted([*kept, *extra])
+        nontrivial = [rank for rank, size in enumerate(shape) if size > 1]
+        extra = [rank for rank, size in enumerate(shape) if size == 1][: max(0, order - len(nontrivial))]
+        ranks = sorted([*nontrivial, *extra])
         if len(ranks) != order:
             sizes = " x ".join(map(str, shape)) or "a single number"
-            asked = {0: "a single number is", 1: "1 rank is"}.get(order, f"{order} ranks are")
-            raise WorkloadError(f"{asked} asked for, and {self.name} is {sizes}", location=called)
+            request = {0: "a single number is", 1: "1 rank is"}.get(order, f"{order} ranks are")
+            raise WorkloadError(f"{request} asked for, and {self.name} is {sizes}", location=label)
         columns = tuple(self.tensor.coordinates[rank] for rank in ranks)
         return replace(
             self, tensor=SparseTensor(tuple(shape[rank] for rank in ranks), columns, self.tensor.values)
         )
 
-    def _unfolded(self, called: str) -> NamedTensor:
+    def _unfolded(self, label: str) -> NamedTensor:
         """Return the tensor as a matrix, with a notice if its shape changes."""
         tensor = self.tensor.unfolded(self.rows or 1)
-        check_shape(tensor.shape[0], tensor.shape[1], tensor.nonzeros, called)
+        check_shape(tensor.shape[0], tensor.shape[1], tensor.nonzeros, label)
         if self.tensor.order == 1:
             return replace(self, tensor=tensor)
         shape, read = (" x ".join(map(str, operand.shape)) for operand in (self.tensor, tensor))

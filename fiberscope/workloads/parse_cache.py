@@ -50,7 +50,7 @@ def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     file = Path(path)
     if not _is_cacheable(file):
         return _from_file(path, duplicates)
-    before = _state(file)
+    state_before = _state(file)
     folder = _folder() / _content(file) / f"{VERSION}-{duplicates}"
     note = None
     if folder.is_dir():
@@ -60,7 +60,7 @@ def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             note = f"NOTE: what the cache kept of {file.name} was damaged; it has been read again"
             shutil.rmtree(folder, ignore_errors=True)
     parsed = _from_file(path, duplicates)
-    if _state(file) == before:
+    if _state(file) == state_before:
         with suppress(OSError):
             _store(parsed, folder)
     return parsed._replace(note=note)

@@ -86,16 +86,21 @@ class Profile(_Row):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        between = np.array(self.nonzeros_between, dtype=np.int64)
+        class_nonzeros = np.array(self.nonzeros_between, dtype=np.int64)
         kinds, rows, columns = self.degrees()
         count = len(self.classes)
         nodes = self.shape[0] if self.square else sum(self.shape)
         _require(len(kinds) == nodes, f"the classes have {len(kinds)} nodes; the shape has {nodes}")
-        _require(between.shape == (count, count), f"nonzeros_between is not {count} x {count}, by class")
-        _require(between.sum() == self.nonzeros, f"nonzeros_between sums to {between.sum()}, not to nonzeros")
+        _require(
+            class_nonzeros.shape == (count, count), f"nonzeros_between is not {count} x {count}, by class"
+        )
+        _require(
+            class_nonzeros.sum() == self.nonzeros,
+            f"nonzeros_between sums to {class_nonzeros.sum()}, not to nonzeros",
+        )
         for axis, degree, sums in (
-            ("row", rows, between.sum(axis=1)),
-            ("column", columns, between.sum(axis=0)),
+            ("row", rows, class_nonzeros.sum(axis=1)),
+            ("column", columns, class_nonzeros.sum(axis=0)),
         ):
             expected = np.bincount(kinds, weights=degree, minlength=count).astype(np.int64)
             for kind in np.flatnonzero(expected != sums).tolist():
@@ -103,18 +108,20 @@ class Profile(_Row):
                     False,
                     f"class {kind} has {expected[kind]} {axis} nonzeros; nonzeros_between {sums[kind]}",
                 )
-        self._check_room(between)
+        self._check_capacity(class_nonzeros)
         return self
 
-    def _check_room(self, between: Integers) -> None:
+    def _check_capacity(self, class_nonzeros: Integers) -> None:
         sizes = np.array([class_.nodes for class_ in self.classes], dtype=np.int64)
         diagonal = np.diag([class_.diagonal for class_ in self.classes])
-        crowded = np.argwhere(between - diagonal > np.outer(sizes, sizes) - np.diag(sizes))
+        crowded = np.argwhere(class_nonzeros - diagonal > np.outer(sizes, sizes) - np.diag(sizes))
         for row, column in crowded.tolist():
             _require(False, f"nonzeros_between[{row}][{column}] is more than its classes have places for")
         if self.symmetric:
-            odd = ((between - diagonal).diagonal() % 2).any()
-            _require(bool((between == between.T).all()), "symmetric, and nonzeros_between is not")
+            odd = ((class_nonzeros - diagonal).diagonal() % 2).any()
+            _require(
+                bool((class_nonzeros == class_nonzeros.T).all()), "symmetric, and nonzeros_between is not"
+            )
             _require(not odd, "symmetric, and a class has an odd number of nonzeros off the diagonal")
 
 
@@ -140,7 +147,9 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
     row_counts, column_counts = (np.bincount(ends, minlength=nodes) for ends in (row, column))
     kinds = _classes(np.maximum(row_counts, column_counts), first_set=rows)
     count = int(kinds.max()) + 1
-    between = np.bincount(kinds[row] * count + kinds[column], minlength=count * count).reshape(count, count)
+    class_nonzeros = np.bincount(kinds[row] * count + kinds[column], minlength=count * count).reshape(
+        count, count
+    )
     diagonal = np.bincount(kinds[row[row == column]], minlength=count)
     classes = [
         NodeClass(degrees=_groups(row_counts[kinds == kind], column_counts[kinds == kind]), diagonal=on)
@@ -153,7 +162,7 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
         nonzeros=matrix.nnz,
         symmetric=rows == columns and _is_symmetric(matrix),
         classes=tuple(classes),
-        nonzeros_between=tuple(map(tuple, between.tolist())),
+        nonzeros_between=tuple(map(tuple, class_nonzeros.tolist())),
     )
 
 

@@ -31,44 +31,44 @@ def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers
             size *= max(1, wide)
     if not keys or (len(keys) == 1 and _is_sorted(keys[0])):
         return None
-    return np.lexsort(keys[::-1]) if len(keys) > 1 else _sorted_places(keys[0], size)
+    return np.lexsort(keys[::-1]) if len(keys) > 1 else _sort_positions(keys[0], size)
 
 
-def _sorted_places(keys: Integers, size: int) -> Integers:
+def _sort_positions(keys: Integers, size: int) -> Integers:
     """Return the stable ``argsort`` of numbers below ``size``.
 
     Each number is sorted together with its position as one integer, which numpy does several times faster. If
     both need more than 63 bits, the lowest bits of the numbers are sorted in a second pass.
     """
-    places = max(1, len(keys) - 1).bit_length()
-    dropped = max(0, (size - 1).bit_length() + places - WORD)
-    order = keys >> dropped
-    order <<= places
+    position_bits = max(1, len(keys) - 1).bit_length()
+    dropped_bits = max(0, (size - 1).bit_length() + position_bits - WORD)
+    order = keys >> dropped_bits
+    order <<= position_bits
     order |= np.arange(len(keys))
     order.sort()
-    order &= (1 << places) - 1
-    if dropped == 0 or _is_sorted(taken := keys.take(order)):
+    order &= (1 << position_bits) - 1
+    if dropped_bits == 0 or _is_sorted(partly_sorted := keys.take(order)):
         return order
-    return order[np.argsort(taken, kind="stable")]
+    return order[np.argsort(partly_sorted, kind="stable")]
 
 
 def _is_sorted(keys: Integers) -> bool:
     return bool(np.all(keys[1:] >= keys[:-1]))
 
 
-def rows_in(points: Integers, among: Integers) -> Integers:
+def rows_in(points: Integers, table: Integers) -> Integers:
     """Return the position of each point in a list of points; -1 for a point that is not in the list.
 
     Args:
         points: one point in each row; its coordinates are at least 0.
-        among: the list, one point in each row, distinct and in lexical order.
+        table: the list, one point in each row, distinct and in lexical order.
     """
-    keys = _row_keys(np.concatenate([among, points]))
-    sorted_keys, point_keys = keys[: len(among)], keys[len(among) :]
+    keys = _row_keys(np.concatenate([table, points]))
+    sorted_keys, point_keys = keys[: len(table)], keys[len(table) :]
     if len(sorted_keys) == 0:
         return np.full(len(point_keys), -1)
-    places = np.minimum(np.searchsorted(sorted_keys, point_keys), len(sorted_keys) - 1)
-    return np.where(sorted_keys[places] == point_keys, places, -1)
+    positions = np.minimum(np.searchsorted(sorted_keys, point_keys), len(sorted_keys) - 1)
+    return np.where(sorted_keys[positions] == point_keys, positions, -1)
 
 
 def _row_keys(rows: Integers) -> Integers:
@@ -87,5 +87,5 @@ def _row_keys(rows: Integers) -> Integers:
 
 def _compact(keys: Integers) -> tuple[Integers, int]:
     """Return each number's position among the distinct numbers, and the number of distinct numbers."""
-    distinct, places = np.unique(keys, return_inverse=True)
-    return places, len(distinct)
+    distinct, positions = np.unique(keys, return_inverse=True)
+    return positions, len(distinct)

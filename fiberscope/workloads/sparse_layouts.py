@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from fiberscope.workloads.array_checks import (
     as_doubles,
+    as_integers,
     as_shape,
     as_vectors,
-    as_whole,
+    check_bounds,
     check_fill_value,
     check_finite,
     check_pointers,
-    check_within,
 )
 from fiberscope.workloads.canonical import CsrArray, Integers, canonicalize_in_place, check_shape
 from fiberscope.workloads.errors import WorkloadError, nearest
@@ -55,8 +55,8 @@ def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTenso
     Entries at the same position are added. Explicit zeros stay, except in DIA.
 
     Raises:
-        WorkloadError: naming ``location``: an array is missing or has a wrong type, rank or length; a coordinate
-            is not whole or out of range; a value is not finite, real and exact.
+        WorkloadError: naming ``location``: an array is missing or has a wrong type, rank or length; a
+            coordinate is not whole or out of range; a value is not finite, real and exact.
     """
     if layout not in _LAYOUTS:
         raise WorkloadError(
@@ -160,11 +160,11 @@ def _compressed(
 ) -> tuple[npt.NDArray[np.float64], Integers, Integers]:
     """Return values, coordinates and pointers, without entries after the last pointer."""
     values = _vector(arrays, location)
-    pointers = as_whole(_array(arrays, "indptr", location), "pointers", location)
-    indices = as_whole(_array(arrays, "indices", location), "coordinates", location)
+    pointers = as_integers(_array(arrays, "indptr", location), "pointers", location)
+    indices = as_integers(_array(arrays, "indices", location), "coordinates", location)
     check_pointers(pointers, fibers, min(len(values), len(indices)), location)
     values, indices = values[: pointers[-1]], indices[: pointers[-1]]
-    check_within(indices, size, "the coordinate", location)
+    check_bounds(indices, size, "the coordinate", location)
     return values, indices, pointers
 
 
@@ -177,11 +177,11 @@ def _bsr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
     if rows % height or cols % width:
         fault = f"blocks of {height} x {width} do not divide a matrix of {rows} x {cols}"
         raise WorkloadError(fault, location=location)
-    pointers = as_whole(_array(arrays, "indptr", location), "pointers", location)
-    indices = as_whole(_array(arrays, "indices", location), "coordinates", location)
+    pointers = as_integers(_array(arrays, "indptr", location), "pointers", location)
+    indices = as_integers(_array(arrays, "indices", location), "coordinates", location)
     check_pointers(pointers, rows // height, min(len(blocks), len(indices)), location)
     blocks, indices = blocks[: pointers[-1]], indices[: pointers[-1]]
-    check_within(indices, cols // width, "the coordinate of a block", location)
+    check_bounds(indices, cols // width, "the coordinate of a block", location)
     return canonicalize_in_place(
         sparse.bsr_array((blocks, indices, pointers), shape=(rows, cols)).tocsr(), location
     )
@@ -190,7 +190,7 @@ def _bsr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
 def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
     rows, cols = _two_ranks(shape, arrays["data"].size, "DIA", location)
     diagonals = np.atleast_2d(as_doubles(arrays["data"], location))
-    offsets = as_whole(np.atleast_1d(_array(arrays, "offsets", location)), "offsets", location)
+    offsets = as_integers(np.atleast_1d(_array(arrays, "offsets", location)), "offsets", location)
     if diagonals.ndim != 2 or len(diagonals) != len(offsets):
         fault = (
             f"{len(offsets)} offsets for values of shape {diagonals.shape}; there must be one for each row"
@@ -207,8 +207,8 @@ def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
 
 def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
     """Return a tensor whose ranks are divided into compressed ranks and the others."""
-    axes = as_whole(_array(arrays, "compressed_axes", location).reshape(-1), "compressed axes", location)
-    check_within(axes, len(shape), "the compressed axis", location)
+    axes = as_integers(_array(arrays, "compressed_axes", location).reshape(-1), "compressed axes", location)
+    check_bounds(axes, len(shape), "the compressed axis", location)
     by_rows = sorted(set(axes.tolist()))
     by_cols = [rank for rank in range(len(shape)) if rank not in by_rows]
     row_shape, col_shape = ([shape[rank] for rank in ranks] for ranks in (by_rows, by_cols))

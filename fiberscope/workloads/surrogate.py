@@ -69,28 +69,30 @@ def draw_matrix(profile: Profile, seed: int) -> CsrArray:
     """
     rng = np.random.default_rng(seed)
     kinds, rows, columns = profile.degrees()
-    between = np.array(profile.nonzeros_between, dtype=np.int64)
+    class_nonzeros = np.array(profile.nonzeros_between, dtype=np.int64)
     # Nonzeros on the diagonal are drawn first, because edges of the other draws have no loops.
-    on = _on_diagonal(profile, kinds, np.minimum(rows, columns), rng)
-    rows[on] -= 1
-    columns[on] -= 1
-    np.subtract.at(between, (kinds[on], kinds[on]), 1)
-    nodes = Nodes(kinds, between, profile.locality)
+    diagonal = _on_diagonal(profile, kinds, np.minimum(rows, columns), rng)
+    rows[diagonal] -= 1
+    columns[diagonal] -= 1
+    np.subtract.at(class_nonzeros, (kinds[diagonal], kinds[diagonal]), 1)
+    nodes = Nodes(kinds, class_nonzeros, profile.locality)
     row, column = (
         draw_undirected_edges(nodes, rows, rng)
         if profile.symmetric
         else draw_directed_edges(nodes, rows, columns, rng)
     )
-    row, column = _shuffle(profile, np.concatenate([row, on]), np.concatenate([column, on]), rng)
+    row, column = _shuffle(profile, np.concatenate([row, diagonal]), np.concatenate([column, diagonal]), rng)
     matrix = from_coordinates(row, column, np.ones(len(row)), profile.shape, profile.name)
     matrix.data = draw_uniform(rng, matrix.nnz)
     return matrix
 
 
-def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.random.Generator) -> Integers:
+def _on_diagonal(
+    profile: Profile, kinds: Integers, candidates: Integers, rng: np.random.Generator
+) -> Integers:
     """Choose the nodes with a nonzero on the diagonal, among nodes with nonzeros in both row and column."""
     diagonal_nodes = [
-        rng.choice(np.flatnonzero((kinds == kind) & (able > 0)), class_.diagonal, replace=False)
+        rng.choice(np.flatnonzero((kinds == kind) & (candidates > 0)), class_.diagonal, replace=False)
         for kind, class_ in enumerate(profile.classes)
         if class_.diagonal
     ]

@@ -133,9 +133,9 @@ def _process(
     program = task.program
     reduced = np.full(len(properties), program.neutral)
     touched = np.zeros(len(properties), bool)
-    for sources, places in _edges(graph, active):
-        messages = _messages(program, properties[sources], weights_of(graph, task, sources, places))
-        destinations = graph.indices[places]
+    for sources, edges in _edges(graph, active):
+        messages = _messages(program, properties[sources], weights_of(graph, task, sources, edges))
+        destinations = graph.indices[edges]
         _reduce(program, reduced, destinations, messages)
         touched[destinations] = True
     return reduced, touched
@@ -146,15 +146,15 @@ def _edges(graph: CsrArray, active: Integers) -> Iterator[tuple[Integers, Intege
     ends = np.cumsum(graph.indptr[active + 1] - graph.indptr[active])
     first = 0
     while first < len(active):
-        behind = int(ends[first - 1]) if first else 0  # edges of earlier parts
+        start = int(ends[first - 1]) if first else 0  # edges of earlier parts
         # A part has at least one vertex, even if the vertex has more than EDGES_AT_ONCE edges.
-        last = max(first + 1, int(np.searchsorted(ends, behind + EDGES_AT_ONCE, "right")))
-        some, some_ends = active[first:last], ends[first:last] - behind
-        lengths = np.diff(some_ends, prepend=0)
+        end = max(first + 1, int(np.searchsorted(ends, start + EDGES_AT_ONCE, "right")))
+        part, part_ends = active[first:end], ends[first:end] - start
+        lengths = np.diff(part_ends, prepend=0)
         # Start of the row of an edge, minus the number of edges of earlier vertices of the part.
-        offsets = np.repeat(graph.indptr[some] - (some_ends - lengths), lengths)
-        yield np.repeat(some, lengths), offsets + np.arange(len(offsets))
-        first = last
+        offsets = np.repeat(graph.indptr[part] - (part_ends - lengths), lengths)
+        yield np.repeat(part, lengths), offsets + np.arange(len(offsets))
+        first = end
 
 
 def _messages(program: VertexProgram, properties: Values, weights: Values) -> Values:

@@ -20,17 +20,17 @@ from fiberscope.workloads.fibertree import FiberTree, Rank
 NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block happens in the host's cache
 
 
-def blocks(tree: FiberTree, most: int = NONZEROS_A_BLOCK) -> Iterator[FiberTree]:
+def blocks(tree: FiberTree, max_nonzeros: int = NONZEROS_A_BLOCK) -> Iterator[FiberTree]:
     """Yield the blocks of a tree. Their arrays are views. A tree without elements is one block.
 
     Args:
         tree: the tree.
-        most: maximum number of nonzeros of a block; a single root element may have more.
+        max_nonzeros: maximum number of nonzeros of a block; a single root element may have more.
     """
     ends = _first_nonzeros(tree)
     begin, last = 0, len(ends) - 1
     while begin < last:
-        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + most, side="right")) - 1)
+        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + max_nonzeros, side="right")) - 1)
         yield _part(tree, begin, end)
         begin = end
     if last == 0:
@@ -65,36 +65,38 @@ def join_blocks(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
         parts: the blocks, at least one, with the same ranks.
         nonzeros: number of nonzeros of all blocks.
     """
-    whole: _Whole | None = None
+    builder: _TreeBuilder | None = None
     for part in parts:
-        whole = whole or _Whole(part, nonzeros)
-        whole.append(part)
-    assert whole is not None  # a tree without elements is one part, too
-    return whole.tree()
+        builder = builder or _TreeBuilder(part, nonzeros)
+        builder.append(part)
+    assert builder is not None  # a tree without elements is one part, too
+    return builder.tree()
 
 
-class _Filled:
+class _GrowingArray:
     """An array that is filled from the front. The host never allocates pages that stay unused."""
 
-    def __init__(self, room: int, kind: npt.DTypeLike) -> None:
-        self.room = np.empty(room, kind)
+    def __init__(self, capacity: int, kind: npt.DTypeLike) -> None:
+        self._storage = np.empty(capacity, kind)
         self.length = 0
 
-    def extend(self, more: npt.NDArray[Any]) -> None:
-        end = self.length + len(more)
-        self.room[self.length : end] = more
+    def extend(self, values: npt.NDArray[Any]) -> None:
+        end = self.length + len(values)
+        self._storage[self.length : end] = values
         self.length = end
 
     def array(self) -> npt.NDArray[Any]:
-        return self.room[: self.length]
+        return self._storage[: self.length]
 
 
-class _Whole:
+class _TreeBuilder:
+    """Arrays of a tree to which consecutive parts are appended."""
+
     def __init__(self, first: FiberTree, nonzeros: int) -> None:
         self.ranks = first.ranks
-        self.bounds = [_Filled(nonzeros + 1, np.int64) for _ in self.ranks[1:]]
-        self.coordinates = [_Filled(nonzeros, np.int64) for _ in self.ranks]
-        self.values = _Filled(nonzeros, first.values.dtype)
+        self.bounds = [_GrowingArray(nonzeros + 1, np.int64) for _ in self.ranks[1:]]
+        self.coordinates = [_GrowingArray(nonzeros, np.int64) for _ in self.ranks]
+        self.values = _GrowingArray(nonzeros, first.values.dtype)
         for bounds in self.bounds:
             bounds.extend(np.zeros(1, np.int64))
 
@@ -113,17 +115,17 @@ class _Whole:
         return FiberTree(self.ranks, segments, coordinates, self.values.array())
 
 
-def swizzle_blocks(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK) -> FiberTree:
+def swizzle_blocks(tree: FiberTree, names: Sequence[str], max_nonzeros: int = NONZEROS_A_BLOCK) -> FiberTree:
     """Return the result of ``FiberTree.swizzle``, computed block by block if the root rank stays the first.
 
     Args:
         tree: the tree.
         names: the names of its ranks, from the root, in the new order.
-        most: maximum number of nonzeros of a block; a smaller tree is computed as a whole.
+        max_nonzeros: maximum number of nonzeros of a block; a smaller tree is computed as a whole.
     """
-    if tuple(names) == tree.names or tree.nonzeros <= most or names[0] != tree.names[0]:
+    if tuple(names) == tree.names or tree.nonzeros <= max_nonzeros or names[0] != tree.names[0]:
         return tree.swizzle(names)
-    return join_blocks((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)
+    return join_blocks((block.swizzle(names) for block in blocks(tree, max_nonzeros)), tree.nonzeros)
 
 
 @dataclass(frozen=True)
@@ -133,12 +135,12 @@ class Reordered:
     Args:
         tree: the original tree.
         names: the names of its ranks, from the root, in the new order.
-        most: nonzeros of a block.
+        max_nonzeros: nonzeros of a block.
     """
 
     tree: FiberTree
     names: tuple[str, ...]
-    most: int = NONZEROS_A_BLOCK
+    max_nonzeros: int = NONZEROS_A_BLOCK
 
     @property
     def ranks(self) -> tuple[Rank, ...]:
@@ -148,13 +150,13 @@ class Reordered:
     @property
     def comes_in_blocks(self) -> bool:
         """Return whether blocks of adjacent root elements can be computed without the whole tree."""
-        moves = self.names != self.tree.names and self.names[:1] == self.tree.names[:1]
-        return moves and self.tree.nonzeros > self.most
+        is_reordered = self.names != self.tree.names and self.names[:1] == self.tree.names[:1]
+        return is_reordered and self.tree.nonzeros > self.max_nonzeros
 
     @cached_property
     def whole(self) -> FiberTree:
         """Return the whole tree."""
-        return swizzle_blocks(self.tree, self.names, self.most)
+        return swizzle_blocks(self.tree, self.names, self.max_nonzeros)
 
     @property
     def root(self) -> FiberTree:
@@ -166,4 +168,4 @@ class Reordered:
 
     def blocks(self) -> Iterator[FiberTree]:
         """Yield the blocks; each is built when it is requested."""
-        return (block.swizzle(self.names) for block in blocks(self.tree, self.most))
+        return (block.swizzle(self.names) for block in blocks(self.tree, self.max_nonzeros))

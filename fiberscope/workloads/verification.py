@@ -140,14 +140,14 @@ def compare(
         scale = sizes + rounding.floor if rounding.floor else sizes
         answer = _sorted(product[rows])
         if values_only:
-            answer, added = _with_zeros(expected, values, scale, answer, rounding.tolerance)
-            zeros += added
-        part = _compare_entries(expected, values, scale, answer, rounding)
+            answer, changes = _with_zeros(expected, values, scale, answer, rounding.tolerance)
+            zeros += changes
+        block = _compare_entries(expected, values, scale, answer, rounding)
         error, missing, extra, overflows = (
-            max(error, part.max_relative_error),
-            missing + part.missing,
-            extra + part.extra,
-            overflows + part.overflows,
+            max(error, block.max_relative_error),
+            missing + block.missing,
+            extra + block.extra,
+            overflows + block.overflows,
         )
     return Comparison(error, missing, extra, rounding.tolerance, overflows, zeros if values_only else None)
 
@@ -156,17 +156,17 @@ def _with_zeros(
     expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, tolerance: float
 ) -> tuple[CsrArray, int]:
     """Return a product with exactly the expected explicit zeros, and the number of changes."""
-    places, product_places = _places(expected), _places(product)
-    is_absent = ~np.isin(places, product_places)
+    positions, product_positions = _positions(expected), _positions(product)
+    is_absent = ~np.isin(positions, product_positions)
     is_zero = is_absent & (np.abs(reference) <= tolerance * scale)
-    is_left_out = ~np.isin(product_places, places) & (product.data == 0)
-    changes = int(np.count_nonzero(is_zero)) + int(np.count_nonzero(is_left_out))
+    is_dropped = ~np.isin(product_positions, positions) & (product.data == 0)
+    changes = int(np.count_nonzero(is_zero)) + int(np.count_nonzero(is_dropped))
     if not changes:
         return product, 0
-    places = np.concatenate([product_places[~is_left_out], places[is_zero]])
-    values = np.concatenate([product.data[~is_left_out], reference[is_zero]])
-    order = np.argsort(places, kind="stable")  # keeps duplicate entries
-    rows, columns = np.divmod(places[order], product.shape[1])
+    positions = np.concatenate([product_positions[~is_dropped], positions[is_zero]])
+    values = np.concatenate([product.data[~is_dropped], reference[is_zero]])
+    order = np.argsort(positions, kind="stable")  # keeps duplicate entries
+    rows, columns = np.divmod(positions[order], product.shape[1])
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=product.shape[0]))])
     return sparse.csr_array((values[order], columns, starts), shape=product.shape), changes
 
@@ -212,9 +212,9 @@ def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
             return None
         for rows in _blocks(a, b):
             sizes = _sizes(a[rows]) @ _sizes(b)
-            beyond = np.flatnonzero(~np.isfinite(sizes.data))
-            if beyond.size:
-                row, column = divmod(int(_places(sizes)[beyond[0]]), sizes.shape[1])
+            overflowed = np.flatnonzero(~np.isfinite(sizes.data))
+            if overflowed.size:
+                row, column = divmod(int(_positions(sizes)[overflowed[0]]), sizes.shape[1])
                 return rows.start + row, column
     return None
 
@@ -239,12 +239,13 @@ def compare_entries(
 def _compare_entries(
     expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, rounding: Rounding = EXACT
 ) -> Comparison:
-    places, product_places = _places(expected), _places(product)
+    positions, product_positions = _positions(expected), _positions(product)
     values = product.data
-    if not np.array_equal(places, product_places):
-        _common, here, there = np.intersect1d(places, product_places, return_indices=True)
-        reference, scale, values = reference[here], scale[here], values[there]
-    missing, extra = len(places) - len(values), len(product_places) - len(values)
+    if not np.array_equal(positions, product_positions):
+        _common, expected_indices, indices = np.intersect1d(positions, product_positions, return_indices=True)
+        reference, scale = reference[expected_indices], scale[expected_indices]
+        values = values[indices]
+    missing, extra = len(positions) - len(values), len(product_positions) - len(values)
     error, overflows = compare_values(reference, scale, values, rounding)
     return Comparison(error, missing, extra, overflows=overflows)
 
@@ -281,28 +282,28 @@ def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding:
     2. If the scale exceeds a double, every result is possible. If the terms of one sign dominate, the
     difference is rounded, and NaN is possible.
     """
-    most = rounding.most * (1.0 - rounding.tolerance)
-    beyond = ~np.isfinite(scale)
+    limit = rounding.most * (1.0 - rounding.tolerance)
+    is_unbounded = ~np.isfinite(scale)
     with np.errstate(invalid="ignore"):
         positive, negative = scale / 2 + reference / 2, scale / 2 - reference / 2
         rounded = TOLERANCE * scale
-        both = (positive + rounded > most) & (negative + rounded > most)
-        same_sign = np.where(values > 0, positive, negative) > most
-    may_overflow: Numbers = beyond | np.where(np.isnan(values), both, same_sign)
+        both = (positive + rounded > limit) & (negative + rounded > limit)
+        same_sign = np.where(values > 0, positive, negative) > limit
+    may_overflow: Numbers = is_unbounded | np.where(np.isnan(values), both, same_sign)
     return may_overflow
 
 
 def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
     """Yield consecutive rows of ``a`` with about ``PRODUCTS_A_BLOCK`` products, at least one row."""
     lengths = np.diff(b.indptr)
-    before_entry = np.concatenate([[0], np.cumsum(lengths[a.indices])])
-    products = before_entry[a.indptr]
+    products_before = np.concatenate([[0], np.cumsum(lengths[a.indices])])
+    products = products_before[a.indptr]
     first = 0
     while first < a.shape[0]:
-        last = int(np.searchsorted(products, products[first] + PRODUCTS_A_BLOCK, side="right")) - 1
-        last = max(last, first + 1)
-        yield slice(first, last)
-        first = last
+        end = int(np.searchsorted(products, products[first] + PRODUCTS_A_BLOCK, side="right")) - 1
+        end = max(end, first + 1)
+        yield slice(first, end)
+        first = end
 
 
 def ones_of(matrix: CsrArray) -> CsrArray:
@@ -323,7 +324,7 @@ def _sorted(matrix: CsrArray) -> CsrArray:
     return matrix if matrix.has_sorted_indices else matrix.tocsc().tocsr()
 
 
-def _places(matrix: CsrArray) -> Numbers:
+def _positions(matrix: CsrArray) -> Numbers:
     """Return row and column of each entry as one number, in storage order."""
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return rows * matrix.shape[1] + matrix.indices
@@ -335,5 +336,5 @@ def _values_at(structure: CsrArray, matrix: CsrArray) -> Numbers:
     if matrix.nnz == structure.nnz:
         return matrix.data
     values = np.zeros(structure.nnz)
-    values[np.searchsorted(_places(structure), _places(matrix))] = matrix.data
+    values[np.searchsorted(_positions(structure), _positions(matrix))] = matrix.data
     return values

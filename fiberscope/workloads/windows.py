@@ -68,14 +68,14 @@ def unroll_windows(image: SparseTensor, view: Windows, location: str) -> SparseT
     if outer_ranks < 0:
         raise WorkloadError(f"windows of {len(size)} ranks, and an image of {image.order}", location=location)
     counts = tuple(
-        (have + 2 * view.pad - wide) // view.stride + 1
-        for have, wide in zip(image.shape[outer_ranks:], size, strict=True)
+        (extent + 2 * view.pad - width) // view.stride + 1
+        for extent, width in zip(image.shape[outer_ranks:], size, strict=True)
     )
     if min(counts, default=1) < 1:
         sizes = " x ".join(map(str, image.shape[outer_ranks:]))
         raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", location=location)
-    taken = [_elements_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
-    *coordinates, values = (np.concatenate(column) for column in zip(*taken, strict=True))
+    elements = [_elements_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
+    *coordinates, values = (np.concatenate(column) for column in zip(*elements, strict=True))
     return SparseTensor.from_coordinates((*image.shape[:outer_ranks], *size, *counts), coordinates, values)
 
 
@@ -87,10 +87,10 @@ def _elements_at(
     inside = np.ones(image.nonzeros, dtype=np.bool_)
     numbers: list[Integers] = []
     for column, offset, count in zip(image.coordinates[outer_ranks:], offsets, counts, strict=True):
-        number, between = np.divmod(column + view.pad - offset, view.stride)
-        inside &= (between == 0) & (number >= 0) & (number < count)
+        number, remainder = np.divmod(column + view.pad - offset, view.stride)
+        inside &= (remainder == 0) & (number >= 0) & (number < count)
         numbers.append(number)
     inside_count = np.count_nonzero(inside)
-    within = [np.full(inside_count, offset, dtype=np.int64) for offset in offsets]
-    around = [column[inside] for column in image.coordinates[:outer_ranks]]
-    return [*around, *within, *(number[inside] for number in numbers), image.values[inside]]
+    window_ranks = [np.full(inside_count, offset, dtype=np.int64) for offset in offsets]
+    outer = [column[inside] for column in image.coordinates[:outer_ranks]]
+    return [*outer, *window_ranks, *(number[inside] for number in numbers), image.values[inside]]

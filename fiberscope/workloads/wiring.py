@@ -24,12 +24,12 @@ class Nodes:
 
     Args:
         kinds: class of each node.
-        between: at ``[a, b]``, the nonzeros in rows of class a and columns of class b.
+        class_nonzeros: at ``[a, b]``, the nonzeros in rows of class a and columns of class b.
         locality: standard deviation of the distance of a stub from its node, on a line of length 1.
     """
 
     kinds: Integers
-    between: Integers
+    class_nonzeros: Integers
     locality: float
 
 
@@ -47,12 +47,12 @@ def draw_directed_edges(
     Returns:
         The row and the column of each edge.
     """
-    places = _places(nodes.kinds, rows + columns, rng)
-    row, columns_class = _deal_stubs(nodes, rows, nodes.between, places, rng)
-    column, rows_class = _deal_stubs(nodes, columns, nodes.between.T, places, rng)
+    positions = _draw_positions(nodes.kinds, rows + columns, rng)
+    row, columns_class = _assign_stubs(nodes, rows, nodes.class_nonzeros, positions, rng)
+    column, rows_class = _assign_stubs(nodes, columns, nodes.class_nonzeros.T, positions, rng)
     row = row[np.lexsort((columns_class, nodes.kinds[row]))]
     column = column[np.lexsort((nodes.kinds[column], rows_class))]
-    return Joins(nodes.kinds, (row, column), rng, both_ways=False).repaired()
+    return Joins(nodes.kinds, (row, column), rng, is_undirected=False).repair()
 
 
 def draw_undirected_edges(
@@ -68,39 +68,43 @@ def draw_undirected_edges(
     Returns:
         The row and the column of each edge; an edge is there in both directions.
     """
-    stubs, partners = _deal_stubs(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
+    stubs, partners = _assign_stubs(
+        nodes, degrees, nodes.class_nonzeros, _draw_positions(nodes.kinds, degrees, rng), rng
+    )
     kinds = nodes.kinds[stubs]
-    pair = np.minimum(kinds, partners) * len(nodes.between) + np.maximum(kinds, partners)
+    pair = np.minimum(kinds, partners) * len(nodes.class_nonzeros) + np.maximum(kinds, partners)
     order = np.argsort(pair, kind="stable")
     stubs, kinds, partners, pair = stubs[order], kinds[order], partners[order], pair[order]
     # The first end of an edge is in the lower class; within a class, every other stub is a first end.
     rank = np.arange(len(stubs)) - np.searchsorted(pair, pair)
-    first = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
-    ends, other = Joins(nodes.kinds, (stubs[first], stubs[~first]), rng, both_ways=True).repaired()
-    return np.concatenate([ends, other]), np.concatenate([other, ends])
+    is_first_end = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
+    first, second = Joins(
+        nodes.kinds, (stubs[is_first_end], stubs[~is_first_end]), rng, is_undirected=True
+    ).repair()
+    return np.concatenate([first, second]), np.concatenate([second, first])
 
 
-def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:
+def _draw_positions(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:
     """Return the position of each node on the line of its class."""
     order = np.lexsort((rng.random(len(kinds)), kinds))
     ends = np.cumsum(degrees[order])
     totals = np.bincount(kinds, weights=degrees)
     class_starts = np.cumsum(totals) - totals
-    places = np.empty(len(kinds))
+    positions = np.empty(len(kinds))
     middles = ends - degrees[order] / 2 - class_starts[kinds[order]]
-    places[order] = middles / np.maximum(totals, 1)[kinds[order]]
-    return places
+    positions[order] = middles / np.maximum(totals, 1)[kinds[order]]
+    return positions
 
 
-def _deal_stubs(
-    nodes: Nodes, degrees: Integers, between: Integers, places: Values, rng: np.random.Generator
+def _assign_stubs(
+    nodes: Nodes, degrees: Integers, class_nonzeros: Integers, positions: Values, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
     """Return the node of every stub, by class and position, and the partner class of the stub."""
     stubs = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
-    stub_positions = places[stubs] + nodes.locality * rng.standard_normal(len(stubs))
+    stub_positions = positions[stubs] + nodes.locality * rng.standard_normal(len(stubs))
     stubs = stubs[np.lexsort((stub_positions, nodes.kinds[stubs]))]
-    counts = between.ravel()
-    partners = np.repeat(np.tile(np.arange(len(between), dtype=np.int64), len(between)), counts)
+    counts = class_nonzeros.ravel()
+    partners = np.repeat(np.tile(np.arange(len(class_nonzeros), dtype=np.int64), len(class_nonzeros)), counts)
     rank = np.arange(len(partners)) - np.repeat(np.cumsum(counts) - counts, counts)
     partner_order = (rank + rng.random(len(partners))) / np.repeat(counts, counts)
     return stubs, partners[np.lexsort((partner_order, nodes.kinds[stubs]))]

@@ -155,7 +155,7 @@ def _load_registered(
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", location=entry.name)
     if (there := cache.on_data_path(entry)) is not None:
         return _real(entry, there, there.name, duplicates)
-    if (file := cache.shipped(entry)) is not None:
+    if (file := cache.shipped_file(entry)) is not None:
         return _real(entry, file, file.name, duplicates)
     try:
         file = cache.fetch(entry, progress)

@@ -86,7 +86,7 @@ def test_more_candidates_than_are_drawn_together(monkeypatch):
     [
         ("vertices=4,edges=17", "edges=17; it should be at most 16"),
         ("vertices=100,edges=9999", "too steep for so many; ask for fewer edges, or duplicates=keep"),
-        ("vertices=9,edges=9,a=0.9,b=0.9", "a=0.9, b=0.9, c=0.19 are not chances"),
+        ("vertices=9,edges=9,a=0.9,b=0.9", "a=0.9, b=0.9, c=0.19 are not probabilities"),
         ("vertices=5,edges=3,a=0,b=0,c=0", "none has both vertices below 5"),
         ("vertices=9,edges=9,duplicates=maybe", "duplicates=maybe: input should be 'drop' or 'keep'"),
         ("vertices=20000000,edges=1", "a shape of 20000000 x 20000000 for 1 nonzeros"),

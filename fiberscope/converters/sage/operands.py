@@ -47,7 +47,7 @@ def _is_there(entry: registry.Entry) -> bool:
     return bool(
         any(file_of(name) for name in names if entry.is_matrix)
         or any(cache.find(name) for name in names)
-        or cache.shipped(entry)
+        or cache.shipped_file(entry)
         or cache.cached(entry)
     )
 

@@ -42,16 +42,16 @@ def pack(tiled: Tiled, factors: Sequence[int]) -> Packed:
     if max(factors, default=1) == 1:
         return Packed(tiled.ids, tiled.words, tiled.nonzeros)
     ones = np.ones(len(tiled))
-    above = tile(SparseTensor(tiled.grid, tiled.ids, ones), factors)
-    place = np.zeros(len(tiled), np.int64)
-    for ids, size, tiles in zip(tiled.ids, above.shape, above.grid, strict=True):
-        place = place * tiles + ids // size
-    tile_numbers = np.searchsorted(above.tiles, place)
-    tree = csf_words(above.nonzeros, sum(above.fibers, start=np.zeros(len(above), np.int64)), tiled.ranks)
+    packed = tile(SparseTensor(tiled.grid, tiled.ids, ones), factors)
+    positions = np.zeros(len(tiled), np.int64)  # of the packed tiles, row-major
+    for ids, size, tiles in zip(tiled.ids, packed.shape, packed.grid, strict=True):
+        positions = positions * tiles + ids // size
+    tile_numbers = np.searchsorted(packed.tiles, positions)
+    tree = csf_words(packed.nonzeros, sum(packed.fibers, start=np.zeros(len(packed), np.int64)), tiled.ranks)
     return Packed(
-        above.ids,
-        words=tree - above.nonzeros + _sums(tile_numbers, tiled.words, len(above)),
-        nonzeros=_sums(tile_numbers, tiled.nonzeros, len(above)),
+        packed.ids,
+        words=tree - packed.nonzeros + _sums(tile_numbers, tiled.words, len(packed)),
+        nonzeros=_sums(tile_numbers, tiled.nonzeros, len(packed)),
     )
 
 

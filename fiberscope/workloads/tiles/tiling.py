@@ -80,7 +80,7 @@ class Tiled:
     @cached_property
     def fibers(self) -> tuple[Integers, ...]:
         """Return, by rank below the first, the fibers of each nonempty tile: rows, in a matrix."""
-        return tuple(self._distinct_beginnings(rank) for rank in range(1, self.ranks))
+        return tuple(self._count_prefixes(rank) for rank in range(1, self.ranks))
 
     @property
     def words(self) -> Integers:
@@ -105,19 +105,19 @@ class Tiled:
 
     def occupancies(self) -> tuple[Integers, Integers]:
         """Return the distinct numbers of nonzeros in tiles, empty tiles included, and their frequencies."""
-        counts_, counts = np.unique(self.nonzeros, return_counts=True)
+        sizes, counts = np.unique(self.nonzeros, return_counts=True)
         empty = math.prod(self.grid) - len(self)
-        return (np.append(0, counts_), np.append(empty, counts)) if empty else (counts_, counts)
+        return (np.append(0, sizes), np.append(empty, counts)) if empty else (sizes, counts)
 
     @cached_property
     def _fibers_below(self) -> Integers:
         return np.sum(self.fibers, axis=0, dtype=np.int64) if self.fibers else np.zeros_like(self.nonzeros)
 
-    def _distinct_beginnings(self, ranks: int) -> Integers:
+    def _count_prefixes(self, ranks: int) -> Integers:
         """Count the distinct prefixes of ``ranks`` coordinates in each nonempty tile."""
-        first = first_of_each(self.places // math.prod(self.shape[ranks:]))
-        before = np.append(0, np.cumsum(first))
-        return np.diff(before[self.starts])
+        is_first = first_of_each(self.places // math.prod(self.shape[ranks:]))
+        prefixes = np.append(0, np.cumsum(is_first))
+        return np.diff(prefixes[self.starts])
 
 
 def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[int] | None = None) -> Tiled:
@@ -137,11 +137,11 @@ def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[
     ranks = tuple(range(tensor.order)) if order is None else tuple(order)
     _check(tensor, shape, ranks)
     extents = tuple(tensor.shape[rank] for rank in ranks)
-    cut = tuple(min(shape[rank], tensor.shape[rank]) for rank in ranks)
-    if math.prod(_grid(extents, cut)) * math.prod(cut) > MOST_PLACES:
+    tile_shape = tuple(min(shape[rank], tensor.shape[rank]) for rank in ranks)
+    if math.prod(_grid(extents, tile_shape)) * math.prod(tile_shape) > MOST_PLACES:
         sizes = " x ".join(map(str, extents))
         raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="drop a rank of the tensor")
-    return Tiled(extents, cut, ranks, np.sort(_places(tensor, ranks, cut)))
+    return Tiled(extents, tile_shape, ranks, np.sort(_positions(tensor, ranks, tile_shape)))
 
 
 def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
@@ -159,15 +159,15 @@ def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -
         raise WorkloadError(f"the order {numbers} of {tensor.order} ranks", fix="each of them once, from 0")
 
 
-def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
+def _positions(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
     """Return the position of every entry of the tensor, in its order."""
     outer, inner = np.zeros(tensor.nonzeros, np.int64), np.zeros(tensor.nonzeros, np.int64)
     for rank, size in zip(order, shape, strict=True):
-        which, within = np.divmod(tensor.coordinates[rank], size)
+        tile_number, offset = np.divmod(tensor.coordinates[rank], size)
         outer *= -(-tensor.shape[rank] // size)
-        outer += which
+        outer += tile_number
         inner *= size
-        inner += within
+        inner += offset
     outer *= math.prod(shape)
     return np.add(outer, inner, out=outer)
 
