@@ -216,10 +216,7 @@ def check(
     machine_keys = {key for key in settings or {} if spec and is_own(key, kind.configuration)}
     trace_settings = {key: value for key, value in (settings or {}).items() if key not in machine_keys}
     trace = refuse_interrupted(model(specification, *factors, **{**options, "settings": trace_settings}))
-    excluded = {
-        **rules.excluded,
-        **(_find_other_steps(specification, trace_settings, event) if spec else {}),
-    }
+    excluded = rules.excluded | (_find_other_steps(specification, trace_settings, event) if spec else {})
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
         changed_options = {"settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
@@ -227,9 +224,7 @@ def check(
 
     phases = rules.phases or (_worker_families(kind, event),)
     cycles = _attribute(event, phases, rules, run) if explain else {}
-    traffic = tuple(
-        _Rule(tensor=name, event=(name,), trace=(name,), unless=LINE_SIZES) for name in event.traffic
-    )
+    traffic = [_Rule(tensor=name, event=(name,), trace=(name,), unless=LINE_SIZES) for name in event.traffic]
     return Check(
         event,
         trace,

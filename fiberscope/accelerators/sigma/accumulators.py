@@ -27,7 +27,7 @@ class Accumulators(Component):
     cycle. After the last column of a pass, the number of bytes to write is pushed into ``written_jobs``, if
     the machine has a memory. These bytes are finished elements, and partial sums that do not stay on chip.
 
-    Timing: a column takes the ``serving`` cycles of its table; the distributor sends columns no faster.
+    Timing: a column takes the ``serve_cycles`` of its table; the distributor sends columns no faster.
 
     Args:
         name: instance name.
@@ -52,12 +52,12 @@ class Accumulators(Component):
         self.partial = partial
         self.number = 0  # number of the pass whose sums arrive next
         # Pass whose last token has arrived, until the last column of that token arrives
-        self.under_way: Pass | None = None
+        self.ending_pass: Pass | None = None
         self.first = 0  # first column of the latest token
         self.column = 0
         self.busy_until = 0
         self.last_at = 0  # cycle in which the last column of the latest token arrives
-        self.over_at = 0  # cycle in which the sums of that last column have been taken
+        self.taken_at = 0  # cycle in which the sums of that last column have been taken
         self.expecting = False
         self.columns = self.sums_taken = self.add_outside = self.accumulate = 0
         self.useful_multiply = 0
@@ -68,14 +68,14 @@ class Accumulators(Component):
         pass_ = self.plan.passes.get(self.number)
         if pass_ is not None and self.sums[pass_.table.chunk.lines.start % len(self.sums)].can_pop():
             self._take(now, pass_)
-        if self.under_way is not None and now >= self.last_at:
-            self._end(self.under_way)
-        coming = self.last_at if now < self.last_at else self.over_at
+        if self.ending_pass is not None and now >= self.last_at:
+            self._end(self.ending_pass)
+        next_event = self.last_at if now < self.last_at else self.taken_at
         if now < self.busy_until:
-            return self.busy(min(coming, self.busy_until))
-        if now < self.over_at:
+            return self.busy(min(next_event, self.busy_until))
+        if now < self.taken_at:
             self.wait_any_input(self.sums)
-            return coming
+            return next_event
         return self.wait_any_input(self.sums) if self.expecting else self.idle()
 
     def _take(self, now: int, pass_: Pass) -> None:
@@ -92,20 +92,20 @@ class Accumulators(Component):
         if columns == 1:
             self._gather(pass_, first)
         self.first, self.column = first, first + columns - 1
-        self.expecting = not (pass_.final and first + columns == pass_.last)
-        self.busy_until = now + columns * table.serving
+        self.expecting = not (pass_.is_final and first + columns == pass_.end)
+        self.busy_until = now + columns * table.serve_cycles
         self.last_at = now + (columns - 1) * table.interval
-        self.over_at = self.last_at + table.serving
-        if first + columns == pass_.last:
-            self.under_way = pass_
+        self.taken_at = self.last_at + table.serve_cycles
+        if first + columns == pass_.end:
+            self.ending_pass = pass_
             self.number += 1
 
     def _count(self, pass_: Pass, columns: int) -> None:
         table = pass_.table
         self.columns += columns
-        self.sums_taken += columns * table.chunk.sums
-        self.add_outside += columns * (sum(table.chunk.neurons) - table.chunk.sums)
-        self.accumulate += columns * (table.chunk.sums - table.fresh)
+        self.sums_taken += columns * table.chunk.sum_count
+        self.add_outside += columns * (sum(table.chunk.neuron_counts) - table.chunk.sum_count)
+        self.accumulate += columns * (table.chunk.sum_count - table.first_sums)
 
     def _gather(self, pass_: Pass, column: int) -> None:
         """Add the sums that the Flex-DPEs computed for one column to the product."""
@@ -114,30 +114,30 @@ class Accumulators(Component):
             self._add_at(self.product[:, column], rows, sums)
 
     def _add_at(
-        self, into: npt.NDArray[Any], rows: npt.NDArray[np.integer[Any]], sums: npt.NDArray[Any]
+        self, target: npt.NDArray[Any], rows: npt.NDArray[np.integer[Any]], sums: npt.NDArray[Any]
     ) -> None:
         """Add sums to rows of an array; a row may occur more than once.
 
         If the value type rounds each addition, the sums are added one after the other.
         """
         if not self.plan.value_type.floats:
-            np.add.at(into, rows, sums)
+            np.add.at(target, rows, sums)
             return
         _multiply, add = arithmetic(self.plan.value_type)
         for row, total in zip(rows, sums, strict=True):
-            into[row] = add(into[row], total)
+            target[row] = add(target[row], total)
 
     def _end(self, pass_: Pass) -> None:
         """End a pass after its last column: add its sums, request its writes and drop it from the plan."""
-        if self.first + 1 < pass_.last:
+        if self.first + 1 < pass_.end:
             self._add_up(pass_)
         if self.written_jobs is not None:
             self.written_jobs.push(0, pass_.written)
-        if pass_.ends:
-            self.useful_multiply += pass_.table.useful
-            part = pass_.table.chunk.parts[-1]
-            self.slices = self.plan.slices if pass_.final else part.slice.number + part.ends_slice
-        self.under_way = None
+        if pass_.is_chunk_end:
+            self.useful_multiply += pass_.table.useful_products
+            segment = pass_.table.chunk.segments[-1]
+            self.slices = self.plan.slices if pass_.is_final else segment.slice.number + segment.is_slice_end
+        self.ending_pass = None
         del self.plan.passes[pass_.number]
 
     def _add_up(self, pass_: Pass) -> None:
@@ -145,17 +145,18 @@ class Accumulators(Component):
 
         The sums are added in the order of the Flex-DPEs, or in any order if all sums are exact.
         """
-        chunk, into = pass_.table.chunk, self.product[:, self.first : pass_.last]
+        chunk, product = pass_.table.chunk, self.product[:, self.first : pass_.end]
         if not self.plan.exact:
             for share in (Share(chunk, line) for line in chunk.lines):
-                sums = share.sums(self.first, pass_.last, self.plan.kind, self.plan.value_type)
-                self._add_at(into, share.rows, sums.T)
+                sums = share.sums(self.first, pass_.end, self.plan.kind, self.plan.value_type)
+                self._add_at(product, share.rows, sums.T)
             return
-        for part in chunk.parts:
-            rows = part.rows
+        for segment in chunk.segments:
+            rows = segment.rows
             low, high = int(rows[0]), int(rows[-1]) + 1
             starts = np.searchsorted(rows, np.arange(low, high + 1))
             left = sparse.csr_array(
-                (part.values.astype(self.plan.kind), part.inner, starts), shape=(high - low, part.slice.width)
+                (segment.values.astype(self.plan.kind), segment.inner, starts),
+                shape=(high - low, segment.slice.width),
             )
-            accumulate(into[low:high], left, part.slice.dense[:, self.first : pass_.last])
+            accumulate(product[low:high], left, segment.slice.dense[:, self.first : pass_.end])

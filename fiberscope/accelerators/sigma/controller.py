@@ -20,8 +20,8 @@ class Controller(Component):
 
     Interface:
 
-    - ``<what>_jobs`` requests the bytes of a pass for each entry of ``FETCHES``, and ``<what>_done`` reports
-      that these bytes have arrived;
+    - ``<fetch>_jobs`` requests the bytes of a pass for each entry of ``FETCHES``, and ``<fetch>_done``
+      reports that these bytes have arrived;
     - ``ready`` sends a pass on once its bytes have arrived and its tables are built;
     - a token on ``written`` reports that the oldest pass in flight is finished;
     - ``chunks`` sends a chunk with its first pass, if units make or use the tables (see
@@ -37,14 +37,14 @@ class Controller(Component):
     Args:
         name: instance name.
         plan: the passes of the run.
-        most: largest number of passes in flight.
+        max_passes: largest number of passes in flight.
         bits_per_cycle: number of bits of the bitmaps scanned per cycle.
-        counted: whether the scan for the first chunk takes cycles; later scans always do.
+        counts_first_scan: whether the scan for the first chunk takes cycles; later scans always do.
     """
 
     PORTS = (
-        *(Output(f"{what}_jobs", JOB, optional=True) for what in FETCHES),
-        *(Input(f"{what}_done", DONE, optional=True) for what in FETCHES),
+        *(Output(f"{fetch}_jobs", JOB, optional=True) for fetch in FETCHES),
+        *(Input(f"{fetch}_done", DONE, optional=True) for fetch in FETCHES),
         Input("written", DONE, optional=True),
         Output("ready", PASS),
         Output("chunks", CHUNK, optional=True),
@@ -60,15 +60,17 @@ class Controller(Component):
     bitmaps: list[Channel]
     words: list[Channel]
 
-    def __init__(self, name: str, plan: Plan, *, most: int, bits_per_cycle: int, counted: bool) -> None:
+    def __init__(
+        self, name: str, plan: Plan, *, max_passes: int, bits_per_cycle: int, counts_first_scan: bool
+    ) -> None:
         super().__init__(name)
         self.plan = plan
-        self.most = most
+        self.max_passes = max_passes
         self.bits_per_cycle = bits_per_cycle
-        self.counted = counted
+        self.counts_first_scan = counts_first_scan
         self.fetching: deque[Pass] = deque()
         self.scanning: Pass | None = None
-        self.until = 0  # cycle in which the current scan ends
+        self.scan_end = 0  # cycle in which the current scan ends
         self.passes = self.bits = 0
         self.retired = 0
         self.unscanned: list[Vector] = []  # vectors not yet sent to the units; the next one is the last entry
@@ -77,9 +79,9 @@ class Controller(Component):
     def elaborate(self) -> None:
         """Collect the channels to and from memory, if the machine has a memory."""
         super().elaborate()
-        ways = ("jobs", "done") if self.written is not None else ()
+        fetches = FETCHES if self.written is not None else ()
         self.jobs, self.done = (
-            [getattr(self, f"{what}_{way}") for what in FETCHES if ways] for way in ("jobs", "done")
+            [getattr(self, f"{fetch}_{port}") for fetch in fetches] for port in ("jobs", "done")
         )
 
     @property
@@ -91,14 +93,14 @@ class Controller(Component):
         """Retire a finished pass, request the next, begin to scan for an arrived one, and send one on."""
         progress = self._retire()
         progress = self._fetch() or progress
-        progress = self._hand_on(now) or progress
+        progress = self._send_pass(now) or progress
         progress = self._begin(now) or progress
-        progress = self._hand_on(now) or progress  # a pass that needs no scan is sent on in the same cycle
-        progress = self._scan() or progress
+        progress = self._send_pass(now) or progress  # a pass that needs no scan is sent on in the same cycle
+        progress = self._send_vectors() or progress
         if progress:
             return self.busy(now + 1)
-        if self.scanning is not None and now < self.until:
-            return self.busy(self.until)
+        if self.scanning is not None and now < self.scan_end:
+            return self.busy(self.scan_end)
         return self._wait()
 
     def _wait(self) -> int:
@@ -120,14 +122,14 @@ class Controller(Component):
 
     def _fetch(self) -> bool:
         """Request the data of the next pass, if a slot is free and its partial sums have been written."""
-        coming = self.plan.following()
-        if coming is None or self.under_way == self.most:
+        pass_ = self.plan.following()
+        if pass_ is None or self.under_way == self.max_passes:
             return False
-        if self.written is not None and self.retired < coming.awaited_writes:
+        if self.written is not None and self.retired < pass_.awaited_writes:
             return False
         if not all(channel.can_push() for channel in self.jobs):
             return False
-        for channel, size in zip(self.jobs, coming.fetched, strict=False):
+        for channel, size in zip(self.jobs, pass_.fetched, strict=False):
             channel.push(0, size)
         self.fetching.append(self.plan.take())
         self.passes += 1
@@ -142,36 +144,36 @@ class Controller(Component):
         for channel in self.done:
             channel.pop()
         self.scanning = pass_ = self.fetching.popleft()
-        bits = pass_.table.bits if pass_.begins else 0
-        hidden = pass_.number == 0 and not self.counted
-        self.until = now + (0 if hidden else -(-bits // self.bits_per_cycle))
+        bits = pass_.table.bits if pass_.is_chunk_start else 0
+        is_hidden = pass_.number == 0 and not self.counts_first_scan
+        self.scan_end = now + (0 if is_hidden else -(-bits // self.bits_per_cycle))
         self.bits += bits
-        if self.bitmaps and pass_.begins:
+        if self.bitmaps and pass_.is_chunk_start:
             self.unscanned = list(vectors(pass_.table.chunk, self.plan))[::-1]
         return True
 
-    def _hand_on(self, now: int) -> bool:
-        if self.scanning is None or now < self.until or not self.ready.can_push():
+    def _send_pass(self, now: int) -> bool:
+        if self.scanning is None or now < self.scan_end or not self.ready.can_push():
             return False
         self.ready.push(0, self.scanning.number)
-        if self.chunks is not None and self.scanning.begins:
+        if self.chunks is not None and self.scanning.is_chunk_start:
             self.chunks.push(0, self.scanning.number, self.rows)
-        if self.scanning.final:
+        if self.scanning.is_final:
             for lane in self.words:
                 lane.push(STOP)
         self.scanning = None
         return True
 
-    def _scan(self) -> bool:
+    def _send_vectors(self) -> bool:
         """Send one row of vectors to the units; the last row is padded with empty vectors."""
         if not self.unscanned:
             return False
         split = max(0, len(self.unscanned) - len(self.bitmaps) // self.plan.words)
         row, self.unscanned = self.unscanned[split:], self.unscanned[:split]
-        tokens = [(kind, at, word) for kind, at, words in reversed(row) for word in words]
-        for place, (bitmap, held) in enumerate(zip(self.bitmaps, self.words, strict=True)):
-            kind, at, word = tokens[place] if place < len(tokens) else (ROW, 0, 0)
-            bitmap.push(kind, word, at)
-            held.push(DATA, word if kind == ROW else 0)
+        tokens = [(kind, index, word) for kind, index, words in reversed(row) for word in words]
+        for lane, (bitmap, values) in enumerate(zip(self.bitmaps, self.words, strict=True)):
+            kind, index, word = tokens[lane] if lane < len(tokens) else (ROW, 0, 0)
+            bitmap.push(kind, word, index)
+            values.push(DATA, word if kind == ROW else 0)
         self.rows += 1
         return True

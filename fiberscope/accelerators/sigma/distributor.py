@@ -18,7 +18,7 @@ class Distributor(Component):
     chunk, in one cycle. A Flex-DPE never stalls; therefore columns are sent no faster than the accumulators
     take their sums.
 
-    Timing: a line takes ``line_cycles``. A column takes the ``sending`` cycles of its table, and the next
+    Timing: a line takes ``line_cycles``. A column takes the ``send_cycles`` of its table, and the next
     column begins ``interval`` cycles after the start of the previous one. Before a new fold, no column is
     sent for ``flush`` cycles. With double buffering, the lines of the next pass are loaded while columns are
     sent; without it, lines and columns alternate.
@@ -63,7 +63,7 @@ class Distributor(Component):
         self.flush = flush
         self.double_buffer = double_buffer
         self.at_once = at_once
-        self.taken: list[_LoadingPass] = []  # pass whose columns are sent, then the pass after it
+        self.queue: list[_LoadingPass] = []  # pass whose columns are sent, then the pass after it
         self.column = 0  # next column to send of the first pass
         self.next_column = 0  # first cycle in which that column may be sent
         self.sent_at = -1  # last cycle of the current transfer, in which its token is pushed; -1 for none
@@ -75,7 +75,7 @@ class Distributor(Component):
     @property
     def pass_number(self) -> int:
         """Return the number of the pass whose columns are sent, 0 if there is no pass."""
-        return self.taken[0].what.number if self.taken else 0
+        return self.queue[0].pass_.number if self.queue else 0
 
     def tick(self, now: int) -> int:
         """Drop a finished pass, take new passes, load a line and send a column."""
@@ -83,43 +83,43 @@ class Distributor(Component):
         self._take(now)
         self._load(now)
         self._send(now)
-        return self._rest(now)
+        return self._wait(now)
 
     def _finish(self, now: int) -> None:
         """Drop the first pass when the interval after its last column has ended."""
         if (
-            self.taken
+            self.queue
             and self.sent_at < 0
-            and self.column == self.taken[0].what.last
+            and self.column == self.queue[0].pass_.end
             and now >= self.next_column
         ):
-            self.taken.pop(0)
-            if self.taken:
+            self.queue.pop(0)
+            if self.queue:
                 self._begin(now)
 
     def _take(self, now: int) -> None:
-        while len(self.taken) < 2 and self.ready.can_pop():
+        while len(self.queue) < 2 and self.ready.can_pop():
             pass_ = self.plan.passes[self.ready.coordinate()]
             self.ready.pop()
-            self.taken.append(_LoadingPass(pass_))
-            self.expecting = not pass_.final
-            if len(self.taken) == 1:
+            self.queue.append(_LoadingPass(pass_))
+            self.expecting = not pass_.is_final
+            if len(self.queue) == 1:
                 self._begin(now)
 
     def _begin(self, now: int) -> None:
         """Begin the first pass that was taken, with a flush if it is the first pass of a new fold."""
-        pass_ = self.taken[0].what
+        pass_ = self.queue[0].pass_
         self.column = pass_.first
-        if pass_.begins and pass_.table.flush:
+        if pass_.is_chunk_start and pass_.table.flush:
             self.next_column = now + self.flush
             self.flushes += 1
 
     def _load(self, now: int) -> None:
         if now < self.loading_until or not (self.double_buffer or now >= self.next_column):
             return
-        for load in self.taken if self.double_buffer else self.taken[:1]:
-            if load.line < load.end:
-                self.lines[load.line % len(self.lines)].push(0, load.what.number)
+        for load in self.queue if self.double_buffer else self.queue[:1]:
+            if load.line < load.line_end:
+                self.lines[load.line % len(self.lines)].push(0, load.pass_.number)
                 load.line += 1
                 load.loaded_at = self.loading_until = now + self.line_cycles
                 self.lines_loaded += 1
@@ -127,13 +127,13 @@ class Distributor(Component):
 
     def _send(self, now: int) -> None:
         if self.sent_at < 0 and self._may_send(now):
-            table = self.taken[0].what.table
-            self.count = self.taken[0].what.last - self.column if self._steady(now) else 1
-            self.sent_at = now + table.sending - 1
-            self.sending_until = now + self.count * table.sending
+            table = self.queue[0].pass_.table
+            self.count = self.queue[0].pass_.end - self.column if self._can_batch(now) else 1
+            self.sent_at = now + table.send_cycles - 1
+            self.sending_until = now + self.count * table.send_cycles
             self.next_column = now + self.count * table.interval
         if self.sent_at == now:
-            pass_ = self.taken[0].what
+            pass_ = self.queue[0].pass_
             for line in pass_.table.chunk.lines:
                 self.columns[line % len(self.columns)].push(self.count, pass_.number, self.column)
             self.column += self.count
@@ -141,12 +141,12 @@ class Distributor(Component):
             self.sent_at = -1
 
     def _may_send(self, now: int) -> bool:
-        if not self.taken or now < self.next_column:
+        if not self.queue or now < self.next_column:
             return False
-        load = self.taken[0]
-        return load.line == load.end and now >= load.loaded_at and self.column < load.what.last
+        load = self.queue[0]
+        return load.line == load.line_end and now >= load.loaded_at and self.column < load.pass_.end
 
-    def _steady(self, now: int) -> bool:
+    def _can_batch(self, now: int) -> bool:
         """Return whether one token may stand for all remaining columns of the pass.
 
         With double buffering, no line must be left to load: the lines of the next pass have been loaded, or
@@ -154,28 +154,27 @@ class Distributor(Component):
         """
         if not self.double_buffer or not self.at_once():
             return self.at_once()
-        behind = self.taken[1:]
-        loaded = self.taken[0].what.final or any(load.line == load.end for load in behind)
-        return loaded and now >= self.loading_until
+        is_loaded = self.queue[0].pass_.is_final or any(load.line == load.line_end for load in self.queue[1:])
+        return is_loaded and now >= self.loading_until
 
-    def _rest(self, now: int) -> int:
+    def _wait(self, now: int) -> int:
         """Return the cycle of the next event of this distributor, with the reason to wait for it."""
         times = (self.sent_at, self.next_column, self.sending_until, self.loading_until)
-        coming = min((time for time in times if time > now), default=-1)
+        next_event = min((time for time in times if time > now), default=-1)
         if now < max(self.sending_until, self.loading_until):
-            return self.busy(coming)
-        if self.taken:
+            return self.busy(next_event)
+        if self.queue:
             self.wait_any_output(self.columns)
-            return coming
+            return next_event
         return self.wait_input(self.ready) if self.expecting else self.idle()
 
 
 class _LoadingPass:
-    """A pass and the progress of loading its lines: ``line`` is the next line to load, up to ``end`` - 1."""
+    """A pass and the lines that are still to load for it: ``line`` to ``line_end`` - 1."""
 
-    def __init__(self, what: Pass) -> None:
-        self.what = what
-        self.line, self.end = what.table.lines.start, what.table.lines.stop
-        if not what.begins:
-            self.line = self.end
+    def __init__(self, pass_: Pass) -> None:
+        self.pass_ = pass_
+        self.line, self.line_end = pass_.table.lines.start, pass_.table.lines.stop
+        if not pass_.is_chunk_start:
+            self.line = self.line_end
         self.loaded_at = 0

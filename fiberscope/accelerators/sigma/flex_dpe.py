@@ -65,9 +65,9 @@ class FlexDpe(Component):
         self.plan = plan
         self.partial = partial
         self.table: Table | None = None
-        self.waiting = False  # whether columns for the loaded values are still to arrive
+        self.expects_columns = False  # whether columns for the loaded values are still to arrive
         self.busy_until = 0
-        self.between_until = 0  # cycle after the arrival of the last column of the latest token
+        self.arriving_until = 0  # cycle after the arrival of the last column of the latest token
         self.occupied = self.neurons = self.column = 0
         self.multiply = self.add = self.loaded = self.settings = 0
 
@@ -76,16 +76,16 @@ class FlexDpe(Component):
         if self.lines.can_pop():
             self.lines.pop()
             self.loaded += 1
-            self.waiting = True
+            self.expects_columns = True
             self.busy_until = max(self.busy_until, now + 1)
         if self.columns.can_pop():
             self._take(now, self.plan.passes[self.columns.coordinate()])
         if now < self.busy_until:
             return self.busy(self.busy_until)
-        if now < self.between_until:
+        if now < self.arriving_until:
             self.wait_input(self.columns)
-            return self.between_until
-        return self.wait_input(self.columns) if self.waiting else self.idle()
+            return self.arriving_until
+        return self.wait_input(self.columns) if self.expects_columns else self.idle()
 
     def _take(self, now: int, pass_: Pass) -> None:
         columns, first = self.columns.control(), self.columns.reference()
@@ -100,17 +100,17 @@ class FlexDpe(Component):
         elif columns == 1:
             self._compute(pass_, first)
         self.sums.push(columns, pass_.number, first)
-        self.waiting = not (pass_.ends and first + columns == pass_.last)
+        self.expects_columns = not (pass_.is_chunk_end and first + columns == pass_.end)
         self.busy_until = now + columns
-        self.between_until = now + (columns - 1) * pass_.table.interval + 1
+        self.arriving_until = now + (columns - 1) * pass_.table.interval + 1
 
     def _begin(self, table: Table) -> None:
         """Begin another chunk: look up how many multipliers and virtual neurons this Flex-DPE has of it."""
         chunk = table.chunk
-        place = (self.number - chunk.lines.start) % self.plan.parameters.dpe.count
+        index = (self.number - chunk.lines.start) % self.plan.parameters.dpe.count
         self.table = table
-        self.occupied, self.neurons = chunk.occupied[place], chunk.neurons[place]
-        self.settings += chunk.settings[place]
+        self.occupied, self.neurons = chunk.multiplier_counts[index], chunk.neuron_counts[index]
+        self.settings += chunk.setting_counts[index]
 
     def _compute(self, pass_: Pass, column: int) -> None:
         """Multiply and sum one column, and store its sums in ``partial``."""

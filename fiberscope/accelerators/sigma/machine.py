@@ -96,7 +96,7 @@ class Sigma(Composition[SigmaConfiguration]):
         super().__init__(parameters, parts, kernel)
         self.value_type = TYPES[parameters.value.type]
         self.a, self.b = typed_operands(self.value_type, a, b)
-        self.plan = Plan(*held_and_streamed(parameters, self.a, self.b), parameters, chosen)
+        self.plan = Plan(*stationary_and_streamed(parameters, self.a, self.b), parameters, chosen)
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
         of_units, scanned = (
             parameters.step == "unit" or not units.isdisjoint(parts or ())
@@ -111,7 +111,7 @@ class Sigma(Composition[SigmaConfiguration]):
         if scanned:
             self._add_scanners()
         (self._add_units if of_units else self._connect_sums)()
-        self.streams: list[tuple[int, int, int, Component]] = []  # operation, tensor, and where it begins
+        self.streams: list[tuple[int, int, int, Component]] = []  # operation, tensor, address, unit
         if not self.plan.without_memory:
             self._add_streams()
         self.build()
@@ -122,12 +122,12 @@ class Sigma(Composition[SigmaConfiguration]):
             return False
         if self.parameters.step != "auto":
             return self.parameters.step == "chunk"
-        return self._many and self.kernel.tracer is None
+        return self._has_many_columns and self.kernel.tracer is None
 
     @property
-    def _many(self) -> bool:
-        held = self.b if self.parameters.stationary == "B" else self.a
-        return self.plan.columns * (held.nonzeros // self.parameters.dpe.multipliers) > FEW_COLUMNS
+    def _has_many_columns(self) -> bool:
+        stationary = self.b if self.parameters.stationary == "B" else self.a
+        return self.plan.columns * (stationary.nonzeros // self.parameters.dpe.multipliers) > FEW_COLUMNS
 
     def _add_parts(self) -> None:
         parameters, plan = self.parameters, self.plan
@@ -135,9 +135,9 @@ class Sigma(Composition[SigmaConfiguration]):
             "controller",
             "controller",
             plan,
-            most=parameters.stream.passes,
+            max_passes=parameters.stream.passes,
             bits_per_cycle=parameters.controller.bits_per_cycle,
-            counted=parameters.controller.first_fold == "counted",
+            counts_first_scan=parameters.controller.first_fold == "counted",
         )
         self.distributor = self.add(
             "distributor",
@@ -200,11 +200,11 @@ class Sigma(Composition[SigmaConfiguration]):
                 "controller.first_fold is hidden; with units that scan the bitmaps it should be counted, for "
                 "these scan within the run"
             )
-        vectors, most = -(-controller.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
-        if vectors > most:
+        vectors, limit = -(-controller.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
+        if vectors > limit:
             raise ConfigurationError(
                 f"controller.bits_per_cycle is {controller.bits_per_cycle}; with units that scan the bitmaps "
-                f"it should be at most {most * plan.narrowest}: {most} slices of {plan.narrowest} bits"
+                f"it should be at most {limit * plan.narrowest}: {limit} slices of {plan.narrowest} bits"
             )
         return vectors
 
@@ -270,21 +270,21 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def _add_streams(self) -> None:
         """Add the streams between machine and memory, and the memory; streams that read come first."""
-        held, streamed = (B, A) if self.parameters.stationary == "B" else (A, B)
-        stream, most = self.parameters.stream, self.parameters.stream.passes
+        stationary, streamed = (B, A) if self.parameters.stationary == "B" else (A, B)
+        stream, passes = self.parameters.stream, self.parameters.stream.passes
         connect = self.kernel.connect
         users: list[User] = []
         for port, (name, tensor) in enumerate(
-            zip((*FETCHES, "written"), (held, streamed, Z, Z), strict=True)
+            zip((*FETCHES, "written"), (stationary, streamed, Z, Z), strict=True)
         ):
             operation = WRITE if name == "written" else READ
             start = HALF_A_TENSOR if operation == WRITE else 0
-            sizes = {"line_bytes": stream.line, "lines": stream.lines, "most_jobs": most}
+            sizes = {"line_bytes": stream.line, "lines": stream.lines, "most_jobs": passes}
             stream_unit = self.add("stream", f"stream.{name}", operation, tensor, start, port, **sizes)
-            asks = self.accumulators if operation == WRITE else self.controller
-            connect(asks, f"{name}_jobs", stream_unit, "jobs", capacity=most)
+            requester = self.accumulators if operation == WRITE else self.controller
+            connect(requester, f"{name}_jobs", stream_unit, "jobs", capacity=passes)
             done = "written" if operation == WRITE else f"{name}_done"
-            connect(stream_unit, "done", self.controller, done, capacity=most)
+            connect(stream_unit, "done", self.controller, done, capacity=passes)
             self.streams.append((operation, tensor, start, stream_unit))
             users.append((stream_unit, "requests", "replies" if operation == READ else ""))
         self.add_memory(users, stream.line)
@@ -309,11 +309,11 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def layouts(self) -> Sequence[Layout]:
         """Return the layouts of the streams: operands, sums of Z that are read, sums that are written."""
-        moved = [count("bytes", stream) for *_place, stream in self.streams]
-        if any(moved):  # each sum is written once at the end, and once before each time that it is read
-            moved[3] = moved[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
-        places = (place for *place, _made in self.streams)
-        return [Layout.stream(place, HALF_A_TENSOR, size) for place, size in zip(places, moved, strict=True)]
+        sizes = [count("bytes", stream) for *_start, stream in self.streams]
+        if any(sizes):  # each sum is written once at the end, and once before each time that it is read
+            sizes[3] = sizes[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
+        starts = (start for *start, _stream in self.streams)
+        return [Layout.stream(start, HALF_A_TENSOR, size) for start, size in zip(starts, sizes, strict=True)]
 
     def traffic(self) -> dict[str, Any]:
         """Return the bytes read and written by tensor; empty without memory."""
@@ -332,21 +332,21 @@ class Sigma(Composition[SigmaConfiguration]):
         """Return a sentence about the cycles of the distributor and the use of the multipliers."""
         parameters, distributor = self.parameters, self.distributor
         cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
-        parts = {
+        cycles_by_cause = {
             "loading": count("lines_loaded", distributor) * parameters.line_cycles,
             "before folds": count("flushes", distributor) * parameters.reduce.flush,
             "sending columns": count("columns_sent", distributor),
         }
-        shares = ", ".join(f"{part} {spent / cycles:.0%}" for part, spent in parts.items())
-        done = self.operations()["multiply"] / (cycles * parameters.fold)
-        return f"Of the cycles, {shares}; a multiplier multiplies in {done:.0%} of them."
+        shares = ", ".join(f"{cause} {spent / cycles:.0%}" for cause, spent in cycles_by_cause.items())
+        utilization = self.operations()["multiply"] / (cycles * parameters.fold)
+        return f"Of the cycles, {shares}; a multiplier multiplies in {utilization:.0%} of them."
 
     def progress(self) -> tuple[int, int]:
         """Return the number of finished slices of K, and of all slices."""
         return count("slices", self.accumulators), self.plan.slices
 
 
-class _Turned:
+class _Transposed:
     """The transpose of a matrix, which provides slices like ``Sliced``."""
 
     def __init__(self, matrix: Sliced) -> None:
@@ -354,14 +354,14 @@ class _Turned:
         self.shape = (matrix.shape[1], matrix.shape[0])
         self.nonzeros, self.integers = matrix.nonzeros, matrix.integers
 
-    def slice(self, first: int, last: int) -> CsrArray:
-        """Return the rows or columns ``first`` to ``last`` - 1 of the transpose in CSR, as of ``Sliced``."""
-        return self._matrix.slice(first, last).T.tocsr()
+    def slice(self, first: int, end: int) -> CsrArray:
+        """Return the rows or columns ``first`` to ``end`` - 1 of the transpose in CSR, as of ``Sliced``."""
+        return self._matrix.slice(first, end).T.tocsr()
 
 
-def held_and_streamed(parameters: SigmaConfiguration, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
+def stationary_and_streamed(parameters: SigmaConfiguration, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
     """Return the stationary operand and the streamed operand; transposed if B is stationary."""
-    return (_Turned(b), _Turned(a)) if parameters.stationary == "B" else (a, b)
+    return (_Transposed(b), _Transposed(a)) if parameters.stationary == "B" else (a, b)
 
 
 def typed_operands(values: ValueType, a: Sliced | CsrArray, b: Sliced | CsrArray) -> tuple[Sliced, Sliced]:
@@ -375,8 +375,8 @@ def typed_operands(values: ValueType, a: Sliced | CsrArray, b: Sliced | CsrArray
     a, b = _sliced(a, 1), _sliced(b, 0)
     if values is DOUBLE:
         return a, b
-    whole = convert_values(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")
-    return sliced(whole[0], 1), sliced(whole[1], 0)
+    matrices = convert_values(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")
+    return sliced(matrices[0], 1), sliced(matrices[1], 0)
 
 
 def _sliced(operand: Sliced | CsrArray, axis: int) -> Sliced:

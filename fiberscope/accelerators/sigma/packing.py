@@ -38,26 +38,26 @@ class Slice:
 
     Attributes:
         number: number of the slice, from 0.
-        last: whether it is the last slice.
+        is_last: whether it is the last slice.
         width: number of coordinates of K.
         rows, inner, values: row, coordinate of K from the start of the slice, and value of each stationary
             nonzero that remains after the filter; of every element if zeros are kept.
-        held: all of the slice's part of the stationary operand (rows x width).
-        streamed: the slice's part of the streamed operand (width x columns).
+        stationary: the stationary operand within the slice (rows x width), before the filter.
+        streamed: the streamed operand within the slice (width x columns).
     """
 
     number: int
-    last: bool
+    is_last: bool
     width: int
     rows: Integers
     inner: Integers
     values: npt.NDArray[np.float64]
-    held: CsrArray
+    stationary: CsrArray
     streamed: CsrArray
 
     @cached_property
     def dense(self) -> npt.NDArray[Any]:
-        """Return the slice's part of the streamed operand as a dense array."""
+        """Return the streamed operand within the slice as a dense array."""
         return self.streamed.toarray()
 
     @cached_property
@@ -68,27 +68,27 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Part:
-    """The nonzeros ``first`` to ``last`` - 1 of one slice."""
+class Segment:
+    """The nonzeros ``first`` to ``end`` - 1 of one slice."""
 
     slice: Slice
     first: int
-    last: int
+    end: int
 
     @property
     def rows(self) -> Integers:
         """Return the row of each nonzero."""
-        return self.slice.rows[self.first : self.last]
+        return self.slice.rows[self.first : self.end]
 
     @property
     def inner(self) -> Integers:
         """Return the coordinate of K of each nonzero, from the start of the slice."""
-        return self.slice.inner[self.first : self.last]
+        return self.slice.inner[self.first : self.end]
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
         """Return the value of each nonzero."""
-        return self.slice.values[self.first : self.last]
+        return self.slice.values[self.first : self.end]
 
     @cached_property
     def distinct_rows(self) -> Integers:
@@ -97,39 +97,39 @@ class Part:
         return rows[np.flatnonzero(np.diff(rows, prepend=-1))]
 
     @property
-    def ends_slice(self) -> bool:
-        """Return whether this part has the last nonzero of its slice."""
-        return self.last == len(self.slice.rows)
+    def is_slice_end(self) -> bool:
+        """Return whether this segment has the last nonzero of its slice."""
+        return self.end == len(self.slice.rows)
 
     @property
-    def row_goes_on(self) -> bool:
-        """Return whether the last row of this part has further nonzeros in the slice."""
-        return not self.ends_slice and bool(self.slice.rows[self.last] == self.slice.rows[self.last - 1])
+    def has_split_row(self) -> bool:
+        """Return whether the last row of this segment has further nonzeros in the slice."""
+        return not self.is_slice_end and bool(self.slice.rows[self.end] == self.slice.rows[self.end - 1])
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Parts of slices past which columns are streamed together.
+    """Segments of slices past which columns are streamed together.
 
     Attributes:
-        parts: the parts, in the order of the ring.
+        segments: the segments, in the order of the ring.
         position: position on the ring of the first nonzero, counted over all folds.
         multipliers: number of multipliers of a Flex-DPE.
     """
 
-    parts: tuple[Part, ...]
+    segments: tuple[Segment, ...]
     position: int
     multipliers: int
 
     @cached_property
     def length(self) -> int:
         """Return the number of nonzeros."""
-        return sum(part.last - part.first for part in self.parts)
+        return sum(segment.end - segment.first for segment in self.segments)
 
     @cached_property
-    def words(self) -> int:
+    def word_count(self) -> int:
         """Return the number of distinct words of a column that the multipliers of the chunk need."""
-        return sum(len(np.unique(part.inner)) for part in self.parts)
+        return sum(len(np.unique(segment.inner)) for segment in self.segments)
 
     @cached_property
     def lines(self) -> range:
@@ -141,58 +141,62 @@ class Chunk:
     def neuron_starts(self) -> npt.NDArray[np.bool_]:
         """Return, for each nonzero, whether it begins a virtual neuron: at a new row, slice or Flex-DPE."""
         starts = np.zeros(self.length, dtype=bool)
-        place = 0
-        for part in self.parts:
-            starts[place : place + part.last - part.first] = np.diff(part.rows, prepend=-1) != 0
-            place += part.last - part.first
+        position = 0
+        for segment in self.segments:
+            starts[position : position + segment.end - segment.first] = np.diff(segment.rows, prepend=-1) != 0
+            position += segment.end - segment.first
         starts[-self.position % self.multipliers :: self.multipliers] = True
         return starts
 
     @cached_property
-    def _bounds(self) -> Integers:
+    def _line_starts(self) -> Integers:
         """Return the first nonzero of each line, counted within the chunk, and the number of nonzeros."""
         edges = np.asarray(self.lines) * self.multipliers - self.position
         return np.append(np.maximum(edges, 0), self.length)
 
     @cached_property
-    def occupied(self) -> list[int]:
+    def multiplier_counts(self) -> list[int]:
         """Return the number of multipliers that the chunk occupies in each of its lines."""
-        return [int(number) for number in np.diff(self._bounds)]
+        return [int(number) for number in np.diff(self._line_starts)]
 
     @cached_property
-    def neurons(self) -> list[int]:
+    def neuron_counts(self) -> list[int]:
         """Return the number of virtual neurons in each line."""
-        before = np.append(0, np.cumsum(self.neuron_starts))[self._bounds]
-        return [int(number) for number in np.diff(before)]
+        neurons_up_to_line = np.append(0, np.cumsum(self.neuron_starts))[self._line_starts]
+        return [int(number) for number in np.diff(neurons_up_to_line)]
 
     @cached_property
-    def settings(self) -> list[int]:
+    def setting_counts(self) -> list[int]:
         """Return the number of distribution-network settings of each line: one per slice in the line."""
-        if len(self.parts) == 1:
+        if len(self.segments) == 1:
             return [1] * len(self.lines)
-        return [sum(1 for _ in self.segments(*self.bounds(line))) for line in self.lines]
+        return [sum(1 for _ in self.split_range(*self.line_bounds(line))) for line in self.lines]
 
     @cached_property
-    def sums(self) -> int:
+    def sum_count(self) -> int:
         """Return the number of sums per column: one per distinct row, after sums of different lines merge."""
-        if len(self.parts) == 1:
-            return len(self.parts[0].distinct_rows)
-        return len(np.unique(np.concatenate([part.distinct_rows for part in self.parts])))
+        if len(self.segments) == 1:
+            return len(self.segments[0].distinct_rows)
+        return len(np.unique(np.concatenate([segment.distinct_rows for segment in self.segments])))
 
-    def segments(self, first: int, last: int) -> Iterator[tuple[int, int, Part]]:
-        """Split the nonzeros ``first`` to ``last`` - 1 by slice; yield begin, end and part of each piece."""
-        begin = 0
-        for part in self.parts:
-            end = begin + part.last - part.first
-            low, high = max(first, begin), min(last, end)
+    def split_range(self, first: int, end: int) -> Iterator[tuple[int, int, Segment]]:
+        """Split the nonzeros ``first`` to ``end`` - 1 of the chunk by slice.
+
+        Yield the bounds of each piece within the chunk, and the piece as a segment.
+        """
+        segment_start = 0
+        for segment in self.segments:
+            segment_end = segment_start + segment.end - segment.first
+            low, high = max(first, segment_start), min(end, segment_end)
             if low < high:
-                yield low, high, Part(part.slice, part.first + low - begin, part.first + high - begin)
-            begin = end
+                offset = segment.first - segment_start
+                yield low, high, Segment(segment.slice, low + offset, high + offset)
+            segment_start = segment_end
 
-    def bounds(self, line: int) -> tuple[int, int]:
-        """Return the first nonzero of a line and the first one after the line, counted within the chunk."""
-        place = line - self.lines.start
-        return int(self._bounds[place]), int(self._bounds[place + 1])
+    def line_bounds(self, line: int) -> tuple[int, int]:
+        """Return the first nonzero of a line and the end of the line, counted within the chunk."""
+        index = line - self.lines.start
+        return int(self._line_starts[index]), int(self._line_starts[index + 1])
 
 
 def slice_width(inner: int, parameters: SigmaConfiguration) -> int:
@@ -203,7 +207,7 @@ def slice_width(inner: int, parameters: SigmaConfiguration) -> int:
     return inner if parameters.pack.by == "rows" else parameters.slice.k
 
 
-def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> Iterator[Slice]:
+def cut_slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> Iterator[Slice]:
     """Yield the slices of K in order, with the stationary nonzeros that remain after the filter.
 
     Args:
@@ -214,79 +218,81 @@ def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration)
     inner = stationary.shape[1]
     width = slice_width(inner, parameters)
     for number, first in enumerate(range(0, inner, width)):
-        last = min(first + width, inner)
-        held, passing = stationary.slice(first, last), streamed.slice(first, last)
-        yield Slice(number, last == inner, last - first, *_entries(held, passing, parameters), held, passing)
+        end = min(first + width, inner)
+        operands = stationary.slice(first, end), streamed.slice(first, end)
+        yield Slice(number, end == inner, end - first, *_entries(*operands, parameters), *operands)
 
 
 def _entries(
-    held: CsrArray, passing: CsrArray, parameters: SigmaConfiguration
+    stationary: CsrArray, streamed: CsrArray, parameters: SigmaConfiguration
 ) -> tuple[Integers, Integers, npt.NDArray[np.float64]]:
     """Return row, coordinate of K and value of each stationary element that occupies a multiplier."""
     if parameters.pack.zeros == "keep":
-        rows, columns = np.divmod(np.arange(held.shape[0] * held.shape[1]), held.shape[1])
-        return rows, columns, held.toarray().ravel()
-    rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+        rows, columns = np.divmod(np.arange(stationary.shape[0] * stationary.shape[1]), stationary.shape[1])
+        return rows, columns, stationary.toarray().ravel()
+    rows = np.repeat(np.arange(stationary.shape[0]), np.diff(stationary.indptr))
     if not parameters.filtered:
-        return rows, held.indices, held.data
-    kept = np.diff(passing.indptr)[held.indices] > 0  # hardware: an OR over each row of the streamed bitmap
-    return rows[kept], held.indices[kept], held.data[kept]
+        return rows, stationary.indices, stationary.data
+    multiplied = (
+        np.diff(streamed.indptr)[stationary.indices] > 0
+    )  # hardware: an OR over each row of the streamed bitmap
+    return rows[multiplied], stationary.indices[multiplied], stationary.data[multiplied]
 
 
-def chunks(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
+def pack_chunks(slices: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
     """Return an iterator over the chunks of the slices, in the order in which they are streamed."""
     if parameters.pack.by == "rows":
-        return _whole_rows(cut, parameters)
-    return (_folds if parameters.unlimited else _rolling)(cut, parameters)
+        return _pack_whole_rows(slices, parameters)
+    return (_pack_folds if parameters.unlimited else _pack_slices)(slices, parameters)
 
 
-def _whole_rows(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
+def _pack_whole_rows(slices: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
     """Yield folds of as many whole rows as fit.
 
     A row that is longer than a fold fills whole folds first; its rest shares a fold with the next rows.
     """
     fold, number = parameters.fold, 0
-    for slice_ in cut:
+    for slice_ in slices:
         ends = np.flatnonzero(np.diff(slice_.rows, append=-1)) + 1
         first = 0
         while first < len(slice_.rows):
             fitting = int(np.searchsorted(ends, first + fold, side="right"))
-            whole = int(ends[fitting - 1]) if fitting else 0
-            last = whole if whole > first else first + fold
-            yield Chunk((Part(slice_, first, last),), number * fold, parameters.dpe.multipliers)
-            first, number = last, number + 1
+            rows_end = int(ends[fitting - 1]) if fitting else 0
+            end = rows_end if rows_end > first else first + fold
+            yield Chunk((Segment(slice_, first, end),), number * fold, parameters.dpe.multipliers)
+            first, number = end, number + 1
 
 
-def _rolling(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
+def _pack_slices(slices: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
     """Yield chunks of one slice each, which occupy consecutive multipliers of the ring."""
     fold, multipliers = parameters.fold, parameters.dpe.multipliers
     position = 0
-    for slice_ in cut:
-        first, end = 0, len(slice_.rows)
-        while first < end:
+    for slice_ in slices:
+        first, slice_end = 0, len(slice_.rows)
+        while first < slice_end:
             if parameters.pack.slices == "one":
                 position = -(-position // fold) * fold
-            last = min(end, first + fold - position % multipliers)
-            yield Chunk((Part(slice_, first, last),), position, multipliers)
-            position += last - first
-            first = last
+            # A column visits a Flex-DPE once: the chunk ends before the Flex-DPE of its first nonzero.
+            end = min(slice_end, first + fold - position % multipliers)
+            yield Chunk((Segment(slice_, first, end),), position, multipliers)
+            position += end - first
+            first = end
 
 
-def _folds(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
-    """Yield chunks that are whole folds, with parts of as many slices as needed to fill the fold."""
+def _pack_folds(slices: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
+    """Yield chunks that are whole folds, with segments of as many slices as needed to fill the fold."""
     fold, multipliers = parameters.fold, parameters.dpe.multipliers
-    parts: list[Part] = []
-    number = room = 0
-    for slice_ in cut:
-        first, end = 0, len(slice_.rows)
-        while first < end:
-            room = room or fold
-            last = min(end, first + room)
-            parts.append(Part(slice_, first, last))
-            room -= last - first
-            first = last
-            if room == 0 or (parameters.pack.slices == "one" and last == end):
-                yield Chunk(tuple(parts), number * fold, multipliers)
-                parts, room, number = [], 0, number + 1
-    if parts:
-        yield Chunk(tuple(parts), number * fold, multipliers)
+    segments: list[Segment] = []
+    number, free = 0, fold  # number of the fold, and its multipliers without a nonzero
+    for slice_ in slices:
+        first, slice_end = 0, len(slice_.rows)
+        while first < slice_end:
+            end = min(slice_end, first + free)
+            segments.append(Segment(slice_, first, end))
+            free -= end - first
+            first = end
+            if free == 0 or (parameters.pack.slices == "one" and end == slice_end):
+                yield Chunk(tuple(segments), number * fold, multipliers)
+                segments, free, number = [], fold, number + 1
+    if segments:
+        yield Chunk(tuple(segments), number * fold, multipliers)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
-from fiberscope.accelerators.sigma.packing import Chunk, Part, chunks, slice_width, slices
+from fiberscope.accelerators.sigma.packing import Chunk, Segment, cut_slices, pack_chunks, slice_width
 from fiberscope.accelerators.sigma.share import Share
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.value_type import TYPES
@@ -28,12 +28,12 @@ class Table:
         lines: numbers of the lines to load for the chunk.
         flush: whether the adders are flushed before the chunk.
         bits: number of bits of both bitmaps that are scanned for the chunk.
-        sending: cycles of a column at the input.
-        serving: cycles of a column at the accumulators.
+        send_cycles: cycles of a column at the input.
+        serve_cycles: cycles of a column at the accumulators.
         interval: cycles from the start of a column to the start of the next column.
-        fresh: number of sums of a column that are the first of an element of the product.
-        done: number of sums of a column that are the last of an element of the product.
-        useful: number of multiplications of two nonzeros.
+        first_sums: number of sums of a column that are the first of an element of the product.
+        finished_sums: number of sums of a column that are the last of an element of the product.
+        useful_products: number of multiplications of two nonzeros.
         shares: shares of the Flex-DPEs by line; ``Plan.share`` adds a share when it is first requested.
     """
 
@@ -41,12 +41,12 @@ class Table:
     lines: range
     flush: bool
     bits: int
-    sending: int
-    serving: int
+    send_cycles: int
+    serve_cycles: int
     interval: int
-    fresh: int
-    done: int
-    useful: int
+    first_sums: int
+    finished_sums: int
+    useful_products: int
     shares: dict[int, Share] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -57,9 +57,9 @@ class Pass:
     Attributes:
         number: number of the pass, from 0.
         table: table of the chunk.
-        first, last: the columns ``first`` to ``last`` - 1.
-        begins, ends: whether these columns are the first and the last of the chunk.
-        final: whether this is the last pass of the run.
+        first, end: the columns ``first`` to ``end`` - 1.
+        is_chunk_start, is_chunk_end: whether these columns are the first and the last of the chunk.
+        is_final: whether this is the last pass of the run.
         fetched: bytes of the stationary operand, of the streamed operand and of partial sums to fetch.
         written: bytes to write.
         awaited_writes: number of passes whose writes must have finished before partial sums are fetched.
@@ -68,10 +68,10 @@ class Pass:
     number: int
     table: Table
     first: int
-    last: int
-    begins: bool
-    ends: bool
-    final: bool
+    end: int
+    is_chunk_start: bool
+    is_chunk_end: bool
+    is_final: bool
     fetched: tuple[int, int, int]
     written: int
     awaited_writes: int
@@ -79,7 +79,7 @@ class Pass:
     @property
     def columns(self) -> int:
         """Return the number of columns."""
-        return self.last - self.first
+        return self.end - self.first
 
 
 class Plan:
@@ -130,13 +130,13 @@ class Plan:
         self.narrowest = stationary.shape[1] - (self.slices - 1) * width
         self.resident = self.columns if self.without_memory else self._resident(self.width)
         self._block = self.columns if self.without_memory else parameters.stream.columns
-        self._seen = np.zeros(self.rows, dtype=bool)  # whether a row of the product has a sum so far
-        self._done = 0  # rows of the product that are finished in the last slice
-        self._bits = 0  # bits of the stationary bitmap up to the current chunk
-        self._fetched = 0  # bytes of the stationary bitmap fetched so far
-        passes = self._passes(chunks(slices(stationary, streamed, parameters), parameters))
-        self._coming = passes if chosen is None else _spliced(passes, chosen)
-        self._next = next(self._coming, None)
+        self._has_sum = np.zeros(self.rows, dtype=bool)  # by row of the product, in the passes so far
+        self._finished_rows = 0  # rows of the product that are finished in the last slice
+        self._scanned_bits = 0  # bits of the stationary bitmap up to the current chunk
+        self._bitmap_bytes = 0  # bytes of the stationary bitmap fetched so far
+        passes = self._passes(pack_chunks(cut_slices(stationary, streamed, parameters), parameters))
+        self._remaining = passes if chosen is None else _select_passes(passes, chosen)
+        self._next = next(self._remaining, None)
 
     def _resident(self, width: int) -> int:
         """Return the number of columns of the product that fit in the data SRAM.
@@ -168,7 +168,7 @@ class Plan:
         pass_ = self._next
         assert pass_ is not None
         self.passes[pass_.number] = pass_
-        self._next = next(self._coming, None)
+        self._next = next(self._remaining, None)
         return pass_
 
     def following(self) -> Pass | None:
@@ -183,152 +183,163 @@ class Plan:
             table.shares[line] = Share(table.chunk, line, self.router)
         return table.shares[line]
 
-    def _passes(self, coming: Iterator[Chunk]) -> Iterator[Pass]:
+    def _passes(self, chunks: Iterator[Chunk]) -> Iterator[Pass]:
         number = loaded = fold = 0
-        ahead = next(coming, None)
-        while ahead is not None:
-            chunk, ahead = ahead, next(coming, None)
+        next_chunk = next(chunks, None)
+        while next_chunk is not None:
+            chunk, next_chunk = next_chunk, next(chunks, None)
             lines = range(max(loaded, chunk.lines.start), chunk.lines.stop)
             loaded = lines.stop
-            newest = (loaded - 1) // self.parameters.dpe.count
-            table = self._table(chunk, lines, newest > fold)
-            for pass_ in self._of_chunk(table, number, ahead is None):
+            last_fold = (loaded - 1) // self.parameters.dpe.count
+            table = self._table(chunk, lines, last_fold > fold)
+            for pass_ in self._passes_of_chunk(table, number, next_chunk is None):
                 yield pass_
                 number = pass_.number + 1
-            fold = newest
+            fold = last_fold
 
     def _table(self, chunk: Chunk, lines: range, flush: bool) -> Table:
-        sending, serving, interval = self._pace(chunk)
-        done = sum(len(part.distinct_rows) - part.row_goes_on for part in chunk.parts if part.slice.last)
-        self._done += done
+        send_cycles, serve_cycles, interval = self._pace(chunk)
+        finished_sums = sum(
+            len(segment.distinct_rows) - segment.has_split_row
+            for segment in chunk.segments
+            if segment.slice.is_last
+        )
+        self._finished_rows += finished_sums
         return Table(
             chunk=chunk,
             lines=lines,
             flush=flush,
-            bits=sum(self._scanned(part) for part in chunk.parts),
-            sending=sending,
-            serving=serving,
+            bits=sum(self._count_bits(segment) for segment in chunk.segments),
+            send_cycles=send_cycles,
+            serve_cycles=serve_cycles,
             interval=interval,
-            fresh=sum(self._begun(part) for part in chunk.parts),
-            done=done,
-            useful=sum(_useful(part) for part in chunk.parts),
+            first_sums=sum(self._count_first_sums(segment) for segment in chunk.segments),
+            finished_sums=finished_sums,
+            useful_products=sum(_count_useful(segment) for segment in chunk.segments),
         )
 
     def _pace(self, chunk: Chunk) -> tuple[int, int, int]:
         """Return the cycles of a column at the input and at the accumulators, and from column to column."""
         parameters, value = self.parameters, self.parameters.value
-        words, taken = parameters.input.words_per_cycle, parameters.output.words_per_cycle
-        width = chunk.words if parameters.pack.by == "rows" else chunk.parts[0].slice.width
-        sending = -(-width // words) if words else 1
-        serving = -(-chunk.sums // taken) if taken else 1
-        moved = width * value.bytes * bool(words) + 2 * chunk.sums * value.sum_bytes * bool(taken)
-        sram = -(-moved * parameters.clock // parameters.sram.bandwidth)
-        return sending, serving, max(sending, serving, sram)
+        input_words, output_words = parameters.input.words_per_cycle, parameters.output.words_per_cycle
+        width = chunk.word_count if parameters.pack.by == "rows" else chunk.segments[0].slice.width
+        send_cycles = -(-width // input_words) if input_words else 1
+        serve_cycles = -(-chunk.sum_count // output_words) if output_words else 1
+        sram_bytes = width * value.bytes * bool(input_words)
+        sram_bytes += 2 * chunk.sum_count * value.sum_bytes * bool(output_words)
+        sram_cycles = -(-sram_bytes * parameters.clock // parameters.sram.bandwidth)
+        return send_cycles, serve_cycles, max(send_cycles, serve_cycles, sram_cycles)
 
-    def _scanned(self, part: Part) -> int:
-        """Return the number of bits of both bitmaps that are scanned for a part.
+    def _count_bits(self, segment: Segment) -> int:
+        """Return the number of bits of both bitmaps that are scanned for a segment.
 
-        The scan continues in the stationary bitmap up to the last nonzero of the part. The first part of a
-        slice also scans the streamed bitmap.
+        The scan continues in the stationary bitmap up to the last nonzero of the segment. The first segment
+        of a slice also scans the streamed bitmap.
         """
-        width = part.slice.width
-        begin, end = (self._place(part, at) for at in (part.first, part.last))
-        return end - begin + (width * self.columns if part.first == 0 else 0)
+        width = segment.slice.width
+        begin, end = (self._bit_position(segment, index) for index in (segment.first, segment.end))
+        return end - begin + (width * self.columns if segment.first == 0 else 0)
 
-    def rows_scanned(self, part: Part) -> range:
-        """Return the rows of the slice's stationary bitmap that are first scanned for this part."""
-        begin, end = (-(-self._place(part, at) // part.slice.width) for at in (part.first, part.last))
+    def rows_scanned(self, segment: Segment) -> range:
+        """Return the rows of the slice's stationary bitmap that are first scanned for this segment."""
+        begin, end = (
+            -(-self._bit_position(segment, index) // segment.slice.width)
+            for index in (segment.first, segment.end)
+        )
         return range(begin, end)
 
-    def _place(self, part: Part, at: int) -> int:
-        """Return the number of bits of the slice's stationary bitmap up to its nonzero number ``at`` - 1."""
-        slice_ = part.slice
-        if at == len(slice_.rows):
+    def _bit_position(self, segment: Segment, index: int) -> int:
+        """Return the number of bits of the slice's stationary bitmap before its nonzero ``index``."""
+        slice_ = segment.slice
+        if index == len(slice_.rows):
             return self.rows * slice_.width
-        return int(slice_.rows[at - 1]) * slice_.width + int(slice_.inner[at - 1]) + 1 if at else 0
+        return int(slice_.rows[index - 1]) * slice_.width + int(slice_.inner[index - 1]) + 1 if index else 0
 
-    def _begun(self, part: Part) -> int:
-        """Return the number of rows of the product whose first sum comes from this part."""
-        fresh = int(np.count_nonzero(~self._seen[part.distinct_rows]))
-        self._seen[part.distinct_rows] = True
-        return fresh
+    def _count_first_sums(self, segment: Segment) -> int:
+        """Return the number of rows of the product whose first sum comes from this segment."""
+        count = int(np.count_nonzero(~self._has_sum[segment.distinct_rows]))
+        self._has_sum[segment.distinct_rows] = True
+        return count
 
-    def _of_chunk(self, table: Table, number: int, last_chunk: bool) -> Iterator[Pass]:
+    def _passes_of_chunk(self, table: Table, number: int, is_last_chunk: bool) -> Iterator[Pass]:
         blocks = -(-self.columns // self._block)
         for block in range(blocks):
-            first, last = block * self._block, min((block + 1) * self._block, self.columns)
-            final = last_chunk and block == blocks - 1
-            partial = self._partial_bytes(table.chunk.sums - table.fresh, first, last)
+            first, end = block * self._block, min((block + 1) * self._block, self.columns)
+            is_final = is_last_chunk and block == blocks - 1
+            partial = self._partial_bytes(table.chunk.sum_count - table.first_sums, first, end)
             yield Pass(
                 number=number + block,
                 table=table,
                 first=first,
-                last=last,
-                begins=block == 0,
-                ends=block == blocks - 1,
-                final=final,
+                end=end,
+                is_chunk_start=block == 0,
+                is_chunk_end=block == blocks - 1,
+                is_final=is_final,
                 fetched=(
-                    self._held_bytes(table) if block == 0 else 0,
-                    self._streamed_bytes(table, first, last),
+                    self._stationary_bytes(table) if block == 0 else 0,
+                    self._streamed_bytes(table, first, end),
                     partial,
                 ),
-                written=self._written_bytes(table, first, last, final),
+                written=self._written_bytes(table, first, end, is_final),
                 awaited_writes=number + block - blocks + 1 if partial else 0,
             )
 
-    def _held_bytes(self, table: Table) -> int:
+    def _stationary_bytes(self, table: Table) -> int:
         """Return the bytes of the chunk's values, and of its bitmap that no earlier chunk has fetched."""
-        for part in table.chunk.parts:
-            self._bits += self._place(part, part.last) - self._place(part, part.first)
-        before, self._fetched = self._fetched, -(-self._bits // 8)
-        return table.chunk.length * self.parameters.value.bytes + self._fetched - before
+        for segment in table.chunk.segments:
+            self._scanned_bits += self._bit_position(segment, segment.end) - self._bit_position(
+                segment, segment.first
+            )
+        earlier_bytes, self._bitmap_bytes = self._bitmap_bytes, -(-self._scanned_bits // 8)
+        return table.chunk.length * self.parameters.value.bytes + self._bitmap_bytes - earlier_bytes
 
-    def _streamed_bytes(self, table: Table, first: int, last: int) -> int:
+    def _streamed_bytes(self, table: Table, first: int, end: int) -> int:
         """Return the bytes of values and bitmaps, in these columns, of the slices that begin in the chunk."""
         total = 0
-        for part in table.chunk.parts:
-            if part.first == 0:
-                counts = part.slice.stream_counts
-                total += int(counts[last] - counts[first]) * self.parameters.value.bytes
-                total += -(-part.slice.width * (last - first) // 8)
+        for segment in table.chunk.segments:
+            if segment.first == 0:
+                counts = segment.slice.stream_counts
+                total += int(counts[end] - counts[first]) * self.parameters.value.bytes
+                total += -(-segment.slice.width * (end - first) // 8)
         return total
 
-    def _partial_bytes(self, sums: int, first: int, last: int) -> int:
+    def _partial_bytes(self, sums: int, first: int, end: int) -> int:
         """Return the bytes of ``sums`` sums in each of these columns that does not stay on chip."""
-        return sums * max(0, last - max(first, self.resident)) * self.parameters.value.sum_bytes
+        return sums * max(0, end - max(first, self.resident)) * self.parameters.value.sum_bytes
 
-    def _written_bytes(self, table: Table, first: int, last: int, final: bool) -> int:
+    def _written_bytes(self, table: Table, first: int, end: int, is_final: bool) -> int:
         """Return the bytes that a pass writes.
 
         These are partial sums that do not stay in the accumulators, finished elements of the product, and in
         the final pass the elements without any sum.
         """
-        staying = max(0, min(last, self.resident) - first)
-        elements = table.done * staying
-        if final:
-            elements += (self.rows - self._done) * self.resident
-            elements += int(np.count_nonzero(~self._seen)) * (self.columns - self.resident)
-        return self._partial_bytes(table.chunk.sums, first, last) + elements * self.parameters.value.sum_bytes
+        resident_columns = max(0, min(end, self.resident) - first)
+        elements = table.finished_sums * resident_columns
+        if is_final:
+            elements += (self.rows - self._finished_rows) * self.resident
+            elements += int(np.count_nonzero(~self._has_sum)) * (self.columns - self.resident)
+        partial_bytes = self._partial_bytes(table.chunk.sum_count, first, end)
+        return partial_bytes + elements * self.parameters.value.sum_bytes
 
 
-def _spliced(passes: Iterator[Pass], chosen: Sequence[int]) -> Iterator[Pass]:
-    """Yield the chosen passes, renumbered; the data that each pass loads and moves does not change.
+def _select_passes(passes: Iterator[Pass], numbers: Sequence[int]) -> Iterator[Pass]:
+    """Yield the passes with these numbers, renumbered; the data that a pass moves does not change.
 
     A pass waits for the writes of the pass that precedes it by the same number of passes as in the full run.
     """
-    place = 0
+    new_number = 0
     for pass_ in passes:
-        if place < len(chosen) and pass_.number == chosen[place]:
+        if new_number < len(numbers) and pass_.number == numbers[new_number]:
             yield replace(
                 pass_,
-                number=place,
-                ends=pass_.ends or chosen[place + 1] > pass_.number + 1,
-                awaited_writes=max(0, pass_.awaited_writes - pass_.number + place),
+                number=new_number,
+                is_chunk_end=pass_.is_chunk_end or numbers[new_number + 1] > pass_.number + 1,
+                awaited_writes=max(0, pass_.awaited_writes - pass_.number + new_number),
             )
-            place += 1
+            new_number += 1
 
 
-def _useful(part: Part) -> int:
-    """Return the number of multiplications of two nonzeros in a part."""
-    counts = np.diff(part.slice.streamed.indptr)[part.inner]
-    return int(counts[part.values != 0].sum())
+def _count_useful(segment: Segment) -> int:
+    """Return the number of multiplications of two nonzeros in a segment."""
+    counts = np.diff(segment.slice.streamed.indptr)[segment.inner]
+    return int(counts[segment.values != 0].sum())

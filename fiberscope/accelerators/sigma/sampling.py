@@ -30,7 +30,7 @@ from fiberscope.accelerators.sampling import (
 )
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.distributor import Distributor
-from fiberscope.accelerators.sigma.machine import Sigma, held_and_streamed, typed_operands
+from fiberscope.accelerators.sigma.machine import Sigma, stationary_and_streamed, typed_operands
 from fiberscope.accelerators.sigma.plan import Pass, Plan
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import Integers
@@ -55,10 +55,10 @@ class PassWork:
     Attributes:
         distributor: cycles in which the distributor flushes, loads lines and sends columns, by pass.
         scan: cycles in which the controller scans bitmaps, by pass.
-        moved: bytes by pass, an array of passes x 4: stationary operand, streamed operand, sums read, and
-            sums written.
-        awaited: for each pass, the distance back to the last pass whose writes must be done before it reads
-            partial sums; 0 if there is none.
+        moved_bytes: bytes by pass, an array of passes x 4: stationary operand, streamed operand, sums read,
+            and sums written.
+        awaited_distances: for each pass, the distance back to the last pass whose writes must be done before
+            it reads partial sums; 0 if there is none.
         end: number of the first pass with values of the last slice, which writes results to Z.
         operations: number of operations, an array of passes x ``OPERATIONS``.
     """
@@ -66,74 +66,74 @@ class PassWork:
     def __init__(self, plan: Plan) -> None:
         self.parameters = plan.parameters
         cycles: list[tuple[int, int]] = []
-        moved: list[tuple[int, ...]] = []
+        pass_bytes: list[tuple[int, ...]] = []
         operations: list[tuple[int, ...]] = []
-        awaited: list[int] = []
+        distances: list[int] = []
         self.end = 0
         while not plan.finished:
             pass_ = plan.take()
             del plan.passes[pass_.number]
             cycles.append(self._cycles(pass_))
-            moved.append((*pass_.fetched, pass_.written))
+            pass_bytes.append((*pass_.fetched, pass_.written))
             operations.append(_operations(pass_))
-            self.end += not any(part.slice.last for part in pass_.table.chunk.parts)
-            awaited.append(pass_.number + 1 - pass_.awaited_writes if pass_.awaited_writes > 0 else 0)
+            self.end += not any(segment.slice.is_last for segment in pass_.table.chunk.segments)
+            distances.append(pass_.number + 1 - pass_.awaited_writes if pass_.awaited_writes > 0 else 0)
         self.distributor, self.scan = np.array(cycles, dtype=np.int64).reshape(-1, 2).T
-        self.moved = np.array(moved, dtype=np.int64).reshape(-1, 4)
+        self.moved_bytes = np.array(pass_bytes, dtype=np.int64).reshape(-1, 4)
         self.operations = np.array(operations, dtype=np.int64).reshape(-1, len(OPERATIONS))
         if plan.without_memory:
-            self.moved[:] = 0
-        self.awaited = np.array(awaited, dtype=np.int64)
+            self.moved_bytes[:] = 0
+        self.awaited_distances = np.array(distances, dtype=np.int64)
 
-    def edges(self, chosen: Integers) -> Numbers:
-        """Predict the begins of passes that run one after another, and the end of the last.
+    def edges(self, passes: Integers) -> Numbers:
+        """Predict the starts of passes that run one after another, and the end of the last.
 
         The prediction assumes that memory serves one transfer after another at its peak bandwidth. Passes
         wait for one another as in the machine.
 
         Args:
-            chosen: numbers of the passes.
+            passes: numbers of the passes.
 
         Returns:
             The cycle in which each pass begins, and the cycle in which all passes have ended.
         """
-        parameters, most = self.parameters, self.parameters.stream.passes
+        parameters, max_passes = self.parameters, self.parameters.stream.passes
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
-        fetching = (self.moved[chosen, :3].sum(axis=1) / rate).tolist()
-        writing = (self.moved[chosen, 3] / rate).tolist()
-        sending, scan = self.distributor[chosen].tolist(), self.scan[chosen].tolist()
-        awaited = self.awaited[chosen].tolist()
-        begins, retired = list[float](), list[float]()
+        fetching = (self.moved_bytes[passes, :3].sum(axis=1) / rate).tolist()
+        writing = (self.moved_bytes[passes, 3] / rate).tolist()
+        sending, scan = self.distributor[passes].tolist(), self.scan[passes].tolist()
+        distances = self.awaited_distances[passes].tolist()
+        starts, retired = list[float](), list[float]()
         transfers: list[tuple[float, bool, int]] = []  # heap of (time of the request, whether a write, pass)
-        asked = scanned = ended = free = 0.0
+        requested = scanned = ended = memory_free = 0.0  # latest times
         count = 0  # number of requested passes
-        while len(retired) < len(chosen):
-            while count < min(len(chosen), len(retired) + most, _limit(awaited, count, len(retired))):
-                before = max(count - most, count - awaited[count] if awaited[count] else -1)
-                asked = max(asked, retired[before] if before >= 0 else 0.0)
-                heappush(transfers, (asked, False, count))
+        while len(retired) < len(passes):
+            while count < min(len(passes), len(retired) + max_passes, _limit(distances, count, len(retired))):
+                awaited = max(count - max_passes, count - distances[count] if distances[count] else -1)
+                requested = max(requested, retired[awaited] if awaited >= 0 else 0.0)
+                heappush(transfers, (requested, False, count))
                 count += 1
-            time, writes, number = heappop(transfers)
-            free = max(free, time) + (writing if writes else fetching)[number]
-            if writes:
-                retired.append(free if writing[number] else time)
+            time, is_write, number = heappop(transfers)
+            memory_free = max(memory_free, time) + (writing if is_write else fetching)[number]
+            if is_write:
+                retired.append(memory_free if writing[number] else time)
                 continue
-            scanned = max(scanned, free) + scan[number]
-            begins.append(max(ended, scanned))
-            ended = begins[-1] + sending[number]
+            scanned = max(scanned, memory_free) + scan[number]
+            starts.append(max(ended, scanned))
+            ended = starts[-1] + sending[number]
             heappush(transfers, (ended, True, number))
-        return np.array([*begins, max([ended, *retired[-1:]])])
+        return np.array([*starts, max([ended, *retired[-1:]])])
 
     def _cycles(self, pass_: Pass) -> tuple[int, int]:
         """Return the cycles of the distributor, and of the controller's scan, for a pass."""
         parameters, table = self.parameters, pass_.table
         sending = pass_.columns * table.interval
-        if not pass_.begins:
+        if not pass_.is_chunk_start:
             return sending, 0
         loading = len(table.lines) * parameters.line_cycles
-        behind = max(sending, loading) if parameters.load.double_buffer else sending + loading
+        cycles = max(sending, loading) if parameters.load.double_buffer else sending + loading
         scan = -(-table.bits // parameters.controller.bits_per_cycle)
-        return behind + parameters.reduce.flush * table.flush, scan
+        return cycles + parameters.reduce.flush * table.flush, scan
 
 
 def _windows(end: int, passes: int, size: int) -> list[range]:
@@ -150,23 +150,23 @@ def _windows(end: int, passes: int, size: int) -> list[range]:
     return [*cut_windows(np.ones(end), size, size), range(end, passes)]
 
 
-def _limit(awaited: Sequence[int], number: int, retired: int) -> int:
+def _limit(distances: Sequence[int], number: int, retired: int) -> int:
     """Return ``number`` + 1 if the writes that a pass awaits are done, else ``number``."""
-    if number == len(awaited):
+    if number == len(distances):
         return number
-    return number + 1 if not awaited[number] or number - awaited[number] < retired else number
+    return number + 1 if not distances[number] or number - distances[number] < retired else number
 
 
 def _operations(pass_: Pass) -> tuple[int, ...]:
     """Return the number of operations of a pass, in the order of ``OPERATIONS``."""
     table, columns = pass_.table, pass_.columns
-    chunk, neurons = table.chunk, sum(table.chunk.neurons)
+    chunk, neurons = table.chunk, sum(table.chunk.neuron_counts)
     return (
         columns * chunk.length,
-        table.useful if pass_.ends else 0,
+        table.useful_products if pass_.is_chunk_end else 0,
         columns * (chunk.length - neurons),
-        columns * (neurons - chunk.sums),
-        columns * (chunk.sums - table.fresh),
+        columns * (neurons - chunk.sum_count),
+        columns * (chunk.sum_count - table.first_sums),
     )
 
 
@@ -178,17 +178,17 @@ class MarkingDistributor(Distributor):
         tell: function that is called with the number of passes begun.
 
     Attributes:
-        begun: cycles in which passes began.
+        starts: cycles in which passes began.
     """
 
     def __init__(self, *arguments: Any, tell: Callable[[int], None], **options: Any) -> None:  # noqa: ANN401
         super().__init__(*arguments, **options)
         self.tell = tell
-        self.begun: list[int] = []
+        self.starts: list[int] = []
 
     def _begin(self, now: int) -> None:
-        self.begun.append(now)
-        self.tell(len(self.begun))
+        self.starts.append(now)
+        self.tell(len(self.starts))
         super()._begin(now)
 
 
@@ -247,7 +247,7 @@ class SigmaSampler:
 
     def _plan(self, chosen: Sequence[int] | None = None) -> Plan:
         operands = typed_operands(TYPES[self.parameters.value.type], self.a, self.b)
-        return Plan(*held_and_streamed(self.parameters, *operands), self.parameters, chosen)
+        return Plan(*stationary_and_streamed(self.parameters, *operands), self.parameters, chosen)
 
     def too_short(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
@@ -260,22 +260,22 @@ class SigmaSampler:
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
         """Simulate the passes of windows, one window after another, in one machine."""
         ranges = [self.ranges[number] for number in numbers]
-        passes = np.concatenate([np.arange(each.start, each.stop) for each in ranges])
+        passes = np.concatenate([np.arange(window.start, window.stop) for window in ranges])
         chosen = passes.tolist()
-        marking = partial(MarkingDistributor, tell=lambda done: self.tell("simulating", done, len(chosen)))
+        marking = partial(MarkingDistributor, tell=lambda begun: self.tell("simulating", begun, len(chosen)))
         machine = Sigma(self.parameters, self.a, self.b, parts={"distributor": marking}, chosen=chosen)
-        ended = machine.kernel.run()
-        if not ended.complete:
+        run = machine.kernel.run()
+        if not run.complete:
             raise KeyboardInterrupt
         distributor: Any = machine.distributor
-        starts = np.cumsum([0, *(len(each) for each in ranges[:-1])])
-        edges = [0, *np.array(distributor.begun)[starts[1:]].tolist(), ended.cycles]
+        starts = np.cumsum([0, *(len(window) for window in ranges[:-1])])
+        edges = [0, *np.array(distributor.starts)[starts[1:]].tolist(), run.cycles]
         predicted = np.diff(self.work.edges(passes)[[*starts, len(passes)]])
         return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64), predicted)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run; the work of a window is its predicted number of cycles."""
-        totals = np.diff(self.edges[[*(each.start for each in self.ranges), len(self.edges) - 1]])
+        totals = np.diff(self.edges[[*(window.start for window in self.ranges), len(self.edges) - 1]])
         predicted = measured.predicted[:, np.newaxis]
         estimate = estimate_run(measured.cycles, predicted, measured.windows, totals[:, np.newaxis])
         return replace(estimate, half_width=max(estimate.half_width, LEAST_WIDTH * estimate.cycles))
@@ -307,8 +307,10 @@ class SigmaSampler:
         if self.parameters.memory.model == "none":
             return {}
         line = self.parameters.stream.line
-        held, streamed, read, written = (int(-(-each // line) * line) for each in self.work.moved.sum(axis=0))
-        a, b = (streamed, held) if self.parameters.stationary == "B" else (held, streamed)
+        stationary, streamed, read, written = (
+            int(-(-size // line) * line) for size in self.work.moved_bytes.sum(axis=0)
+        )
+        a, b = (streamed, stationary) if self.parameters.stationary == "B" else (stationary, streamed)
         return {"A": Traffic(a, 0), "B": Traffic(b, 0), "Z": Traffic(read, written)}
 
     def _memory(self, machine: Sigma, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
@@ -317,24 +319,24 @@ class SigmaSampler:
         return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, passes: Integers, answer: npt.NDArray[Any]) -> Comparison:
-        """Compare the sums of the simulated passes with products by scipy of the same parts."""
+        """Compare the sums of the simulated passes with products by scipy of the same segments."""
         plan = self._plan(passes.tolist())
         expected, sizes = np.zeros(answer.shape), np.zeros(answer.shape)
         terms = np.zeros(len(answer), np.int64)
         while not plan.finished:
             pass_ = plan.take()
             del plan.passes[pass_.number]
-            for part in pass_.table.chunk.parts:
-                rows = slice(int(part.rows[0]), int(part.rows[-1]) + 1)
+            for segment in pass_.table.chunk.segments:
+                rows = slice(int(segment.rows[0]), int(segment.rows[-1]) + 1)
                 left = sparse.csr_array(
-                    (part.values, (part.rows - rows.start, part.inner)),
-                    shape=(rows.stop - rows.start, part.slice.width),
+                    (segment.values, (segment.rows - rows.start, segment.inner)),
+                    shape=(rows.stop - rows.start, segment.slice.width),
                 )
-                columns = slice(pass_.first, pass_.last)
-                right = part.slice.dense[:, columns]
+                columns = slice(pass_.first, pass_.end)
+                right = segment.slice.dense[:, columns]
                 expected[rows, columns] += left @ right
                 sizes[rows, columns] += abs(left) @ abs(right)
-                if pass_.begins:
+                if pass_.is_chunk_start:
                     terms[rows] += np.diff(left.indptr)
         rounding = Rounding.estimate(plan.value_type, int(terms.max(initial=0)), 2)
         error, overflows = compare_values(expected, sizes + rounding.floor, answer.astype(float), rounding)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.accelerators.sigma.packing import Chunk, Part
+from fiberscope.accelerators.sigma.packing import Chunk, Segment
 from fiberscope.hw.fibers.arrays import arithmetic
 from fiberscope.hw.lanes.adder_network import sums
 from fiberscope.hw.networks.benes import DOUBLE, sources_of
@@ -35,29 +35,29 @@ class Share:
     """
 
     def __init__(self, chunk: Chunk, line: int, router: MulticastRouter | None = None) -> None:
-        first, last = chunk.bounds(line)
+        first, end = chunk.line_bounds(line)
         size = chunk.multipliers
-        place = (chunk.position + first) % size
+        start = (chunk.position + first) % size  # first multiplier of the line that the chunk occupies
         self.ids = np.full(size, -1)
-        self.ids[place : place + last - first] = np.cumsum(chunk.neuron_starts[first:last])
+        self.ids[start : start + end - first] = np.cumsum(chunk.neuron_starts[first:end])
         self.segments = [
-            (slice(place + begin - first, place + end - first), part)
-            for begin, end, part in chunk.segments(first, last)
+            (slice(start + low - first, start + high - first), segment)
+            for low, high, segment in chunk.split_range(first, end)
         ]
-        starts = np.flatnonzero(chunk.neuron_starts[first:last])
-        self.rows = np.concatenate([part.rows for _place, part in self.segments])[starts]
+        starts = np.flatnonzero(chunk.neuron_starts[first:end])
+        self.rows = np.concatenate([segment.rows for _lanes, segment in self.segments])[starts]
         self.weights = np.zeros(size)
-        for segment, part in self.segments:
-            self.weights[segment] = part.values
+        for lanes, segment in self.segments:
+            self.weights[lanes] = segment.values
         self.settings = [] if router is None else self._settings(router)
         self.sources = None if router is None else np.array(sources_of(DOUBLE, self.settings))
 
     def _settings(self, router: MulticastRouter) -> list[int]:
         """Return network settings that route to each multiplier the element at its coordinate of K."""
-        wanted = np.full(len(self.ids), -1)
-        for place, part in self.segments:
-            wanted[place] = part.inner
-        return router.route(wanted.tolist())
+        coordinates = np.full(len(self.ids), -1)
+        for lanes, segment in self.segments:
+            coordinates[lanes] = segment.inner
+        return router.route(coordinates.tolist())
 
     def words(self, column: int) -> list[float]:
         """Return the words that are sent for a column.
@@ -67,18 +67,18 @@ class Share:
         if self.sources is not None:
             return self.segments[0][1].slice.dense[:, column].tolist()  # type: ignore[no-any-return]
         words = np.zeros(len(self.ids))
-        for place, part in self.segments:
-            words[place] = self._operands(place, part, column, column + 1)[0]
+        for lanes, segment in self.segments:
+            words[lanes] = self._operands(lanes, segment, column, column + 1)[0]
         return words.tolist()
 
-    def sums(self, first: int, last: int, kind: type[np.floating[Any]], values: ValueType) -> Numbers:
-        """Return the sums of the neurons for the columns ``first`` to ``last`` - 1 (columns x neurons)."""
+    def sums(self, first: int, end: int, kind: type[np.floating[Any]], values: ValueType) -> Numbers:
+        """Return the sums of the neurons for the columns ``first`` to ``end`` - 1 (columns x neurons)."""
         multiply, add = arithmetic(values)
-        products = np.zeros((last - first, len(self.ids)), kind)
-        for place, part in self.segments:
-            products[:, place] = multiply(self._operands(place, part, first, last), part.values)
+        products = np.zeros((end - first, len(self.ids)), kind)
+        for lanes, segment in self.segments:
+            products[:, lanes] = multiply(self._operands(lanes, segment, first, end), segment.values)
         return sums(products, self.ids, add)
 
-    def _operands(self, place: slice, part: Part, first: int, last: int) -> Numbers:
-        lanes = part.inner if self.sources is None else self.sources[place]
-        return part.slice.dense[lanes, first:last].T
+    def _operands(self, lanes: slice, segment: Segment, first: int, end: int) -> Numbers:
+        coordinates = segment.inner if self.sources is None else self.sources[lanes]
+        return segment.slice.dense[coordinates, first:end].T

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fiberscope.accelerators.sigma.packing import Part, Slice
+from fiberscope.accelerators.sigma.packing import Segment, Slice
 from fiberscope.accelerators.sigma.plan import Plan, Table
 from fiberscope.accelerators.sigma.protocols import CHUNK
 from fiberscope.accelerators.sigma.share import Share
@@ -24,14 +24,14 @@ class SliceLookups:
     """The nonzeros that the units found in the bitmaps of a slice.
 
     Attributes:
-        before: number of nonzeros in the slices before this one.
-        rows, inner, places: row, coordinate of K in the slice, and index of the value of each nonzero.
+        preceding: number of nonzeros in the slices before this one.
+        rows, inner, value_indices: row, coordinate of K in the slice, and index of the value of each nonzero.
     """
 
-    before: int
+    preceding: int
     rows: list[int] = field(default_factory=list)
     inner: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    value_indices: list[int] = field(default_factory=list)
 
 
 class Tables(Component):
@@ -75,7 +75,7 @@ class Tables(Component):
         self.rows = 0
         self.in_slice = False  # whether the latest vector was a column of a slice
         self.latest = SliceLookups(0)
-        self.coming: deque[SliceLookups] = deque()  # slices of which no chunk has been taken yet
+        self.unused_slices: deque[SliceLookups] = deque()  # slices of which no chunk has been taken yet
         self.slices_by_number: dict[int, SliceLookups] = {}  # slices of the previous chunk, by number
 
     def tick(self, now: int) -> int:
@@ -90,14 +90,14 @@ class Tables(Component):
         if not self.counts[0].can_pop():
             return False
         if self.counts[0].control() == STOP:
-            _drop(self.counts)
+            _pop_all(self.counts)
             return True
         if not self.kept[0].can_pop():
             return False
         for first in range(0, len(self.kept), self.plan.words):
             self._take_vector(first)
-        _drop(self.kept)
-        _drop(self.counts)
+        _pop_all(self.kept)
+        _pop_all(self.counts)
         self.rows += 1
         return True
 
@@ -106,19 +106,19 @@ class Tables(Component):
         column = self.kept[first].control() == COLUMN
         if column and not self.in_slice:
             self.latest = SliceLookups(self.counts[first].coordinate())
-            self.coming.append(self.latest)
+            self.unused_slices.append(self.latest)
         self.in_slice = column
         for word in range(0 if column else self.plan.words):
             self._take_word(word, self.kept[first + word], self.counts[first + word])
 
     def _take_word(self, word: int, kept: Channel, count: Channel) -> None:
-        latest, left, whole = self.latest, kept.coordinate(), count.reference()
-        before = count.coordinate() - whole.bit_count() - latest.before
-        for bit in range(left.bit_length()):
-            if left >> bit & 1:
+        latest, filtered, unfiltered = self.latest, kept.coordinate(), count.reference()
+        preceding = count.coordinate() - unfiltered.bit_count() - latest.preceding  # nonzeros of the slice
+        for bit in range(filtered.bit_length()):
+            if filtered >> bit & 1:
                 latest.rows.append(kept.reference())
                 latest.inner.append(word * self.plan.word_bits + bit)
-                latest.places.append(before + (whole & (1 << bit) - 1).bit_count())
+                latest.value_indices.append(preceding + (unfiltered & (1 << bit) - 1).bit_count())
 
     def _take_chunk(self) -> None:
         table = self.plan.passes[self.chunks.coordinate()].table
@@ -133,32 +133,31 @@ class Tables(Component):
         if rows != self.rows:
             raise SimulationError(f"{self.name}: a chunk needs {rows} rows of vectors, and {self.rows} came")
         chunk = table.chunk
-        parts = tuple(map(self._part, chunk.parts))
+        segments = tuple(map(self._segment, chunk.segments))
         self.slices_by_number = {
-            part.slice.number: self.slices_by_number[part.slice.number] for part in chunk.parts
+            segment.slice.number: self.slices_by_number[segment.slice.number] for segment in chunk.segments
         }
-        full_chunk = replace(chunk, parts=parts)
+        full_chunk = replace(chunk, segments=segments)
         table.shares.update((line, Share(full_chunk, line, self.plan.router)) for line in chunk.lines)
 
-    def _part(self, part: Part) -> Part:
-        """Return the part with the slice that the units found in the bitmaps."""
-        if part.first == 0:
-            self.slices_by_number[part.slice.number] = self.coming.popleft()
-        positions = self.slices_by_number[part.slice.number]
-        return replace(part, slice=self._slice(part.slice, positions, part.last))
+    def _segment(self, segment: Segment) -> Segment:
+        """Return the segment with the slice that the units found in the bitmaps."""
+        if segment.first == 0:
+            self.slices_by_number[segment.slice.number] = self.unused_slices.popleft()
+        lookups = self.slices_by_number[segment.slice.number]
+        return replace(segment, slice=self._slice(segment.slice, lookups, segment.end))
 
-    def _slice(self, slice_: Slice, positions: SliceLookups, last: int) -> Slice:
+    def _slice(self, slice_: Slice, lookups: SliceLookups, needed: int) -> Slice:
         values = packed_values(slice_, self.plan)
-        if len(positions.rows) < last or not 0 <= min(positions.places) <= max(positions.places) < len(
-            values
-        ):
+        indices = lookups.value_indices
+        if len(indices) < needed or not 0 <= min(indices) <= max(indices) < len(values):
             raise SimulationError(
-                f"{self.name}: in the bitmaps of slice {slice_.number} were found {len(positions.rows)} "
-                f"nonzeros, up to place {max(positions.places, default=0)}; {last} are needed, "
+                f"{self.name}: in the bitmaps of slice {slice_.number} were found {len(indices)} "
+                f"nonzeros, up to place {max(indices, default=0)}; {needed} are needed, "
                 f"of {len(values)} values"
             )
-        rows, inner = np.array(positions.rows), np.array(positions.inner)
-        return replace(slice_, rows=rows, inner=inner, values=values[positions.places])
+        rows, inner = np.array(lookups.rows), np.array(lookups.inner)
+        return replace(slice_, rows=rows, inner=inner, values=values[indices])
 
     def _set_networks(self, table: Table) -> None:
         """Send the network settings of a chunk, with tasks that hold for all of its columns."""
@@ -170,6 +169,6 @@ class Tables(Component):
                 self.settings[row].push(0, bits)
 
 
-def _drop(lanes: list[Channel]) -> None:
+def _pop_all(lanes: list[Channel]) -> None:
     for lane in lanes:
         lane.pop()

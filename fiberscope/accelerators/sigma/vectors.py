@@ -18,18 +18,18 @@ Vector: TypeAlias = tuple[int, int, list[int]]  # kind (ROW or COLUMN), row of t
 
 def vectors(chunk: Chunk, plan: Plan) -> Iterator[Vector]:
     """Yield the vectors that no earlier chunk has scanned; columns are all ones without a filter."""
-    for part in chunk.parts:
-        slice_, filtered = part.slice, plan.parameters.filtered and not plan.keeps_zeros
-        if part.first == 0:
+    for segment in chunk.segments:
+        slice_, filtered = segment.slice, plan.parameters.filtered and not plan.keeps_zeros
+        if segment.first == 0:
             columns = _pattern(slice_.streamed).T if filtered else np.ones((plan.columns, slice_.width), bool)
             yield from ((COLUMN, 0, _words(bits, plan)) for bits in columns)
-        held = np.ones((plan.rows, slice_.width), bool) if plan.keeps_zeros else _pattern(slice_.held)
-        yield from ((ROW, row, _words(held[row], plan)) for row in plan.rows_scanned(part))
+        rows = np.ones((plan.rows, slice_.width), bool) if plan.keeps_zeros else _pattern(slice_.stationary)
+        yield from ((ROW, row, _words(rows[row], plan)) for row in plan.rows_scanned(segment))
 
 
 def packed_values(slice_: Slice, plan: Plan) -> npt.NDArray[Any]:
     """Return the stationary values of a slice as the SRAM stores them: in the order of the bitmap's bits."""
-    return slice_.held.toarray().ravel() if plan.keeps_zeros else slice_.held.data
+    return slice_.stationary.toarray().ravel() if plan.keeps_zeros else slice_.stationary.data
 
 
 def _pattern(matrix: CsrArray) -> npt.NDArray[np.bool_]:
@@ -40,5 +40,5 @@ def _pattern(matrix: CsrArray) -> npt.NDArray[np.bool_]:
 
 def _words(bits: npt.NDArray[np.bool_], plan: Plan) -> list[int]:
     """Return the words of a vector; the lowest bit of the first word is the first coordinate."""
-    whole = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
-    return [whole >> word * plan.word_bits & (1 << plan.word_bits) - 1 for word in range(plan.words)]
+    vector = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+    return [vector >> word * plan.word_bits & (1 << plan.word_bits) - 1 for word in range(plan.words)]

@@ -15,7 +15,7 @@ from sigma_model import PlainSigma
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.sigma import ACCELERATOR
-from fiberscope.accelerators.sigma.packing import chunks, slices
+from fiberscope.accelerators.sigma.packing import cut_slices, pack_chunks
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.testing import cycles, run_to_end
 from fiberscope.explore.compare import read_published
@@ -214,8 +214,8 @@ def chunk_rows(machine):
     plan = Plan(machine.a, machine.b, machine.parameters)
     while not plan.finished:
         one = plan.take()
-        if one.ends:
-            yield one.table.chunk.sums
+        if one.is_chunk_end:
+            yield one.table.chunk.sum_count
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_whole_rows_by_hand():
         a[row, list(places)] = 1.0
     make = TINY | IDEAL | {"dpe.count": 2, "dpe.multipliers": 2, "slice.k": 2, "pack.by": "rows"}
     machine = built((sparse.csr_array(a), sparse.csr_array(np.ones((9, 2)))), make)
-    found = chunks(slices(machine.a, machine.b, machine.parameters), machine.parameters)
-    seen = [(chunk.position, chunk.length, chunk.words, chunk.sums) for chunk in found]
+    found = pack_chunks(cut_slices(machine.a, machine.b, machine.parameters), machine.parameters)
+    seen = [(chunk.position, chunk.length, chunk.word_count, chunk.sum_count) for chunk in found]
     assert seen == [(0, 3, 3, 1), (4, 4, 3, 2), (8, 4, 4, 1), (12, 1, 1, 1)]
 
 
