@@ -6,13 +6,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from relays import FAULTS, FOUR_VALUED, interface, verilog
+from optional_programs import needs
+from relays import FAULTS, FOUR_VALUED, interface, loop, verilog
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, run
+from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.rtl import user_bench
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +38,22 @@ def test_each_broken_rule_is_named_in_a_loop_and_in_a_bench(block, simulator, tm
         pattern = re.escape(expected).replace("NUMBER", r"\d+")
         for text, cycle in zip(texts, cycles, strict=True):
             assert re.fullmatch(rf"{name}: in cycle {cycle}, {pattern}", text), (name, text)
+
+
+@pytest.mark.slow
+@needs("verilator")
+@pytest.mark.parametrize("name", [name for name in FAULTS if name not in FOUR_VALUED])
+def test_each_broken_rule_is_named_in_a_loop_with_a_library_of_verilator(name, tmp_path):
+    source = tmp_path / f"{name}.v"
+    source.write_text(verilog(name))
+    backend = VerilatedBackend(VerilatedModule([source], interface(name), tmp_path))
+    _old, _new, expected, _in_bench, cycle = FAULTS[name]
+    text = loop(name, backend)
+    if expected is None:
+        assert text is None
+    else:
+        pattern = re.escape(expected).replace("NUMBER", r"\d+")
+        assert re.fullmatch(rf"{name}: in cycle {cycle}, {pattern}", text)
 
 
 LOOP = ["rtl", "loop", "merger", "gamma", "uniform:rows=12,cols=12,nonzeros=40", "--set=pe.count=2"]

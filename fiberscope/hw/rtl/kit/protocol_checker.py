@@ -210,7 +210,7 @@ class ProtocolChecker:
         what = self._first_broken()
         for each in self._outputs:  # C: Pins
             each.is_offered = each.is_valid and not each.may_go()
-            if each.is_offered:
+            if each.is_offered and not each.may_change:
                 each.offered = each.fields()
             each.count()
         for each in self._sources:  # C: Pins
