@@ -115,9 +115,10 @@ def check_same(path: Path, before: Report, sources: Sources, operands: Sequence[
         raise InputError(f"{path}: it was run by other sources: {changed}; --anyway runs it by these")
     previous = [operand.digest for operand in before.workload.operands]
     if list(dict.fromkeys(operands)) != list(dict.fromkeys(previous)):
-        names = ", ".join(
+        changed_operands = [
             operand.name for operand in before.workload.operands if operand.digest not in operands
-        )
+        ] or [operand.name for operand in before.workload.operands]  # the same ones in another order
+        names = ", ".join(changed_operands)
         raise InputError(f"{path}: operands are others than they were: {names}; --anyway runs it on these")
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import comb
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
+from fiberscope.explore.analytical_comparison import AnalyticalEstimate, _problem, estimate_analytically
 from fiberscope.explore.check import Check, check
 from fiberscope.models.analytic.phases import read_phases
 from fiberscope.results.report.parts import Operand
@@ -116,6 +117,22 @@ def test_extensor_writes_z_after_each_tile_of_k_if_several_of_m_take_turns(
     assert (
         (a + b) * 12 < moved < (a + b) * (12 + 8 + 12 + 8)
     )  # elements; with a fiber and a microtile for each
+
+
+@pytest.mark.parametrize(
+    ("shared", "tiles"), [(8, 2), (9, 3), (11, 3), (12, 3), (4, 1)]
+)  # a tile of K that is cut off is written, too
+def test_partial_products_are_the_mean_over_the_tiles_of_k(shared: int, tiles: int) -> None:
+    a = SimpleNamespace(shape=(6, shared), nonzeros=12)
+    b = SimpleNamespace(shape=(shared, 5), nonzeros=10)
+    event = SimpleNamespace(problem=None, workload=SimpleNamespace(operands=(a, b)))
+    met = 12 / (6 * shared) * (10 / (shared * 5))
+    after = [30 * (1 - (1 - met) ** (shared * done / tiles)) for done in range(1, tiles + 1)]
+    several = _problem(event, {"M1": 5, "K1": 4})  # type: ignore[arg-type]
+    assert several["Z"] == pytest.approx(after[-1])
+    assert several["Z1"] == pytest.approx(sum(after) / tiles)
+    alone = _problem(event, {"M1": 6, "K1": 4})  # type: ignore[arg-type]
+    assert alone["Z1"] == alone["Z"]
 
 
 @pytest.mark.parametrize("machine", MULTIPLIERS)

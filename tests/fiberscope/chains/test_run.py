@@ -76,6 +76,23 @@ def test_each_product_is_that_of_a_run_by_itself_and_totals_are_sums(machine: st
     np.testing.assert_allclose(dense(report.result), dense(given["A"] @ given["X"] @ given["W"]), rtol=1e-12)
 
 
+def test_a_full_product_is_read_with_the_coordinates_it_was_written_with() -> None:
+    """Operands without a zero lie as values alone, 8 bytes each; a product has 12 bytes an element."""
+    full = np.arange(1.0, 65).reshape(8, 8)
+    settings = {"memory.model": "simple", "format.dense": "both"}
+    report = fiberscope.simulate("gamma", chain="Y = A X; Z = Y W", A=full, X=full, W=full, settings=settings)
+    assert report.chain is not None
+    y, z = report.chain.steps.values()
+    assert (y.traffic["A"].read_bytes, y.traffic["B"].read_bytes) == (8 * 64, 8 * 64)
+    assert z.traffic["A"].read_bytes >= 12 * 64
+    assert z.traffic["B"].read_bytes == 8 * 64
+    assert report.chain.steps["Z"].config["format"]["dense"] == "B"
+    left = fiberscope.simulate("gamma", chain="Y = A X; Z = W Y", A=full, X=full, W=full, settings=settings)
+    assert left.chain is not None
+    z = left.chain.steps["Z"]
+    assert (z.traffic["A"].read_bytes, z.traffic["B"].read_bytes >= 12 * 64) == (8 * 64, True)
+
+
 def test_traffic_is_told_by_the_names_of_the_chain() -> None:
     report = fiberscope.simulate("gamma", chain=GNN, **operands())
     assert report.chain is not None

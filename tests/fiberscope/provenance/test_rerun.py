@@ -2,16 +2,20 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import fiberscope
 from fiberscope import accelerators, cli
+from fiberscope.base.errors import InputError
 from fiberscope.results.provenance.source_digest import given_settings
 from fiberscope.results.report.difference import compare
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.run.request import RunRequest
+from fiberscope.run.rerun import check_same
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 GRAPH = ["graph", "run", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:d", f"B={SMALL}", "c=ones"]
@@ -167,3 +171,57 @@ def test_settings_go_before_those_of_the_file(tmp_path: Path) -> None:
         RunRequest("gamma", settings={"pe.count": 2}, config=tmp_path / "a.yaml").resolved_parameters()
         == kept
     )
+
+
+def difference(modules: dict[str, str], digests: list[str]) -> str:
+    """The message of a report of two modules and three operands, A of which is B too, that runs again."""
+    operands = [SimpleNamespace(name=name, digest=digest) for name, digest in zip("ABC", "xxy", strict=True)]
+    old = {"gamma": "0" * 12, "kernel": "1" * 12}
+    before: Any = SimpleNamespace(
+        source=SimpleNamespace(digest="d", modules=old), workload=SimpleNamespace(operands=operands)
+    )
+    sources: Any = SimpleNamespace(digest="d" if modules == old else "e", modules=modules)
+    try:
+        check_same(Path("out.json"), before, sources, digests)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+SAME = {"gamma": "0" * 12, "kernel": "1" * 12}
+
+
+@pytest.mark.parametrize(
+    ("modules", "digests", "message"),
+    [
+        (SAME, ["x", "x", "y"], ""),
+        (SAME, ["x", "y"], ""),  # an operand that is used twice may be listed once
+        (SAME, ["x"], "operands are others than they were: C; --anyway runs it on these"),
+        (SAME, ["y", "y", "x"], "operands are others than they were: A, B, C; --anyway runs it on these"),
+        (SAME, ["x", "x", "z"], "operands are others than they were: C; --anyway runs it on these"),
+        (SAME, ["z", "y"], "operands are others than they were: A, B; --anyway runs it on these"),
+        (
+            {**SAME, "kernel": "2" * 12},
+            ["z"],
+            "it was run by other sources: kernel; --anyway runs it by these",
+        ),
+        ({"gamma": "0" * 12}, ["x", "y"], "it was run by other sources: kernel; --anyway runs it by these"),
+        (
+            {**SAME, "own": "3" * 12},
+            ["x", "y"],
+            "it was run by other sources: own; --anyway runs it by these",
+        ),
+        (
+            {f"m{number}": "4" * 12 for number in range(3)},
+            ["x", "y"],
+            "it was run by other sources: gamma, kernel, m0, m1, m2; --anyway runs it by these",
+        ),
+        (
+            {f"m{number}": "4" * 12 for number in range(5)},
+            ["x", "y"],
+            "it was run by other sources: gamma, kernel, m0, m1, m2 and 2 more; --anyway runs it by these",
+        ),
+    ],
+)
+def test_the_first_difference_is_named(modules: dict[str, str], digests: list[str], message: str) -> None:
+    assert difference(modules, digests) == (message and f"out.json: {message}")

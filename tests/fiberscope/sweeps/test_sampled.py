@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from math import hypot
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,8 @@ def test_the_speedups_of_a_suite_have_the_error_of_both_runs():
     assert suite.spread("x", "b") == pytest.approx(0.05)
     assert (suite.spread("x", "a"), suite.spread("y", "b")) == (0, 0)
     assert suite.mean_spread("b") == pytest.approx(0.025)
+    wide = replace(suite, runs={**runs, ("y", "a"): replace(runs["y", "a"], interval=(880, 1120))})
+    assert wide.mean_spread("b") == pytest.approx(hypot(0.05, 0.12) / 2)  # errors are independent
     made = suite_table(suite)
     assert made.rows[0] == ["x", "1,000 +- 3%", "1.00", "500 +- 4%", "2.00 +- 5%"]
     assert made.rows[1] == ["y", "1,000", "1.00", "250", "4.00"]
