@@ -43,6 +43,10 @@ HEAVY = {
     "docs/extensor.md": ("fiberscope ablate",),
     "docs/mapped_accuracy.md": ("fiberscope check examples/specifications/layer.yaml",),
     "docs/mint.md": ("fiberscope convert rlc coo",),
+    "docs/plots.md": (
+        "fiberscope results suite --plot energy.pdf",
+        "fiberscope results suite --plot roofline.svg",
+    ),
     "docs/results.md": ("fiberscope suite", "fiberscope sweep", "fiberscope page study"),
     "docs/rtl.md": ("fiberscope rtl export merger --set", "fiberscope rtl area merger --set radix=2"),
     "docs/rtl_machine.md": ("fiberscope rtl export gamma",),

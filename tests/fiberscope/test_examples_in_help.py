@@ -149,9 +149,11 @@ SLOW = (
     "fiberscope compare",
     "fiberscope graph rtl",
     "fiberscope rtl export gamma",  # as a page does
+    "fiberscope rtl prove",  # as a page does
     "fiberscope rerun study.zip",
     "fiberscope sweep",
     "fiberscope search",
+    "fiberscope suite gamma",  # as a page does
     "fiberscope suite study.yaml",
 )
 

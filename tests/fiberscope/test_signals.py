@@ -52,7 +52,7 @@ def wait_for_partial(folder: Path) -> None:
     pytest.fail("no waveform was begun within a minute")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
 def test_a_run_that_is_ended_from_outside_leaves_its_report_and_no_litter(
     number: signal.Signals, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ FEW = ("fibercache.misses=4", "fibercache.targets=8", "memory.channels=2", "sche
 @pytest.mark.parametrize(
     ("rows", "density", "settings"),
     [
-        (10, 0.5, ["pe.radix=3"]),
+        pytest.param(10, 0.5, ["pe.radix=3"], marks=pytest.mark.slow),
         (12, 0.3, ["pe.radix=2", "pe.count=3", "fibercache.banks=3", "fibercache.size=6KiB"]),
         (24, 0.1, ["pe.radix=8", "scheduler.output=cache"]),
     ],

@@ -148,7 +148,7 @@ def test_the_dark_page_is_accessible_with_all_its_tables(opened: Open, folder: P
     assert inaccessible(tab) == []
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 400])
 def test_nothing_is_cut(opened: Open, folder: Path, width: int) -> None:
     """Neither page nor drawing is wider than its place; what is wider scrolls in a box of its own."""
     tab = opened(folder / "run.html")

@@ -152,7 +152,7 @@ def machines_on_workloads(folder: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 400])
 def test_colours_of_a_suite_are_its_machines_and_labels_do_not_overlap(
     opened: Open, tmp_path: Path, width: int
 ) -> None:
@@ -362,7 +362,7 @@ def test_planted_what_is_not_accessible_is_found(opened: Open, file: Path) -> No
     assert "button-name" in inaccessible(tab, "parameter")
 
 
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("width", [pytest.param(1400, marks=pytest.mark.slow), 390])
 def test_nothing_is_wider_than_the_window(opened: Open, file: Path, width: int) -> None:
     tab = opened(file)
     tab.set_viewport_size({"width": width, "height": 900})
