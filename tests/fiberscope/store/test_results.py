@@ -144,3 +144,37 @@ def test_markdown_is_a_table(store: Path, capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     assert "| --- | --- | ---: |" in out
     assert "| a | b | 1,234 |" in out
+
+
+def test_estimated_cycles_have_their_half_width_and_the_sample_its_text() -> None:
+    import pyarrow as pa
+
+    sample = json.dumps({"windows": 5, "window_cycles": 100, "seed": 1})
+    columns = {
+        "workload": ["a", "b", "c"],
+        "cycles": [1000, 2000, None],
+        "cycles_low": [970, None, None],
+        "cycles_high": [1030, None, None],
+    }
+    plain = pa.table({**columns, "sampling": [sample, None, None]})
+    shown = command._with_spreads(plain)
+    assert shown.to_pydict() == {
+        "workload": ["a", "b", "c"],
+        "cycles": ["1,000 +- 3%", "2,000", ""],
+        "sampling": ["5 windows of 100 cycles, seed 1", None, None],
+    }
+    assert command._with_spreads(pa.table(columns)).column_names == ["workload", "cycles"]
+    whole = pa.table({"cycles": [1000], "cycles_low": [970]})
+    assert command._with_spreads(whole) is whole
+
+
+@pytest.mark.parametrize(("count", "last"), [(40, "39"), (41, "and 1 more; --csv FILE has all of them")])
+def test_a_terminal_shows_forty_rows(count: int, last: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow as pa
+
+    command._show_table(pa.table({"x": list(range(count))}), markdown=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].strip() == last
+    assert len(lines) == 2 + count
+    command._show_table(pa.table({"x": list(range(count))}), markdown=True)
+    assert f"| {count - 1} |" in capsys.readouterr().out

@@ -1,0 +1,91 @@
+"""What a page refuses, and how it marks what it takes: states of other runs, names, estimates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pandas")
+
+import pandas as pd
+
+from fiberscope.base.errors import InputError
+from fiberscope.page.run import _check_same
+from fiberscope.page.study import _marked, _spreads
+from fiberscope.page.written import make_page
+
+
+def states(busy: list[int], start: int = 0, end: int = 10, **others: Any) -> Any:
+    recorded = SimpleNamespace(states={"busy": busy, "idle": [9]})
+    return SimpleNamespace(start=start, end=end, components={"pe": recorded, **others})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "is_same"),
+    [
+        (states([3, 4]), True),
+        (states([3, 4, 0], end=12), True),
+        (states([3]), False),
+        (states([8]), False),
+        (states([3], start=1), True),  # a part of the run says nothing of the sum
+        (states([3], end=9), True),
+        (SimpleNamespace(start=0, end=9, components={}), False),
+        (SimpleNamespace(start=1, end=9, components={"other": None}), False),
+    ],
+)
+def test_states_are_those_of_the_report_by_their_sums(recorded: Any, *, is_same: bool) -> None:
+    report: Any = SimpleNamespace(cycles=10, components={"pe": SimpleNamespace(busy=7)})
+    if is_same:
+        _check_same(report, recorded)
+        return
+    with pytest.raises(InputError, match=r"the timeline is not of this run: pe differs from the report's"):
+        _check_same(report, recorded)
+
+
+def test_a_surrogate_is_marked_and_a_machine_is_named_if_it_has_a_name() -> None:
+    columns = {"accelerator": ["a", "a"], "workload": ["x", "y"], "workload_source": ["surrogate", "real"]}
+    plain = _marked(pd.DataFrame({**columns, "machine": ["a", "a"]}))
+    assert list(plain.columns) == list(columns)
+    assert list(plain["workload"]) == ["x\N{DAGGER}", "y"]
+    named = _marked(pd.DataFrame({**columns, "machine": ["a", "mine"]}))
+    assert list(named["machine"]) == ["a", "mine"]
+
+
+def test_the_error_of_an_estimate_is_half_its_interval() -> None:
+    whole = {"cycles": [10, 20], "cycles_low": [None, None], "cycles_high": [None, None]}
+    assert _spreads(pd.DataFrame(whole)) == []
+    mixed = {"cycles": [10, 2000], "cycles_low": [None, 1900.0], "cycles_high": [None, 2100.0]}
+    assert _spreads(pd.DataFrame(mixed)) == [None, 0.05]
+
+
+@pytest.mark.parametrize(
+    ("results", "options", "message"),
+    [
+        (
+            ["store", "b.json"],
+            {},
+            "store has the results of many runs; a page is of one study, or of reports",
+        ),
+        (
+            ["a.json", "b.json"],
+            {"timeline": "t"},
+            "--timeline t: is of one run, and a.json b.json has several",
+        ),
+        (["store"], {"timeline": "t"}, "--timeline t: is of one run, and store has several"),
+        (["a.json", "b.json"], {"run_sources": True}, "--run-sources draws the machine of one run; give one"),
+        (["store"], {"run_sources": True}, "--run-sources draws the machine of one run; give one report"),
+        (["a.json"], {"all_sources": True}, "--all-sources is for the page of a sweep; give its store"),
+    ],
+)
+def test_options_of_a_page_are_for_what_it_shows(
+    results: list[str], options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fiberscope.page.written.is_store", lambda result: result == "store")
+    asked = {"timeline": None, "title": "", "run_sources": False, "all_sources": False, **options}
+    with pytest.raises(InputError) as error:
+        make_page(results, asked.pop("timeline"), asked.pop("title"), **asked)
+    assert str(error.value).startswith(message)
