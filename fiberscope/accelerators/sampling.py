@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from fiberscope.accelerators.windows import Numbers, choose_windows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison
 
@@ -30,7 +29,6 @@ GROUP = 5  # number of neighbouring chosen windows that share a ratio of cycles 
 ROUNDS = (20, 40, 80, 160, 320)  # number of chosen windows in each round
 SHORTEST = 300_000  # predicted cycles below which a run is simulated in full, unless windows are given
 DENSEST = 0.5  # largest fraction of the windows that may be chosen
-Numbers = npt.NDArray[np.float64]
 Measured = TypeVar("Measured")
 
 
@@ -154,45 +152,6 @@ class WindowSampler(Sampler, Protocol):
 
     def single_window(self, number: int) -> SingleWindow:
         """Return the window with a number, counted from 1."""
-
-
-def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
-    """Cut rows into a first window, windows of about equal cost, and a last window.
-
-    A row that costs more than a window becomes a window of its own, or the last row of a window.
-
-    Args:
-        costs: predicted cost of each row.
-        first: smallest cost of the first window, and of the last window.
-        cost: cost of each window between them, in the unit of ``costs``.
-
-    Returns:
-        Consecutive ranges that contain every row; a single range if there is no row between first and last.
-    """
-    behind = np.cumsum(costs)
-    begin = int(np.searchsorted(behind, first)) + 1
-    end = int(np.searchsorted(behind, behind[-1] - first))
-    if end - begin < 1:
-        return [range(len(costs))]
-    middle = behind[end - 1] - behind[begin - 1]
-    count = max(1, round(middle / cost))
-    steps = behind[begin - 1] + middle * np.arange(1, count) / count
-    bounds = np.unique([begin, *(np.searchsorted(behind[:end], steps) + 1), end])
-    edges = [0, *bounds.tolist(), len(costs)]
-    return [range(start, stop) for start, stop in pairwise(edges) if stop > start]
-
-
-def choose_windows(count: int, strata: int, seed: int) -> list[int]:
-    """Choose one random window from each stratum; return their numbers, from 0, in ascending order.
-
-    Args:
-        count: number of windows to choose from.
-        strata: number of strata, at most ``count``. A stratum is a range of consecutive windows.
-        seed: seed of the random choice.
-    """
-    generator = np.random.default_rng([seed, strata])
-    bounds = np.arange(strata + 1) * count // strata
-    return [int(generator.integers(start, stop)) for start, stop in pairwise(bounds)]
 
 
 def too_few_cycles(predicted: float) -> str:

@@ -97,7 +97,8 @@ def check_machine(accelerator: Accelerator[Any]) -> None:
     """
     if accelerator.sampler is None:
         names = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
-        reason = f", as {accelerator.unsampled}" if accelerator.unsampled else ""
+        own = "" if accelerator.name in accelerators.names() else "its descriptor has no sampler"
+        reason = f", as {accelerator.unsampled or own}" if accelerator.unsampled or own else ""
         able = ", ".join(names)
         raise InputError(f"{accelerator.name} cannot be sampled{reason}; machines that can be: {able}")
 

@@ -14,15 +14,14 @@ from fiberscope.accelerators.sampling import (
     Estimated,
     Rounds,
     Sample,
-    choose_windows,
     correct,
-    cut_windows,
     estimate_cycles,
     estimate_run,
     half_width,
     moved_bytes,
     scale_memory,
 )
+from fiberscope.accelerators.windows import choose_windows, cut_windows
 from fiberscope.base.errors import InputError
 from fiberscope.run.sampled import check_machine
 

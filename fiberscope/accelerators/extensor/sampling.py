@@ -22,16 +22,15 @@ from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     Estimated,
-    Numbers,
     Rounds,
     Sample,
     Sampled,
-    cut_windows,
     estimate_run,
     moved_bytes,
     scale_memory,
 )
 from fiberscope.accelerators.values import convert_values
+from fiberscope.accelerators.windows import Numbers, cut_windows
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.fibertree_format import footprint

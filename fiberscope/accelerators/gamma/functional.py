@@ -8,11 +8,11 @@ from array import array
 
 import numpy as np
 
-from fiberscope.accelerators.gamma.functional_cache import FunctionalCache
 from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, NO_PARENT, PARTIAL_BASE, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.row_work import RowWork
 from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.memory.functional_cache import FunctionalCache
 from fiberscope.sim import inline
 
 __all__ = ["FunctionalRun"]

@@ -10,7 +10,6 @@ import numpy as np
 
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.functional import FunctionalRun
-from fiberscope.accelerators.gamma.functional_cache import CacheState, FunctionalCache
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.row_work import RowWork, Trees
@@ -18,6 +17,7 @@ from fiberscope.accelerators.machine import Traffic
 from fiberscope.base.sharing import shared
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.memory.functional_cache import CacheState, FunctionalCache
 from fiberscope.workloads.canonical import CsrArray, Integers
 
 

@@ -19,24 +19,18 @@ from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
     Correction,
     Estimated,
-    Numbers,
     Rounds,
     Sample,
     Sampled,
     SingleWindow,
     correct,
-    cut_windows,
     estimate_run,
     moved_bytes,
     scale_memory,
 )
+from fiberscope.accelerators.windows import FIRST_CYCLES, Numbers, cut_windows, window_length
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import compare
-
-WINDOW_CYCLES = 4000  # smallest window; shorter windows differ by the bursts in which memory writes
-FIRST_CYCLES = 6000  # smallest first and last window
-TASKS_A_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
-COMMON = 0.9  # share of the merged elements in tasks no longer than the longest common task
 
 
 class Windows:
@@ -62,7 +56,7 @@ class Windows:
         costs = self._costs(self.bytes)
         self.predicted = float(costs.sum())
         longest = int(work.task_lengths.max(initial=0))
-        self.cycles = request.window_cycles or max(WINDOW_CYCLES, TASKS_A_WINDOW * common_length(work))
+        self.cycles = request.window_cycles or window_length(work.task_lengths)
         shift = float(np.random.default_rng(request.seed).random()) * self.cycles
         self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest) + shift, self.cycles)
 
@@ -104,16 +98,6 @@ def _stream_bytes(work: FunctionalPass) -> Numbers:
     lengths = np.diff(np.asarray(work.a.pointers))
     of_a = lengths * a_sizes.element_bytes + a_sizes.pointer_bytes
     return (of_a + work.outputs * sizes.element_bytes + sizes.pointer_bytes).astype(np.float64)
-
-
-def common_length(work: FunctionalPass) -> int:
-    """Return the merged elements of the longest common task.
-
-    A share of ``COMMON`` of all merged elements is in tasks that are no longer than this task.
-    """
-    lengths = np.sort(work.task_lengths)
-    behind = np.cumsum(lengths)
-    return int(lengths[np.searchsorted(behind, COMMON * behind[-1])]) if len(lengths) else 0
 
 
 class GammaSampler:

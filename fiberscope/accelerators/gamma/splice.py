@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fiberscope.accelerators.gamma.functional_cache import CacheState
 from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
 from fiberscope.accelerators.gamma.machine import Gamma
 from fiberscope.accelerators.sampling import moved_bytes
 from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.memory.functional_cache import CacheState
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 

@@ -19,12 +19,12 @@ from fiberscope.accelerators.sampling import (
     DENSEST,
     SHORTEST,
     Estimated,
-    Numbers,
     Sample,
     Sampled,
     half_width,
     too_few_cycles,
 )
+from fiberscope.accelerators.windows import Numbers
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads import GraphAlgorithm, synchronous
 from fiberscope.workloads.canonical import CsrArray

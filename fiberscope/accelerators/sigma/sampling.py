@@ -19,11 +19,9 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     Estimated,
-    Numbers,
     Rounds,
     Sample,
     Sampled,
-    cut_windows,
     estimate_run,
     moved_bytes,
     scale_memory,
@@ -32,6 +30,7 @@ from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.distributor import Distributor
 from fiberscope.accelerators.sigma.machine import Sigma, stationary_and_streamed, typed_operands
 from fiberscope.accelerators.sigma.plan import Pass, Plan
+from fiberscope.accelerators.windows import Numbers, cut_windows
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.gemm import Sliced

@@ -31,6 +31,7 @@ from fiberscope.models.from_spec.instances import check_instances, describe_inst
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import unrolled
+from fiberscope.models.from_spec.sampling import mapped_sampler
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
@@ -81,6 +82,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     solved = next(iter(machine.solves), None) if machine else None
     if solved is not None and set(solved.inputs) == set(outline.inputs):
         attributes["Parameters"] = solved.Parameters
+    build = partial(_build, stem, frozenset(drafted.entries))
     return Accelerator(
         name=f"{PREFIX}{stem}",
         summary=f"the machine of the specification {file}",
@@ -89,7 +91,8 @@ def machine_of(name: str) -> Accelerator[Any]:
         defaults=(SHIPPED,) if machine else (),
         preset=preset,
         channels="memory.channel",
-        models={EVENT: partial(_build, stem, frozenset(drafted.entries))},
+        models={EVENT: build},
+        sampler=partial(mapped_sampler, build),
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
         own=_user_parts(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),

@@ -25,6 +25,7 @@ from fiberscope.accelerators.composition import (
 from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.accelerators.layout import Layout, RowPlaces
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.row_sampling import multiplies_rows
 from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.memory_stream import MemoryStream
@@ -133,7 +134,7 @@ class RowWise(Composition[RowWiseParameters]):
         """Add the stream that moves the rows of A or Z of a processing element, in the order of use."""
         pe, connect = self.parameters.pe, self.kernel.connect
         sizes = {"line_bytes": pe.line, "lines": pe.lines, "most_jobs": pe.rows}
-        place = operation, tensor, i * SHARE
+        place = operation, tensor, i * (SHARE + pe.line)
         name = f"{self.names[i]}.stream_{port}"
         stream = self.add(MemoryStream, name, *place, self._port(tensor, i), **sizes)
         connect(user, f"{port}_jobs", stream, "jobs", capacity=pe.rows)
@@ -174,4 +175,5 @@ ACCELERATOR = Accelerator(
     workers="pe.multiplier",
     channels="memory.channel",
     parts=RowWise.PARTS,
+    sampler=multiplies_rows(RowWise),
 )

@@ -90,6 +90,11 @@ class FunctionalCache:  # C: final
             self.read_misses += 1
             self._replace(set_index, line, 0)
 
+    def read_all(self, lines: memoryview[int]) -> None:  # C: lines=long[::1]
+        """Read lines one after another, and keep them."""
+        for i in range(len(lines)):
+            self.read(lines[i])
+
     def consume(self, line: int) -> None:  # C: noexcept
         """Read a line for the last time and invalidate it without a write-back."""
         place = self.tags.find(self._set_of(line), line)

@@ -1,0 +1,377 @@
+"""Sampled runs of products whose tasks are the rows of A, for machines without a sampler of their own.
+
+One machine multiplies the rows of the chosen windows, one window behind another. Before each window it
+multiplies some rows that do not count, the *warm-up*, so that the window begins with work in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.machine import Machine, Traffic
+from fiberscope.accelerators.sampling import (
+    SIMULATED_ROWS,
+    Estimated,
+    Rounds,
+    Sample,
+    Sampled,
+    estimate_run,
+    moved_bytes,
+    scale_memory,
+)
+from fiberscope.accelerators.windows import FIRST_CYCLES, Numbers, cut_windows, window_length
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.verification import Comparison, compare
+
+WARM_UP = 0.5  # length of a warm-up, in windows
+LEAST_STEP = 16  # cycles between two checks whether a window has begun
+PRODUCTS = 1 << 24  # products whose coordinates are counted at the same time, to limit memory
+
+
+class Work:
+    """The work of the rows of A in A times B, counted from the operands.
+
+    Args:
+        a, b: the operands, CSR with sorted and distinct coordinates.
+
+    Attributes:
+        products, outputs, nonzeros: for each row of A: multiplications, nonzeros of Z, and nonzeros of A.
+    """
+
+    def __init__(self, a: CsrArray, b: CsrArray) -> None:
+        products = np.concatenate([[0], np.cumsum(np.diff(b.indptr).astype(np.int64)[a.indices])])
+        self.products: Integers = np.diff(products[a.indptr])
+        self.nonzeros: Integers = np.diff(a.indptr).astype(np.int64)
+        steps = np.arange(PRODUCTS, products[-1], PRODUCTS)
+        bounds = np.unique([0, *np.searchsorted(products[a.indptr], steps), a.shape[0]]).tolist()
+        left, right = (sparse.csr_array((np.ones(m.nnz, bool), m.indices, m.indptr), m.shape) for m in (a, b))
+        parts = [np.diff((left[bounds[i] : bounds[i + 1]] @ right).indptr) for i in range(len(bounds) - 1)]
+        self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+class Warmer(Protocol):
+    """Sets the caches of a machine to the contents that they have in the whole run."""
+
+    def warm(self, row: int) -> None:
+        """Set the caches as if the rows of A before ``row`` had been multiplied; rows ascend."""
+
+
+@dataclass(frozen=True)
+class RowTasks:
+    """A product A times B on a machine whose tasks are the rows of A.
+
+    Args:
+        a: the operand A, CSR.
+        work: the work of its rows.
+        build: returns the machine that multiplies some rows of A.
+        check: compares the answer of such a machine with the reference.
+        reference: name of the reference.
+        operation: operation of the machine, by which the progress of a run is measured.
+        kinds: work of each row by kind. The first kind is the number of these operations.
+        warmer: returns the ``Warmer`` of a machine; None for a machine without caches.
+    """
+
+    a: CsrArray
+    work: Work
+    build: Callable[[CsrArray], Machine]
+    check: Callable[[CsrArray, Machine], Comparison]
+    reference: str
+    operation: str
+    kinds: Sequence[Integers]
+    warmer: Callable[[Any], Warmer] | None = None
+
+    @property
+    def counts(self) -> Integers:
+        """The number of operations of each row."""
+        return self.kinds[0]
+
+
+def multiplies_rows(build: Callable[..., Machine]) -> Callable[..., RowSampler]:
+    """Return the ``sampler`` of a machine that multiplies A and B, and whose tasks are the rows of A.
+
+    The machine takes the rows of A in order, and counts its multiplications as ``multiply``. It has no cache
+    that many rows share.
+
+    Args:
+        build: the machine, as in ``models``.
+    """
+
+    def sampler(
+        parameters: object, a: CsrArray, b: CsrArray, request: Sample, tell: Callable[[str, int, int], None]
+    ) -> RowSampler:
+        tell("functional pass", 0, 0)
+        work = Work(a, b)
+
+        def check(rows: CsrArray, machine: Machine) -> Comparison:
+            answer: Any = machine.result()
+            return compare(rows, b, answer, getattr(machine, "value_type", None))
+
+        def build_part(rows: CsrArray) -> Machine:
+            return build(parameters, rows, b)
+
+        kinds = (work.products, work.outputs, work.nonzeros)
+        return RowSampler(
+            RowTasks(a, work, build_part, check, SIMULATED_ROWS, "multiply", kinds), request, tell
+        )
+
+    return sampler
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """The counts of a machine at a time: cycles, operations by name, and bytes read and written by tensor."""
+
+    cycles: int
+    operations: Mapping[str, int]
+    moved: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class SplicedRun:
+    """A run of the rows of some windows, one window behind another.
+
+    Args:
+        machine: the machine after the run.
+        minimum_bytes: its minimum traffic, as far as it was known before the run.
+        places: numbers of the rows of A that the machine multiplied, those of the warm-ups included.
+        rows: these rows.
+        windows: numbers of the windows.
+        marks: for each window, the counts where it begins and where it ends.
+    """
+
+    machine: Machine
+    minimum_bytes: int
+    places: Integers
+    rows: CsrArray
+    windows: Sequence[int]
+    marks: Sequence[tuple[_Mark, _Mark]]
+
+    def differences(self, count: Callable[[_Mark], int]) -> Numbers:
+        """Return how much a count grows in each window."""
+        return np.array([count(end) - count(begin) for begin, end in self.marks], np.float64)
+
+
+class RowSampler:
+    """A sampler that estimates a run from simulated windows of A's rows.
+
+    Args:
+        tasks: the product and its machine.
+        request: parameters of the sampled run.
+        tell: progress callback, called with the stage, the work done and the total work.
+
+    Raises:
+        ConfigurationError: the machine does not count the operation of ``tasks``.
+    """
+
+    def __init__(self, tasks: RowTasks, request: Sample, tell: Callable[[str, int, int], None]) -> None:
+        self.tasks, self.tell = tasks, tell
+        self.kinds = np.stack(tasks.kinds, axis=1).astype(np.float64)  # rows x kinds
+        counts, costs = tasks.counts, self.kinds.sum(axis=1)
+        self.minimum_bytes, self.rate = self._pilot()
+        predicted = float(counts.sum()) / self.rate if self.rate else 0.0
+        self.costs = costs * predicted / max(1.0, float(costs.sum()))
+        cycles = request.window_cycles or window_length(counts)
+        shift = float(np.random.default_rng(request.seed).random()) * cycles
+        first = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
+        self.ranges = cut_windows(self.costs, first, cycles) if len(counts) else [range(0)]
+        self.rounds = Rounds(request, len(self.ranges), cycles, predicted)
+
+    def _pilot(self) -> tuple[int, float]:
+        """Run the begin of the whole product; return the known minimum traffic, and operations a cycle."""
+        machine = self.tasks.build(self.tasks.a)
+        minimum = machine.traffic_minimum_bytes()
+        if self.tasks.operation not in machine.operations():
+            raise ConfigurationError(
+                f"a sampled run needs a machine that counts {self.tasks.operation}, which this one does not"
+            )
+        machine.kernel.run(cycle_limit=FIRST_CYCLES)
+        before = machine.operations()[self.tasks.operation]
+        machine.kernel.run(cycle_limit=2 * FIRST_CYCLES)
+        return minimum, (machine.operations()[self.tasks.operation] - before) / FIRST_CYCLES
+
+    def too_short(self) -> str:
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
+        return self.rounds.too_short()
+
+    def sampled(self) -> Sampled:
+        """Simulate windows until the interval is as narrow as requested, and return the estimate."""
+        return self._sampled(*self.rounds.run(self.measure, self.estimate))
+
+    def _with_warm_ups(self, windows: Sequence[int]) -> list[tuple[range, range]]:
+        """Return the rows of the warm-up of each window, and the rows of the window."""
+        behind = np.concatenate([[0], np.cumsum(self.costs)])
+        parts, end = list[tuple[range, range]](), 0
+        for window in (self.ranges[number] for number in windows):
+            cost = behind[window.start] - WARM_UP * self.rounds.cycles
+            start = min(max(end, int(np.searchsorted(behind, cost))), window.start) if parts else window.start
+            parts.append((range(start, window.start), window))
+            end = window.stop
+        return parts
+
+    def measure(self, windows: Sequence[int]) -> SplicedRun:
+        """Simulate windows and their warm-ups, one behind another.
+
+        Raises:
+            ConfigurationError: the machine does not do the operations that the operands ask for.
+        """
+        tasks, parts = self.tasks, self._with_warm_ups(windows)
+        places = np.concatenate([np.arange(warm.start, window.stop) for warm, window in parts])
+        rows = tasks.a[places]
+        machine = tasks.build(rows)
+        minimum = machine.traffic_minimum_bytes()
+        run = _Steps(machine, tasks.operation, self.rate)
+        warmer = tasks.warmer(machine) if tasks.warmer else None
+        marks, due, end = list[tuple[_Mark, _Mark]](), 0, 0
+        for warm, window in parts:
+            if warmer is not None and warm.start > end:
+                warmer.warm(warm.start)
+            due += int(tasks.counts[warm.start : warm.stop].sum())
+            begin = run.until(due)
+            due += int(tasks.counts[window.start : window.stop].sum())
+            marks.append((begin, run.until(due) if window is not parts[-1][1] else run.to_the_end()))
+            end = window.stop
+            self.tell("simulating", len(marks), len(parts))
+        done = machine.operations()[tasks.operation]
+        if done != due:
+            raise ConfigurationError(
+                f"a sampled run needs a machine whose {tasks.operation} follows from the operands; it did "
+                f"{done} of {due} in the windows"
+            )
+        return SplicedRun(machine, minimum, places, rows, windows, marks)
+
+    def _work(self, measured: SplicedRun) -> Numbers:
+        """Return the work of the simulated windows by kind; operations as they were counted."""
+        work = self.totals[list(measured.windows)]
+        work[:, 0] = measured.differences(lambda mark: mark.operations[self.tasks.operation])
+        return work
+
+    @cached_property
+    def totals(self) -> Numbers:
+        """The work of all windows by kind, an array of windows x kinds."""
+        return np.add.reduceat(self.kinds, [window.start for window in self.ranges], axis=0)
+
+    def estimate(self, measured: SplicedRun) -> Estimated:
+        """Estimate the cycles of the whole run from the simulated windows."""
+        cycles, work = measured.differences(lambda mark: mark.cycles), self._work(measured)
+        totals = self.totals.copy()
+        totals[1] += totals[0] - work[0]  # work that the next window does for the first one
+        totals[-2] += totals[-1] - work[-1]
+        return estimate_run(cycles, work, measured.windows, totals)
+
+    def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
+        machine, last = measured.machine, measured.marks[-1][1]
+        operations, exact = self._operations(measured)
+        traffic = self._traffic(measured)
+        comparison = self.tasks.check(measured.rows, machine)  # also completes the counts of the result
+        ranges = [self.ranges[number] for number in measured.windows[1:-1]]
+        use = machine.memory()
+        return Sampled(
+            cycles=estimate,
+            windows=len(measured.windows),
+            window_cycles=self.rounds.cycles,
+            strata=len(ranges),
+            cycles_simulated=last.cycles,
+            operations=operations,
+            traffic=traffic,
+            memory=use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic)),
+            traffic_minimum_bytes=self._minimum_bytes(measured),
+            traffic_ratio=None,
+            rows=tuple((window.start, window.stop) for window in ranges),
+            exact=tuple(f"operations.{name}" for name in exact),
+            estimated=("cycles", "other operations", "traffic", "memory"),
+            reference=self.tasks.reference,
+            check=lambda _problem: comparison,
+        )
+
+    def _operations(self, measured: SplicedRun) -> tuple[dict[str, int], list[str]]:
+        """Return the operations of the whole run, and the names of those that are exact.
+
+        Multiplications and additions are exact if those of the simulated rows follow from the operands.
+        """
+        work, done = self.tasks.work, measured.machine.operations()
+        counted = {"multiply": work.products, "add": work.products - work.outputs}
+        counted[self.tasks.operation] = self.tasks.counts
+        exact = [name for name in counted if done.get(name) == counted[name][measured.places].sum()]
+        operations = {
+            name: int(counted[name].sum()) if name in exact else self._whole(measured, _operation(name))
+            for name in done
+        }
+        return operations, exact
+
+    def _traffic(self, measured: SplicedRun) -> dict[str, Traffic]:
+        """Return the estimated traffic by tensor; A may be read far ahead, so windows say nothing of it."""
+        nonzeros = self.tasks.work.nonzeros
+        factor = nonzeros.sum() / max(1, nonzeros[measured.places].sum())
+        return {
+            name: Traffic(round(factor * part.read_bytes), part.write_bytes)
+            if name == "A"
+            else Traffic(*(self._whole(measured, _moved(name, way)) for way in range(2)))
+            for name, part in measured.machine.traffic().items()
+        }
+
+    def _whole(self, measured: SplicedRun, count: Callable[[_Mark], int]) -> int:
+        """Return a count of the whole run: that of the first window, and in proportion for the rest."""
+        counts = self.tasks.counts
+        first, end = count(measured.marks[0][1]), count(measured.marks[-1][1])
+        done = int(counts[: self.ranges[0].stop].sum())
+        simulated = int(counts[measured.places].sum()) - done
+        return round(first + (end - first) * (int(counts.sum()) - done) / max(1, simulated))
+
+    def _minimum_bytes(self, measured: SplicedRun) -> int:
+        """Return what was known before the run, and the rest in proportion to the nonzeros of A and Z."""
+        work, machine = self.tasks.work, measured.machine
+        elements: Integers = work.nonzeros + work.outputs
+        ratio = float(elements.sum()) / max(1, int(elements[measured.places].sum()))
+        return round(self.minimum_bytes + ratio * (machine.traffic_minimum_bytes() - measured.minimum_bytes))
+
+
+def _operation(name: str) -> Callable[[_Mark], int]:
+    return lambda mark: mark.operations.get(name, 0)
+
+
+def _moved(tensor: str, way: int) -> Callable[[_Mark], int]:
+    """Return the bytes of a tensor at a mark: those read if ``way`` is 0, those written if it is 1."""
+    return lambda mark: mark.moved.get(tensor, (0, 0))[way]
+
+
+class _Steps:
+    """A run of a machine in steps that grow shorter before a mark.
+
+    Args:
+        machine: machine that has not run.
+        operation: operation by which progress is measured.
+        rate: predicted operations a cycle.
+    """
+
+    def __init__(self, machine: Machine, operation: str, rate: float) -> None:
+        self.machine, self.operation, self.rate = machine, operation, rate
+        self.limit = 0
+
+    def until(self, count: int) -> _Mark:
+        """Run until ``count`` operations are done."""
+        while (left := count - self.machine.operations()[self.operation]) > 0:
+            self.limit += max(LEAST_STEP, int(left / (2 * self.rate)))
+            outcome = self.machine.kernel.run(cycle_limit=self.limit)
+            if outcome.complete:
+                return self._mark(outcome.cycles)
+            if outcome.reason != "cycle limit":
+                raise KeyboardInterrupt
+        return self._mark(self.limit)
+
+    def to_the_end(self) -> _Mark:
+        """Run to the end."""
+        outcome = self.machine.kernel.run()
+        if not outcome.complete:
+            raise KeyboardInterrupt
+        return self._mark(outcome.cycles)
+
+    def _mark(self, cycles: int) -> _Mark:
+        moved = {name: (part.read_bytes, part.write_bytes) for name, part in self.machine.traffic().items()}
+        return _Mark(cycles, dict(self.machine.operations()), moved)

@@ -1,0 +1,70 @@
+"""Windows of a sampled run: their length, their bounds, and the choice of some of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.workloads.canonical import Integers
+
+WINDOW_CYCLES = 4000  # smallest window; shorter windows differ by the bursts in which memory writes
+FIRST_CYCLES = 6000  # smallest first and last window
+TASKS_A_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
+COMMON = 0.9  # share of the operations in tasks no longer than the longest common task
+Numbers = npt.NDArray[np.float64]
+
+
+def window_length(lengths: Integers) -> int:
+    """Return the default length of a window in cycles.
+
+    A window has time for ``TASKS_A_WINDOW`` tasks of the longest common length. A share of ``COMMON`` of all
+    operations is in tasks that are no longer than this task.
+
+    Args:
+        lengths: operations of each task, of which a processing element does at most one a cycle.
+    """
+    lengths = np.sort(lengths)
+    behind = np.cumsum(lengths)
+    common = int(lengths[np.searchsorted(behind, COMMON * behind[-1])]) if len(lengths) else 0
+    return max(WINDOW_CYCLES, TASKS_A_WINDOW * common)
+
+
+def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
+    """Cut rows into a first window, windows of about equal cost, and a last window.
+
+    A row that costs more than a window becomes a window of its own, or the last row of a window.
+
+    Args:
+        costs: predicted cost of each row.
+        first: smallest cost of the first window, and of the last window.
+        cost: cost of each window between them, in the unit of ``costs``.
+
+    Returns:
+        Consecutive ranges that contain every row; a single range if there is no row between first and last.
+    """
+    behind = np.cumsum(costs)
+    begin = int(np.searchsorted(behind, first)) + 1
+    end = int(np.searchsorted(behind, behind[-1] - first))
+    if end - begin < 1:
+        return [range(len(costs))]
+    middle = behind[end - 1] - behind[begin - 1]
+    count = max(1, round(middle / cost))
+    steps = behind[begin - 1] + middle * np.arange(1, count) / count
+    bounds = np.unique([begin, *(np.searchsorted(behind[:end], steps) + 1), end])
+    edges = [0, *bounds.tolist(), len(costs)]
+    return [range(start, stop) for start, stop in pairwise(edges) if stop > start]
+
+
+def choose_windows(count: int, strata: int, seed: int) -> list[int]:
+    """Choose one random window from each stratum; return their numbers, from 0, in ascending order.
+
+    Args:
+        count: number of windows to choose from.
+        strata: number of strata, at most ``count``. A stratum is a range of consecutive windows.
+        seed: seed of the random choice.
+    """
+    generator = np.random.default_rng([seed, strata])
+    bounds = np.arange(strata + 1) * count // strata
+    return [int(generator.integers(start, stop)) for start, stop in pairwise(bounds)]

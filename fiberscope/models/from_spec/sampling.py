@@ -1,0 +1,196 @@
+"""Sampled runs of machines from specifications: products of two matrices whose tasks are rows of A."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fiberscope.accelerators.machine import Machine
+from fiberscope.accelerators.row_sampling import RowSampler, RowTasks, Work
+from fiberscope.accelerators.sampling import Sample
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.memory.functional_cache import FunctionalCache
+from fiberscope.hw.streams.kept import NO_LINE
+from fiberscope.models.from_spec.arrays import StoredArray
+from fiberscope.models.from_spec.cascade import Cascade
+from fiberscope.models.from_spec.chains import Chain
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.stage_graph import base_name
+from fiberscope.models.from_spec.stages import refuse
+from fiberscope.workloads import from_scipy
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.verification import Comparison
+
+REFERENCE = "an evaluation of each Einsum, in the rows that were simulated"
+A, B = "A", "B"  # names of operands that are given in order
+FIBERS = 2  # ranks of a B without pieces: its rows, and the elements of a row
+ELEMENTS = 1 << 18  # elements of A whose lines are listed at the same time, to limit memory
+
+
+def mapped_sampler(
+    build: Callable[..., MappedMachine],
+    parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
+    problem: Cascade,
+    request: Sample,
+    tell: Callable[[str, int, int], None],
+) -> RowSampler:
+    """Return the sampler of a machine from a specification.
+
+    Args:
+        build: the machine, as in ``models``.
+        parameters, problem: its parameters, and the product.
+        request, tell: as of ``RowSampler``.
+
+    Raises:
+        ConfigurationError: the tasks are not rows of A, so that no part of A stands for a part of the run.
+    """
+    tell("functional pass", 0, 0)
+    whole = build(parameters, problem)
+    _check(whole, problem)
+    operands: list[Any] = list(problem.operands.values())
+    a, b = operands[0].matrix, operands[-1].matrix
+    parts: dict[int, Cascade] = {}
+
+    def build_part(rows: CsrArray) -> Machine:
+        part = type(problem)([from_scipy(rows, "rows of A"), operands[-1]], problem.parameters.model_dump())
+        machine = build(parameters, part)
+        parts[id(machine)] = part
+        if _units(machine) != _units(whole):
+            raise refuse(whole.specification, "a sampled run needs units that do not depend on A's rows")
+        return machine
+
+    def check(_rows: CsrArray, machine: Machine) -> Comparison:
+        answer: Any = machine.result()
+        return parts[id(machine)].check(answer)
+
+    work = Work(a, b)
+    operation, kinds = _kinds(whole, work, a, b)
+    tasks = RowTasks(
+        a, work, build_part, check, REFERENCE, operation, kinds, lambda machine: _WarmStores(machine, a)
+    )
+    return RowSampler(tasks, request, tell)
+
+
+def _check(machine: MappedMachine, problem: Cascade) -> None:
+    """Check that the tasks of a machine are rows of A.
+
+    Raises:
+        ConfigurationError: they are not, or no functional model of a store exists.
+    """
+    specification, graph = machine.specification, machine.stages[0].graph
+    plan, outer = graph.plan, machine.stages[0].stage.outer
+    needs = "a sampled run needs tasks that are rows of A"
+    if not problem.in_order:
+        raise refuse(specification, f"{needs}, with A and B in order; give them without names")
+    if len(machine.stages) > 1:
+        raise refuse(specification, f"{needs}, and this machine runs {len(machine.stages)} stages in turn")
+    if not outer:
+        raise refuse(specification, f"{needs}, and no loop is in space")
+    rank = plan.base(outer[0])
+    if rank not in plan.equation.output.ranks:
+        raise refuse(specification, f"{needs}, and the outermost loop {outer[0]} is summed over")
+    if rank not in map(plan.base, graph.orders[A]):
+        raise refuse(specification, f"{needs}, and the outermost loop {outer[0]} is not of A")
+    of_rank = [plan.base(loop) == rank for loop in plan.loops]
+    if sorted(of_rank, reverse=True) != of_rank:
+        raise refuse(specification, f"{needs}, and other loops are between those of {rank}")
+    if machine.parameters.timing.dispatch == "coordinate":
+        raise refuse(specification, f"{needs}, and timing.dispatch other than coordinate")
+    if len(graph.orders[B]) != FIBERS or plan.base(graph.orders[B][0]) in plan.equation.output.ranks:
+        raise refuse(specification, f"{needs}, and B row by row, not by {', '.join(graph.orders[B])}")
+    for _tensor, _place, _array, chain in _shared_arrays(machine):
+        if chain.copies > 1:
+            raise refuse(specification, f"a sampled run needs one copy of {chain.shared}, not {chain.copies}")
+
+
+def _units(machine: MappedMachine) -> tuple[int, list[int]]:
+    """Return the number of instances, and the inputs of a merger if there is one."""
+    stage = machine.stages[0]
+    nodes = stage.graph.graph.nodes.values()
+    return len(stage.leaves), [int(node["radix"]) for node in nodes if node.type == "swap"]
+
+
+def _kinds(machine: MappedMachine, work: Work, a: CsrArray, b: CsrArray) -> tuple[str, list[Integers]]:
+    """Return the operation that shows the progress of a run, and the work of each row of A by kind.
+
+    A merger merges all elements of a row once in each round, but not a row with a single fiber. If rows are
+    tasks as a whole, and partial fibers keep all elements, merged elements show the progress.
+    """
+    stage, radixes = machine.stages[0], _units(machine)[1]
+    kinds = [work.products, work.outputs, work.nonzeros]
+    if not radixes or stage.stage.reduces or len(stage.graph.orders[A]) != FIBERS:
+        return "multiply", kinds
+    present = np.concatenate([[0], np.cumsum((np.diff(b.indptr) > 0)[a.indices])])
+    left, rounds = np.diff(present[a.indptr]), np.zeros(a.shape[0], np.int64)
+    while (left > 1).any():
+        rounds += left > 1
+        left = -(-left // radixes[0])
+    return "merge", [rounds * work.products, *kinds]
+
+
+def _shared_arrays(machine: MappedMachine) -> Iterator[tuple[str, int, StoredArray, Chain]]:
+    """Yield the arrays of B that a shared store holds: name of the tensor, level, array and path."""
+    memory, orders = machine.stages[0].memory, machine.stages[0].graph.orders
+    for (tensor, place, kind), array in memory.arrays.items():
+        chain = memory.chains[tensor, orders[tensor][place], kind]
+        if chain.shared and base_name(tensor) == B:
+            yield tensor, place, array, chain
+
+
+class _WarmStores:
+    """The shared stores of a machine, each with a functional model that reads the rows of B.
+
+    For each element of A, a model reads the lines of the row of B that the element names, array by array.
+
+    Args:
+        machine: machine that multiplies some rows of A.
+        a: all rows of A.
+    """
+
+    def __init__(self, machine: MappedMachine, a: CsrArray) -> None:
+        self.a, self.row = a, 0
+        self.stores: dict[str, tuple[list[Any], FunctionalCache, list[tuple[Integers, Integers]]]] = {}
+        for tensor, place, array, chain in _shared_arrays(machine):
+            prefix = f"{machine.NAME}.{chain.shared.lower()}.bank"
+            banks: list[Any] = [each for each in machine.kernel.components if each.name.startswith(prefix)]
+            store = self.stores.setdefault(chain.shared, (banks, FunctionalCache(banks[0].specification), []))
+            level = machine.stages[0].graph.tensors[tensor].levels[0]
+            positions: Integers = np.full(a.shape[1], -1)
+            positions[level.coordinates] = np.arange(level.children)
+            store[2].append(_lines(array, place, positions))
+
+    def warm(self, row: int) -> None:
+        """Set the stores as if the rows of A before ``row`` had been multiplied; rows ascend."""
+        bounds = self.a.indptr[[self.row, row]].tolist()
+        self.row = row
+        for banks, cache, arrays in self.stores.values():
+            for start in range(bounds[0], bounds[1], ELEMENTS):
+                named = self.a.indices[start : min(start + ELEMENTS, bounds[1])]
+                firsts, counts = (
+                    np.stack([each[i][named] for each in arrays], axis=1).ravel() for i in range(2)
+                )
+                ends = np.cumsum(counts)
+                lines = np.repeat(firsts - ends + counts, counts) + np.arange(counts.sum())
+                cache.read_all(integers_of(lines))
+            state = cache.state()
+            for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):
+                bank.preload(lines.ravel(), reuse.ravel())
+
+
+def _lines(array: StoredArray, place: int, positions: Integers) -> tuple[Integers, Integers]:
+    """Return the first line and the number of lines of each row of B in an array.
+
+    Args:
+        array: array of the entries of a level of B.
+        place: the level: 0 for an entry of each row, 1 for the entries of the elements of a row.
+        positions: for each row its position in the level of rows; -1 if the level lacks the row.
+    """
+    rows, base = array.rows.rows, array.base // array.rows.line_bytes
+    if place == 0:
+        firsts, counts = array.lines, (array.lines != NO_LINE).astype(np.int64)
+    else:
+        firsts = array.first[:-1] // rows
+        counts = np.where(array.first[1:] > array.first[:-1], (array.first[1:] - 1) // rows - firsts + 1, 0)
+    return base + firsts[positions], np.where(positions < 0, 0, counts[positions])

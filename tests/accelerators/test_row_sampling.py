@@ -1,0 +1,156 @@
+"""Sampled runs whose windows are rows of A: exact work, spliced windows, and the estimate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import fiberscope
+from fiberscope.accelerators import row_sampling
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.row_sampling import Work, multiplies_rows
+from fiberscope.accelerators.sampling import Sample
+from fiberscope.accelerators.testing import random_operands
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.run.configure import resolve_run
+from fiberscope.run.find_machine import find
+
+OWN = str(Path(fiberscope.__file__).parent / "template" / "row_wise")
+MACHINES = {
+    OWN: {},
+    "spec:gamma": {"pe.count": 2, "pe.radix": 8},
+    "spec:gamma-reduce": {"pe.count": 2, "pe.radix": 8},
+    str(Path(__file__).parents[2] / "examples" / "specifications" / "minimal.yaml"): {"PES": 2},
+}
+ROWS = 800
+MATRIX = f"uniform:rows={ROWS},cols={ROWS},nonzeros=6400"
+REQUEST = Sample(windows=6, window_cycles=300, seed=1)
+
+
+def nobody(*_):
+    return None
+
+
+def sampler(machine, request=REQUEST):
+    """A sampler, and the model of the whole run."""
+    accelerator = find(machine)
+    entries = {key: Entry(value, "settings") for key, value in MACHINES[machine].items()}
+    ready = resolve_run(accelerator, entries, None, None)
+    problem = ready.maker.load(MATRIX, None, False, nobody, {})
+    inputs = (ready.configured, *problem.machine_inputs())
+    return accelerator.sampler(*inputs, request, nobody), accelerator.models["event"](*inputs)
+
+
+@pytest.fixture(scope="module", params=MACHINES)
+def runs(request):
+    """The name of a machine, its sampler, the model after the whole run, and the cycles of this run."""
+    made, whole = sampler(request.param)
+    cycles = whole.kernel.run().cycles
+    whole.result()
+    return request.param, made, whole, cycles
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40))
+@settings(max_examples=25, deadline=None)
+def test_the_work_of_rows_is_that_of_the_product(seed, most):
+    sizes = np.random.default_rng(seed).integers(5, 25, 4).tolist()
+    a, b = random_operands(*sizes, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_sampling, "PRODUCTS", most)
+        work = Work(a, b)
+    pattern = [sparse.csr_array((np.ones(m.nnz), m.indices, m.indptr), shape=m.shape) for m in (a, b)]
+    product = pattern[0] @ pattern[1]
+    assert work.products.tolist() == np.asarray(product.sum(axis=1)).astype(int).tolist()
+    assert work.outputs.tolist() == np.diff(product.indptr).tolist()
+    assert work.nonzeros.tolist() == np.diff(a.indptr).tolist()
+
+
+def test_all_windows_spliced_are_the_whole_run(runs):
+    _, made, whole, cycles = runs
+    measured = made.measure(range(len(made.ranges)))
+    assert measured.places.tolist() == list(range(ROWS))
+    assert [begin.cycles for begin, _ in measured.marks[1:]] == [end.cycles for _, end in measured.marks[:-1]]
+    assert measured.marks[-1][1].cycles == cycles
+    assert measured.machine.operations() == whole.operations()
+    assert measured.machine.traffic() == whole.traffic()
+    estimate = made.estimate(measured)
+    assert estimate.half_width == 0
+    assert estimate.cycles == pytest.approx(cycles, rel=1e-3)  # windows end at checks of the progress
+    sampled = made._sampled(measured, estimate)
+    assert sampled.operations == whole.operations()
+    assert sampled.traffic == whole.traffic()
+    assert sampled.traffic_minimum_bytes == whole.traffic_minimum_bytes()
+
+
+def test_a_sampled_run_is_verified_and_near_the_whole_run(runs):
+    machine, _, whole, cycles = runs
+    report = fiberscope.simulate(machine, MATRIX, settings=MACHINES[machine], sample=REQUEST)
+    low, high = report.cycles_interval
+    assert (report.complete, report.sampling.windows, report.sampling.strata) == ("sampled", 8, 6)
+    assert low < report.cycles < high
+    assert report.cycles == pytest.approx(cycles, rel=0.15)
+    assert report.sampling.fraction < 1
+    assert report.verification.passed
+    assert "in the rows that were simulated" in report.summary()
+    assert {"operations.multiply", "operations.add"} <= set(report.sampling.exact)
+    assert report.operations["multiply"] == whole.operations()["multiply"]
+    assert report.operations["add"] == whole.operations()["add"]
+    for name, part in whole.traffic().items():
+        assert report.traffic[name].read_bytes == pytest.approx(part.read_bytes, rel=0.2)
+        assert report.traffic[name].write_bytes == pytest.approx(part.write_bytes, rel=0.2)
+    assert report.traffic_minimum_bytes == pytest.approx(whole.traffic_minimum_bytes(), rel=0.1)
+
+
+def test_the_warm_up_of_a_window_is_half_a_window_of_rows_that_no_other_window_has():
+    made, _ = sampler(OWN)
+    parts = made._with_warm_ups(made.rounds.numbers[0])
+    rows = [row for warm, window in parts for row in (*warm, *window)]
+    assert rows == sorted(set(rows))
+    assert len(parts[0][0]) == 0
+    costs = [made.costs[warm.start : warm.stop].sum() / 300 for warm, _ in parts[1:]]
+    assert costs == pytest.approx([0.5] * len(costs), abs=0.35)
+
+
+def test_a_wrong_row_is_found():
+    made, _ = sampler(OWN)
+    measured = made.measure(made.rounds.numbers[0])
+    row = next(row for row in measured.machine.product if row)
+    row[min(row)] += 1
+    assert not made.tasks.check(measured.rows, measured.machine).passed
+
+
+def test_a_short_run_and_one_with_few_windows_are_simulated_in_full():
+    for matrix, sample in ((MATRIX, True), ("uniform:rows=30,cols=30,nonzeros=90", REQUEST)):
+        report = fiberscope.simulate(OWN, matrix, sample=sample)
+        assert report.complete is True
+        assert report.sampling.note.startswith("simulated in full, as ")
+
+
+def build_with(operations):
+    """A template whose machine counts its operations as the argument says."""
+    model = find(OWN).models["event"]
+
+    class Miscounting(model):
+        def operations(self):
+            return operations(super().operations())
+
+    return Miscounting
+
+
+@pytest.mark.parametrize(
+    ("operations", "message"),
+    [
+        (lambda counted: {"add": counted["add"]}, "needs a machine that counts multiply"),
+        (lambda counted: {**counted, "multiply": 2 * counted["multiply"]}, "it did .* of .* in the windows"),
+    ],
+)
+def test_a_machine_that_counts_otherwise_is_refused(operations, message):
+    ready = resolve_run(find(OWN), {}, None, None)
+    inputs = ready.maker.load(MATRIX, None, False, nobody, {}).machine_inputs()
+    with pytest.raises(ConfigurationError, match=message):
+        multiplies_rows(build_with(operations))(ready.configured, *inputs, REQUEST, nobody).sampled()
