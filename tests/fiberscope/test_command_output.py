@@ -262,3 +262,31 @@ def test_the_shell_of_a_block_states_that_its_outputs_are_stable(
     text = Path("there", "merger.v").read_text()
     assert "// valid of an output stays high, and its fields stay the same, until the token is taken." in text
     assert "module merger" in text
+
+
+def test_a_bench_prints_and_writes_what_its_ports_saw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fiberscope.rtl import coverage
+
+    written: list[Any] = []
+
+    def write_coverage(modules: Any, file: Path) -> list[str]:
+        written.append(({name: covered.ports for name, covered in modules.items()}, file))
+        return ["first line", "second line"]
+
+    monkeypatch.setattr(coverage, "write_coverage", write_coverage)
+    fields: dict[str, Any] = {"tests": 1, "transcripts": {"rtl": 1}, "differences": list, "tokens": lambda: 5}
+    result: Any = SimpleNamespace(**fields, violations=[], fault=None, bins={"rtl": {"port": 3}})
+    assert rtl_bench._print_outcome(Path("b.py"), "merger", result, tmp_path / "c.json") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["5 tokens moved", "first line", "second line"]
+    assert written == [({"rtl": {"port": 3}}, tmp_path / "c.json")]
+
+
+def test_the_power_of_a_block_that_does_not_exist_is_that_of_no_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.run(["rtl", "power", "mergr"]) == 2
+    assert "no block mergr exists as RTL; did you mean merger" in capsys.readouterr().err
+    assert cli.run(["rtl", "power", "merger", "gamma", "a.mtx", "--json", "x"]) == 2
+    assert "--json" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from fiberscope import cli
 
 BANNER = "%%MatrixMarket matrix coordinate real general\n"
 MATRIX = BANNER + "3 3 3\n1 1 1\n2 3 4\n3 2 2\n"
+GRAPH = Path(__file__).parents[2] / "examples" / "graphs" / "fig11_coiterate.gv"
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
 
@@ -85,14 +86,25 @@ def test_the_other_commands_destroy_no_input_either(toy: str, capsys: pytest.Cap
     assert cli.run(["sim", toy, "a.mtx", "-q", "--json", "r.json"]) == 0
     report = Path("r.json").read_bytes()
     Path("r.svg").symlink_to("r.json")
+    Path("g.gv").write_bytes(GRAPH.read_bytes())
     for arguments in (
         ["diff", "r.json", "r.json", "--json", "r.json"],
         ["plot", "r.json", "-o", "r.svg"],
         ["ablate", toy, "a.mtx", "--json", "a.mtx"],
         ["profile", "a.mtx", "--json", "a.mtx"],
+        ["check", toy, "a.mtx", "--json", "a.mtx"],
+        ["formats", "a.mtx", "--json", "a.mtx"],
+        ["convert", "csr", "coo", "a.mtx", "--json", "a.mtx"],
+        ["rerun", "r.json", "--json", "r.json"],
+        ["page", "r.json", "-o", "r.svg"],
+        ["graph", "draw", "g.gv", "-o", "g.gv"],
+        ["graph", "optimise", "g.gv", "--optimise", "locate", "-o", "g.gv"],
+        ["tile", "A=a.mtx", "B=b.mtx", "--json", "b.mtx"],
+        ["map", "r.json", "-o", "r.json"],
     ):
         assert cli.run(arguments) == 2
-        assert "which it would overwrite" in capsys.readouterr().err
+        assert "which it would overwrite" in capsys.readouterr().err, arguments
+    assert Path("g.gv").read_bytes() == GRAPH.read_bytes()
     assert Path("r.json").read_bytes() == report
     assert Path("a.mtx").read_text() == MATRIX
 

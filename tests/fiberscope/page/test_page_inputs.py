@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +14,11 @@ pytest.importorskip("pandas")
 import pandas as pd
 
 from fiberscope.base.errors import InputError
+from fiberscope.page.drawing import STATES, _bars, _shares
 from fiberscope.page.run import _check_same
 from fiberscope.page.study import _marked, _spreads
 from fiberscope.page.written import make_page
+from fiberscope.results.drawing.layout import WIDTH
 
 
 def states(busy: list[int], start: int = 0, end: int = 10, **others: Any) -> Any:
@@ -89,3 +92,32 @@ def test_options_of_a_page_are_for_what_it_shows(
     with pytest.raises(InputError) as error:
         make_page(results, asked.pop("timeline"), asked.pop("title"), **asked)
     assert str(error.value).startswith(message)
+
+
+def spent(*cycles: int) -> Any:
+    return SimpleNamespace(**dict(zip(STATES, cycles, strict=True)))
+
+
+def test_a_box_of_the_drawing_has_the_shares_of_all_its_components() -> None:
+    components = {
+        "a0": spent(6, 2, 1, 1),
+        "a1": spent(0, 0, 0, 10),
+        "b": spent(0, 0, 0, 0),
+        "c": spent(4, 4, 0, 0),
+    }
+    boxes = {"a0": "A", "a1": "A", "b": "B", "gone": "D", "c": "C"}
+    shares = _shares(boxes, components)
+    assert shares == {"A": (0.3, 0.1, 0.05, 0.55), "B": (0, 0, 0, 0), "C": (0.5, 0.5, 0, 0)}
+    layout: Any = SimpleNamespace(boxes={"A": (200.0, 100.0), "B": (500.0, 100.0), "C": (200.0, 300.0)})
+    text = "\n".join(_bars(layout, shares))
+    assert text.count("<g ") == text.count("</g>") == 3
+    assert "<title>A: busy 30%, input stall 10%, output stall 5%, idle 55%</title>" in text
+    numbers = re.findall(r'class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', text)
+    assert [state for state, *_place in numbers] == 3 * list(STATES)
+    (first, second, third, last), bar = numbers[:4], WIDTH - 8
+    assert float(first[1]) == 200 - bar / 2
+    assert float(last[1]) + float(last[3]) == pytest.approx(200 + bar / 2, abs=0.01)
+    assert [float(cells[3]) / bar for cells in (first, second, third)] == pytest.approx(
+        [0.3, 0.1, 0.05], abs=1e-3
+    )
+    assert {float(cells[2]) for cells in numbers[:8]} != {float(numbers[8][2])}
