@@ -300,10 +300,11 @@ def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, tmp_pa
         f"{slow}\n\nfrom fiberscope.hw.memory.replacement import ReplacementPolicy\n\n\n"
         "class First(ReplacementPolicy):\n    def victim(self, lines):\n        return lines[0]\n"
     )
-    words = ["rtl", "loop", "scheduler", "gamma", MATRIX, *SMALL, *THRIFTY, "--sim", simulator]
+    words = ["rtl", "loop", "scheduler", "gamma", MATRIX, *SMALL, *THRIFTY]
     cycles = []
-    for part in ([], ["--part", "merger=mine.py:SlowMerger", "--part", "bank=mine.py:First"]):
-        assert cli.run([*words, *part]) == 0
+    parts = ["--part", "merger=mine.py:SlowMerger", "--part", "bank=mine.py:First"]
+    for more in (["--sim", "pyrtl"], ["--sim", simulator, *parts]):
+        assert cli.run([*words, *more]) == 0
         out = capsys.readouterr().out
         assert "identical in all" in out
         cycles.append(int(out.partition("cycles with RTL")[2].split()[0].replace(",", "")))

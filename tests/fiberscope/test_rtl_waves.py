@@ -91,7 +91,8 @@ def test_window_scope_and_trigger_are_those_of_any_waveform(capsys):
 
 
 def test_a_bank_is_watched_too(capsys):
-    assert loop("--vcd=bank.vcd", "--vcd-scope=fibercache.bank00", blocks="bank") == 0
+    small = [f"--set=fibercache.{setting}" for setting in ("size=2KiB", "banks=2", "ways=4")]
+    assert loop(*small, "--vcd=bank.vcd", "--vcd-scope=fibercache.bank00", blocks="bank") == 0
     found = signals("bank.vcd")
     assert [value for _time, value in found["gamma.fibercache.bank00.differs"].changes] == [0]
     assert len(found["gamma.fibercache.bank00.rtl.set_index"].changes) > 20
