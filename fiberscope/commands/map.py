@@ -12,7 +12,7 @@ from fiberscope.commands.report_output import report_delivery
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:
-    from fiberscope.models.analytic.mapper.api import Best
+    from fiberscope.models.analytic.mapper.api import MapperResult
 
 _Inputs = Annotated[
     list[Path],
@@ -109,10 +109,12 @@ def map_(
         _show(best, mapping=output is None)
 
 
-def _show(best: Best, mapping: bool) -> None:
+def _show(best: MapperResult, mapping: bool) -> None:
     """Print the numbers of evaluated and invalid mappings with reasons, and the improvements of the best."""
     search = best.outcome
-    print(f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.ended}.")
+    print(
+        f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.end_reason}."
+    )
     for reason, count in search.rejected.most_common():
         print(f"  {count:>10,}  {reason}")
     print(f"Better ones, and what they cost by {best.metrics[0]}:")

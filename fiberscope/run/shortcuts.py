@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fiberscope.base.progress import Progress
-    from fiberscope.models.analytic.mapper.api import Best
+    from fiberscope.models.analytic.mapper.api import MapperResult
     from fiberscope.models.graphs.netlist import Graph
     from fiberscope.models.tiles.plan import Plan
     from fiberscope.results.report.difference import Difference
@@ -77,7 +77,7 @@ def graph(
         return run(source, tensors, progress=report_progress, **options)
 
 
-def map(paths: str | Path | Sequence[str | Path], **options: Any) -> Best:  # noqa: ANN401  (the command's name)
+def map(paths: str | Path | Sequence[str | Path], **options: Any) -> MapperResult:  # noqa: ANN401
     """Search the mapping of a problem with the lowest cost.
 
     Args:

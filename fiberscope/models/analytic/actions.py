@@ -52,8 +52,8 @@ class FormatAccess:
         """Return the accesses of ``times`` tiles; fractions of a unit are rounded up."""
         return cls(
             *(
-                Access.all_actual(np.ceil(_snap_to_whole(part * times[:, None])))
-                for part in (units.metadata, units.payload)
+                Access.all_actual(np.ceil(_snap_to_whole(counts * times[:, None])))
+                for counts in (units.metadata, units.payload)
             )
         )
 
@@ -84,8 +84,8 @@ class FormatAccess:
 
 def _snap_to_whole(numbers: Numbers) -> Numbers:
     """Round numbers that are almost integers, so that ``ceil`` does not add a unit."""
-    near = np.rint(numbers)
-    return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(near, 1.0), near, numbers)
+    rounded = np.rint(numbers)
+    return np.where(np.abs(numbers - rounded) <= 1e-9 * np.maximum(rounded, 1.0), rounded, numbers)
 
 
 @dataclass

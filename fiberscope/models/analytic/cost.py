@@ -33,8 +33,8 @@ _TOOL_LIMITS = {
     16: (469, 235, 157, 118, 94, 79, 67, 59, 52, 1),
     32: (485, 243, 162, 122, 97, 81, 70, 61, 52, 1),
 }
-Place = tuple[int, int]  # level and tensor
-_WAYS = ("read", "fill", "update")
+TileKey = tuple[int, int]  # indices of a level and of a tensor
+_ACCESSES = ("read", "fill", "update")
 _STATES = ("", "gated_", "skipped_")
 _NONE: Final = np.zeros(1)
 
@@ -44,7 +44,7 @@ def row_ratio(
     features: SparseFeatures,
     traffic: Traffic,
     counts: Sparse,
-    place: tuple[int, int],
+    key: tuple[int, int],
     level: Level,
     options: Options,
 ) -> Numbers:
@@ -55,17 +55,17 @@ def row_ratio(
 
     Args:
         problem, features, traffic, counts, options: the inputs and results of the earlier steps.
-        place: index of the level, and of the tensor.
+        key: index of the level, and of the tensor.
         level: the level.
 
     Returns:
         The ratio by mapping.
     """
-    density, tile = counts.stored[place].density, traffic.dense[place].tile
-    if level.block == 1 or not features.compressed(*place):
+    density, tile = counts.stored_tiles[key].density, traffic.dense[key].tile
+    if level.block == 1 or not features.compressed(*key):
         return np.ones(1)
-    tensor = place[1]
-    extents = problem.extents(tensor, traffic.nest.tile(place[0]))
+    tensor = key[1]
+    extents = problem.extents(tensor, traffic.nest.tile(key[0]))
     model = problem.densities[tensor]
     rows = ask(partial(_ask_each_tile, model.expected_blocks, level.block), extents)
     if options.timeloop:
@@ -117,8 +117,8 @@ class LevelCost:
     @property
     def total_pj(self) -> Numbers:
         """Return the energy of all instances and tensors."""
-        parts = [energy * self.instances[tensor] for tensor, energy in self.energy_pj.items()]
-        return np.asarray(sum(parts, start=self.leak_pj))
+        energies = [energy * self.instances[tensor] for tensor, energy in self.energy_pj.items()]
+        return np.asarray(sum(energies, start=self.leak_pj))
 
 
 @dataclass(frozen=True)
@@ -164,12 +164,12 @@ def cost(
     compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
     rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
     level_traffic = [rows.level(number) for number in range(len(architecture.levels))]
-    own = [_cycles(moves, level) for level, moves in zip(architecture.levels, level_traffic, strict=True)]
-    slowest = np.max([compute_cycles, *own], axis=0)
+    level_cycles = list(map(_cycles, level_traffic, architecture.levels))
+    slowest = np.max([compute_cycles, *level_cycles], axis=0)
     leaks = _leaks(architecture, energies)
     levels = tuple(
         _level_cost(moves, cycles, compute_cycles, leak * slowest)
-        for moves, cycles, leak in zip(level_traffic, own, leaks, strict=False)
+        for moves, cycles, leak in zip(level_traffic, level_cycles, leaks, strict=False)
     )
     compute_pj = _compute_energy(counts.computes, energies) + leaks[-1] * slowest
     total = compute_pj + sum(level.total_pj for level in levels)
@@ -199,22 +199,24 @@ def _cycles(traffic: _LevelTraffic, level: Level) -> Numbers:
         (writes, level.write_bandwidth),
         (reads + writes, level.shared_bandwidth),
     )
-    slow = [np.ceil(words / bandwidth - 1e-9) for words, bandwidth in limits if bandwidth is not None]
-    return np.asarray(np.max([np.zeros_like(reads), *slow], axis=0))
+    cycles = [np.ceil(words / bandwidth - 1e-9) for words, bandwidth in limits if bandwidth is not None]
+    return np.asarray(np.max([np.zeros_like(reads), *cycles], axis=0))
 
 
-def _mean_words(traffic: _LevelTraffic, words: Mapping[int, Numbers]) -> Numbers:
-    parts = [
+def _mean_words(traffic: _LevelTraffic, words_by_tensor: Mapping[int, Numbers]) -> Numbers:
+    words_of_tensor = [
         count * traffic.scale[tensor] * traffic.instances[tensor] / traffic.used
-        for tensor, count in words.items()
+        for tensor, count in words_by_tensor.items()
     ]
-    return np.asarray(sum(parts, start=np.zeros_like(traffic.used)))
+    return np.asarray(sum(words_of_tensor, start=np.zeros_like(traffic.used)))
 
 
-def _level_cost(traffic: _LevelTraffic, own: Numbers, compute_cycles: Numbers, leak: Numbers) -> LevelCost:
+def _level_cost(
+    traffic: _LevelTraffic, own_cycles: Numbers, compute_cycles: Numbers, leak: Numbers
+) -> LevelCost:
     return LevelCost(
-        np.maximum(compute_cycles, own),
-        own,
+        np.maximum(compute_cycles, own_cycles),
+        own_cycles,
         traffic.read,
         traffic.write,
         traffic.format_read,
@@ -264,38 +266,38 @@ class _Rows:
         return level_traffic
 
     def _tensor(self, level: Level, number: int, tensor: int, level_traffic: _LevelTraffic) -> None:
-        place = number, tensor
-        actions, stored = self.counts.actions[place], self.counts.stored[place]
-        kind = self.features.formats.get(place)
+        key = number, tensor
+        actions, stored_tile = self.counts.actions[key], self.counts.stored_tiles[key]
+        kind = self.features.formats.get(key)
         bits = _bits(actions, kind, level)
-        level_traffic.instances[tensor] = level_traffic.used * stored.arriving
+        level_traffic.instances[tensor] = level_traffic.used * stored_tile.arriving
         read, write = _format_words(bits, level)
         level_traffic.format_read[tensor], level_traffic.format_write[tensor] = read, write
         level_traffic.read[tensor] = actions.reads.actual + actions.reads.gated + read
         fills, updates = actions.fills, actions.updates
         level_traffic.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         level_traffic.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
-        level_traffic.energy[tensor] = self._energy(level, place, actions, bits)
-        if level.overbooking and self.features.compressed(*place):
-            self._overbook(level, place, level_traffic)
+        level_traffic.energy[tensor] = self._energy(level, key, actions, bits)
+        if level.overbooking and self.features.compressed(*key):
+            self._overbook(level, key, level_traffic)
 
-    def _overbook(self, level: Level, place: Place, level_traffic: _LevelTraffic) -> None:
+    def _overbook(self, level: Level, key: TileKey, level_traffic: _LevelTraffic) -> None:
         """Charge a share of the reads to the outer level, for tiles that exceed the level."""
-        number, tensor = place
+        number, tensor = key
         parent = self.traffic.parent(number, tensor)
-        actions, energy = self.counts.actions[place], level_traffic.energy[tensor]
+        actions, energy = self.counts.actions[key], level_traffic.energy[tensor]
         level_traffic.energy[tensor] = energy * (1.0 - level.overbooked)
         if parent is not None:
             outer = self.architecture.levels[parent]
             rows = np.ceil(actions.reads.actual / outer.block) * self.energies.levels[parent]["read"]
             level_traffic.energy[tensor] = level_traffic.energy[tensor] + level.overbooked * rows
 
-    def _energy(self, level: Level, place: Place, actions: LevelActions, bits: Numbers | None) -> Numbers:
+    def _energy(self, level: Level, key: TileKey, actions: LevelActions, bits: Numbers | None) -> Numbers:
         """Return the energy of an instance in pJ: rows of data, rows of metadata, changes of format."""
-        energy = self.energies.levels[place[0]]
-        ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, place, level, self.options)
-        words = _actions(actions.reads, actions.fills, actions.updates)
-        total = (np.ceil(words / level.block) @ _action_energies(energy, "")) * ratio
+        energy = self.energies.levels[key[0]]
+        ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, key, level, self.options)
+        accesses = _actions(actions.reads, actions.fills, actions.updates)
+        total = (np.ceil(accesses / level.block) @ _action_energies(energy, "")) * ratio
         if bits is not None and level.metadata_width:
             total = total + np.ceil(bits / level.metadata_width) @ _action_energies(energy, "metadata_")
         if energy["decompression"] or energy["compression"]:
@@ -309,26 +311,22 @@ class _Rows:
 
 def _action_energies(energy: Mapping[str, float], data: str) -> Numbers:
     """Return energies in the order of ``_actions``."""
-    return np.array([energy[f"{state}{data}{way}"] for way in _WAYS for state in _STATES])
+    return np.array([energy[f"{state}{data}{access}"] for access in _ACCESSES for state in _STATES])
 
 
 def _actions(*accesses: Access) -> Numbers:
     """Return reads, fills and updates, each actual, gated and skipped: mappings x 9."""
-    parts = [part for access in accesses for part in (access.actual, access.gated, access.skipped)]
-    return np.stack(parts, axis=1)
+    counts = [count for access in accesses for count in (access.actual, access.gated, access.skipped)]
+    return np.stack(counts, axis=1)
 
 
 def _bits(actions: LevelActions, kind: Format | None, level: Level) -> Numbers | None:
     """Return the bits of metadata in the order of ``_actions``; None without a format."""
     if kind is None:
         return None
-    metadata = np.stack([part for access in actions.formats for part in _parts(access.metadata)], axis=1)
-    payload = np.stack([part for access in actions.formats for part in _parts(access.payload)], axis=1)
+    metadata = _actions(*(access.metadata for access in actions.formats))
+    payload = _actions(*(access.payload for access in actions.formats))
     return total_bits(kind, level, metadata, payload)
-
-
-def _parts(access: Access) -> tuple[Numbers, Numbers, Numbers]:
-    return access.actual, access.gated, access.skipped
 
 
 def total_bits(kind: Format, level: Level, metadata: Numbers, payload: Numbers) -> Numbers:

@@ -25,12 +25,12 @@ class Pieces:
 
     Args:
         parents: coordinates of each piece's parent in the grid of parents: pieces x ranks.
-        places: coordinates of each piece in its parent, in tiles: pieces x ranks.
+        positions: coordinates of each piece in its parent, in tiles: pieces x ranks.
         occupancies: number of nonzeros of each piece.
     """
 
     parents: Counts
-    places: Counts
+    positions: Counts
     occupancies: Counts
 
 
@@ -57,7 +57,7 @@ class Histogram:
         return np.asarray(self.tiles / self.tiles.sum())
 
 
-def _cut(extents: Counts | Extents, tile: Extents) -> Counts:
+def _grid_size(extents: Counts | Extents, tile: Extents) -> Counts:
     """Return the number of tiles along each rank."""
     return -(-np.asarray(extents, np.int64) // np.asarray(tile, np.int64))
 
@@ -153,10 +153,10 @@ class Families:
         by_parent = np.bincount(family, pieces.occupancies, len(parents)).astype(np.int64)
         self._parent = by_parent[family]
         self._tiles = np.prod(
-            _cut(np.minimum(parent, np.array(shape) - parents * np.array(parent)), tile), axis=1
+            _grid_size(np.minimum(parent, np.array(shape) - parents * np.array(parent)), tile), axis=1
         )
         self._by_parent = by_parent
-        self._empty_parent = int(np.prod(_cut(np.minimum(parent, shape), tile)))
+        self._empty_parent = int(np.prod(_grid_size(np.minimum(parent, shape), tile)))
 
     def tiles(self, occupancy: Counts) -> Counts:
         """Count the tiles of the parents with an occupancy, empty tiles too."""
@@ -188,8 +188,8 @@ class Families:
         sums = np.bincount(inverse, numbers, len(distinct_keys)).astype(np.int64)
         if not len(distinct_keys):
             return np.zeros_like(key)
-        place = np.minimum(np.searchsorted(distinct_keys, key), len(distinct_keys) - 1)
-        return np.where(distinct_keys[place] == key, sums[place], 0)
+        index = np.minimum(np.searchsorted(distinct_keys, key), len(distinct_keys) - 1)
+        return np.where(distinct_keys[index] == key, sums[index], 0)
 
 
 class _Inside(Density):
@@ -304,8 +304,8 @@ class Banded(CountedDensity):
             raise ValueError(f"tiles of a banded matrix must divide it and each other: {sizes} do not")
         rows, columns = self._tiles_on_band(tile)
         occupancies = self._count_band(rows * tile[0], columns * tile[1], tile)
-        parents, places = np.divmod(np.stack([rows, columns], axis=1), np.array(parent) // tile)
-        return Pieces(parents, places, occupancies)
+        parents, positions = np.divmod(np.stack([rows, columns], axis=1), np.array(parent) // tile)
+        return Pieces(parents, positions, occupancies)
 
     def _tiles_on_band(self, tile: Extents) -> tuple[Counts, Counts]:
         """Return the coordinates of the tiles that intersect the band."""
@@ -314,9 +314,9 @@ class Banded(CountedDensity):
         first = np.maximum(top - self.half_width, 0) // width
         last = np.minimum(top + height - 1 + self.half_width, side - 1) // width
         runs = last - first + 1
-        begin = np.cumsum(runs) - runs
+        starts = np.cumsum(runs) - runs
         rows = np.repeat(np.arange(len(top)), runs)
-        return rows, np.arange(runs.sum()) - begin[rows] + first[rows]
+        return rows, np.arange(runs.sum()) - starts[rows] + first[rows]
 
     def _count_band(self, top: Counts, left: Counts, tile: Extents) -> Counts:
         """Count the elements of the band in tiles with these corners."""

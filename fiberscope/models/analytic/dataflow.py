@@ -15,7 +15,7 @@ from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Dense:
         reductions: partial sums that are added to earlier partial sums here.
     """
 
-    tile: Whole
-    reads: Whole
-    fills: Whole
-    updates: Whole
-    distinct: Whole
-    reductions: Whole
+    tile: Integers
+    reads: Integers
+    fills: Integers
+    updates: Integers
+    distinct: Integers
+    reductions: Integers
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Traffic:
     nest: Nest
     chains: tuple[tuple[int, ...], ...]
     dense: dict[tuple[int, int], Dense]
-    instances: Whole
-    steps: Whole
-    computes: Whole
+    instances: Integers
+    steps: Integers
+    computes: Integers
 
     def child(self, level: int, tensor: int) -> int | None:
         """Return the next inner level that keeps a tensor; None: compute."""
@@ -92,7 +92,7 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     return Traffic(nest, chains, dense, instances, steps, steps * instances[:, -1])
 
 
-def _instances(nest: Nest) -> Whole:
+def _instances(nest: Nest) -> Integers:
     """Return the iterations of all spatial loops outside each level: mappings x (levels and compute)."""
     across = np.where(nest.spatial, nest.bound, 1)
     outside = [across[:, nest.end(level) :].prod(axis=1) for level in range(nest.levels)]
@@ -102,7 +102,7 @@ def _instances(nest: Nest) -> Whole:
 class _Walk:
     """Traffic of one tensor at the levels that keep it."""
 
-    def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Whole, options: Options) -> None:
+    def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Integers, options: Options) -> None:
         self.problem, self.nest, self.tensor, self.steps = problem, nest, tensor, steps
         self.options, self.output = options, problem.tensors[tensor].output
         windows = any(len(rank.terms) > 1 for rank in problem.tensors[tensor].ranks)
@@ -111,9 +111,9 @@ class _Walk:
 
     def traffic_at(self, level: int, child: int | None, outermost: bool) -> Dense:
         tile = self._tile(level)
-        below = self._fetched_words(child) if child is not None else self.steps
+        child_words = self._fetched_words(child) if child is not None else self.steps
         inner = self.nest.levels if child is None else child
-        served = below * self._count_tiles(self.nest.spatial_between(level, inner))
+        served = child_words * self._count_tiles(self.nest.spatial_between(level, inner))
         fills = np.zeros_like(tile) if outermost else self._fetched_words(level)
         none = np.zeros_like(tile)
         if not self.output:
@@ -124,10 +124,10 @@ class _Walk:
             fills = np.maximum(fills - distinct, 0)
         return Dense(tile, repeated, fills, served, distinct, repeated)
 
-    def _tile(self, level: int) -> Whole:
+    def _tile(self, level: int) -> Integers:
         return self.problem.size(self.tensor, self.nest.tile(level))
 
-    def _fetched_words(self, level: int) -> Whole:
+    def _fetched_words(self, level: int) -> Integers:
         """Return the words that one instance of a level fetches in total."""
         tile, bounds = self._tile(level), self._moving_bounds(level)
         if not self.slides:
@@ -138,14 +138,14 @@ class _Walk:
             words += (tiles - tiles // bound) * (tile - overlap)
         return words
 
-    def _moving_bounds(self, level: int) -> Whole:
+    def _moving_bounds(self, level: int) -> Integers:
         """Return the bounds of the temporal loops outside a level, innermost first; 1 if stationary."""
         slots = self.nest.temporal_outside(level)
         bound = self.nest.bound[:, slots]
         is_moving = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)
         return np.where(is_moving, bound, 1)
 
-    def _overlaps(self, level: int) -> Iterator[Whole]:
+    def _overlaps(self, level: int) -> Iterator[Integers]:
         """Yield for each loop the words that a tile shares with the previous tile when the loop advances."""
         nest, table = self.nest, self.problem.coefficients[self.tensor]
         extents = np.stack(self.problem.extents(self.tensor, nest.tile(level)), axis=-1)
@@ -159,15 +159,15 @@ class _Walk:
             yield np.maximum(extents - np.abs(step - displacement), 0).prod(axis=1)
             displacement += step * (bound - 1)[:, None]
 
-    def _count_tiles(self, slots: Whole) -> Whole:
+    def _count_tiles(self, slots: Integers) -> Integers:
         """Return the number of different tiles of parallel instances; others are multicast or reduced."""
         return np.asarray(np.where(self.touched[:, slots], self.nest.bound[:, slots], 1).prod(axis=1))
 
-    def _distinct(self, level: int) -> Whole:
+    def _distinct(self, level: int) -> Integers:
         """Return the words of the part of the tensor that one instance accesses in total."""
         box = self.nest.box[:, -1]
         across = self.nest.spatial & (self.nest.level < level)
-        outside = np.flatnonzero(across & self.nest.more.any(axis=0))
+        outside = np.flatnonzero(across & self.nest.iterates.any(axis=0))
         for slot in outside:
             dimension = self.nest.dimension[:, slot, None] == np.arange(self.nest.dimensions)
             box = np.where(dimension, box // self.nest.bound[:, slot, None], box)

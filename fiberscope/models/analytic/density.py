@@ -21,7 +21,7 @@ Tile = Sequence[
 
 _MOST = 1 << 53  # elements; a double counts them exactly
 _ROUNDING = 1e-9  # relative error of a product of a density and a size: 0.07 * 100 is 7
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 _FEW = 32  # tiles up to which the search for equal tiles would cost more than it saves
 
 
@@ -140,7 +140,7 @@ class Density(ABC):
         return float(np.dot(-(-occupancies // block), probabilities))
 
 
-def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbers:
+def ask(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Numbers:
     """Evaluate a statistic for tiles, once for each distinct tile.
 
     Args:
@@ -158,11 +158,11 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbe
     return np.asarray(np.asarray(question(list(keys.T)), np.float64)[inverse].reshape(shape))
 
 
-def empty_share(density: Density, extents: Sequence[Whole]) -> Numbers:
+def empty_share(density: Density, extents: Sequence[Integers]) -> Numbers:
     """Return the share of empty tiles."""
     return ask(density.probability_empty, extents)
 
 
-def mean_occupancy(density: Density, extents: Sequence[Whole]) -> Numbers:
+def mean_occupancy(density: Density, extents: Sequence[Integers]) -> Numbers:
     """Return the mean occupancy."""
     return ask(density.expected, extents)

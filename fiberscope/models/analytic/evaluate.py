@@ -69,15 +69,15 @@ class Evaluation:
         return np.asarray(reasons[self.fault])
 
     def explain(self, number: int = 0) -> str:
-        """Describe the first fault of a mapping and its place; empty for a valid mapping."""
+        """Describe the first fault of a mapping and its location; empty for a valid mapping."""
         if not self.fault[number]:
             return ""
         fault = self.faults[self.fault[number] - 1]
-        if fault.place is None:
+        if fault.tile_key is None:
             return str(fault)
         design = self.design
-        parts = design.problem, design.architecture, design.features, self.traffic
-        return f"{fault}: {describe_loops(*parts, fault.place, number)}"
+        arguments = design.problem, design.architecture, design.features, self.traffic
+        return f"{fault}: {describe_loops(*arguments, fault.tile_key, number)}"
 
     @property
     def cycles(self) -> Numbers:
@@ -121,7 +121,7 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
     costs = cost(design.problem, machine, design.features, traffic, counts, design.energies, design.options)
     faults = [
         *mesh_faults(design.problem, machine, mappings),
-        *capacity_faults(design.problem, machine, design.features, traffic, counts.stored),
+        *capacity_faults(design.problem, machine, design.features, traffic, counts.stored_tiles),
     ]
     fault = first_faults(len(mappings), faults)
     end = perf_counter()

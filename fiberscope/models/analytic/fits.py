@@ -16,7 +16,7 @@ from fiberscope.models.analytic.architecture import Architecture, Compute, Level
 from fiberscope.models.analytic.cost import bits_needed
 from fiberscope.models.analytic.dataflow import Traffic
 from fiberscope.models.analytic.density import Numbers, ask
-from fiberscope.models.analytic.formats import Stored
+from fiberscope.models.analytic.formats import StoredTile
 from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
@@ -48,16 +48,16 @@ def find_misfits(
         features: the format of each tensor at each level.
         traffic: dense traffic of the mappings.
     """
-    needs = []
+    misfits = []
     for level, tensor in traffic.dense:
         child = traffic.child(level, tensor)
         if child is None or not features.compressed(level, tensor):
             continue
-        words = _misfit(problem, architecture, features, level, child, tensor)
-        if words:
+        description = _misfit(problem, architecture, features, level, child, tensor)
+        if description:
             everywhere = not features.compressed(child, tensor)
-            needs.append((words, np.asarray((traffic.dense[child, tensor].tile > 1) | everywhere)))
-    return needs
+            misfits.append((description, np.asarray((traffic.dense[child, tensor].tile > 1) | everywhere)))
+    return misfits
 
 
 def _misfit(
@@ -94,21 +94,21 @@ def describe_loops(
     architecture: Architecture,
     features: SparseFeatures,
     traffic: Traffic,
-    place: tuple[int, int],
+    key: tuple[int, int],
     row: int,
 ) -> str:
     """Describe the loops of a mapping that need a rank at a level, and the ranks of the format.
 
     Args:
         problem, architecture, features, traffic: the arguments of ``find_misfits``.
-        place: index of the level, and of a tensor with a format there.
+        key: index of the level, and of a tensor with a format there.
         row: index of the mapping.
     """
-    level, tensor = place
+    level, tensor = key
     nest, child = traffic.nest, traffic.child(level, tensor)
     start = 0 if child is None else nest.end(child)
     touched = problem.touches[tensor][nest.dimension[row]]
-    slots = [slot for slot in range(start, nest.end(level)) if touched[slot] and nest.more[row, slot]]
+    slots = [slot for slot in range(start, nest.end(level)) if touched[slot] and nest.iterates[row, slot]]
     loops = [problem.dimensions[nest.dimension[row, slot]] for slot in reversed(slots)]
     ranks = len(features.formats[level, tensor].ranks)
     tile_ranks = ""
@@ -128,16 +128,16 @@ class Fault:
         reason: index of the reason in ``REASONS``.
         at: the level, or a description of the fault.
         mappings: mask of the mappings with the fault.
-        place: level and tensor, for a fault of a tensor.
+        tile_key: indices of level and tensor, for a fault of a tensor.
     """
 
     reason: int
     at: str
     mappings: Truth
-    place: tuple[int, int] | None = None
+    tile_key: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        """Describe the fault and its place."""
+        """Describe the fault and where it is."""
         return f"{self.at}: {REASONS[self.reason]}" if self.at else REASONS[self.reason]
 
 
@@ -161,13 +161,13 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
     faults = [Fault(_LOOPS, "", (covered_bounds != np.array(problem.bounds)).any(axis=1))]
     on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
     bounds_by_axis = [np.where(on_y, 1, mappings.spatial), np.where(on_y, mappings.spatial, 1)]
-    used = [np.cumprod(bounds.prod(axis=2), axis=1) for bounds in bounds_by_axis]
+    instances_by_axis = [np.cumprod(bounds.prod(axis=2), axis=1) for bounds in bounds_by_axis]
     inner: list[Level | Compute] = [*architecture.levels[1:], architecture.compute]
     for level, unit in enumerate(inner):
-        used_by_axis = [bounds_used[:, level] for bounds_used in used]
-        crowded = used_by_axis[0] * used_by_axis[1] > unit.instances
+        used_instances = [instances[:, level] for instances in instances_by_axis]
+        crowded = used_instances[0] * used_instances[1] > unit.instances
         if mappings.on_y is not None:
-            crowded = crowded | (used_by_axis[0] > unit.mesh[0]) | (used_by_axis[1] > unit.mesh[1])
+            crowded = crowded | (used_instances[0] > unit.mesh[0]) | (used_instances[1] > unit.mesh[1])
         faults.append(Fault(_MESH, unit.name, crowded))
     return faults
 
@@ -188,11 +188,11 @@ def tile_faults(
     for number, level in enumerate(architecture.levels):
         if level.entries is None:
             continue
-        words = np.zeros(len(mappings))
+        data_words = np.zeros(len(mappings))
         for tensor in np.flatnonzero(mappings.keep[number]):
             if not features.compressed(number, int(tensor)):
-                words = words + problem.size(int(tensor), nest.tile(number))
-        faults.append(Fault(_DATA, level.name, words > level.entries / level.buffering))
+                data_words = data_words + problem.size(int(tensor), nest.tile(number))
+        faults.append(Fault(_DATA, level.name, data_words > level.entries / level.buffering))
     return faults
 
 
@@ -201,20 +201,20 @@ def capacity_faults(
     architecture: Architecture,
     features: SparseFeatures,
     traffic: Traffic,
-    stored: Mapping[tuple[int, int], Stored],
+    stored_tiles: Mapping[tuple[int, int], StoredTile],
 ) -> list[Fault]:
     """Return the faults of stored tiles: formats, ranks, partial sums, and capacity.
 
     Args:
         problem, architecture, features, traffic: the arguments of ``find_misfits``.
-        stored: stored part of each tensor, by level and tensor.
+        stored_tiles: stored part of each tensor, by level and tensor.
     """
-    misfit = find_misfits(problem, architecture, features, traffic)
-    faults = [Fault(_FORMATS, words, where) for words, where in misfit]
+    misfits = find_misfits(problem, architecture, features, traffic)
+    faults = [Fault(_FORMATS, description, mask) for description, mask in misfits]
     faults += [
-        Fault(_RANKS, "", stored_tensor.short, place)
-        for place, stored_tensor in stored.items()
-        if stored_tensor.short.any()
+        Fault(_RANKS, "", stored_tile.short, key)
+        for key, stored_tile in stored_tiles.items()
+        if stored_tile.short.any()
     ]
     faults += [
         Fault(_SUMS, architecture.levels[level].name, dense.reductions > 0)
@@ -222,15 +222,17 @@ def capacity_faults(
         if not architecture.levels[level].reduces
     ]
     for number, level in enumerate(architecture.levels):
-        words, bits = np.zeros(len(traffic.steps)), np.zeros(len(traffic.steps))
+        data_words, metadata_bits = np.zeros(len(traffic.steps)), np.zeros(len(traffic.steps))
         for tensor in range(len(problem.tensors)):
-            if (number, tensor) in stored:
-                stored_tensor = stored[number, tensor]
-                words = words + allocated_words(problem, features, traffic, stored, level, (number, tensor))
-                bits = bits + bits_needed(
-                    features.formats.get((number, tensor)), level, stored_tensor.largest
+            if (number, tensor) in stored_tiles:
+                stored_tile = stored_tiles[number, tensor]
+                data_words = data_words + allocated_words(
+                    problem, features, traffic, stored_tiles, level, (number, tensor)
                 )
-        faults += _capacity_faults(level, words, bits)
+                metadata_bits = metadata_bits + bits_needed(
+                    features.formats.get((number, tensor)), level, stored_tile.largest
+                )
+        faults += _capacity_faults(level, data_words, metadata_bits)
     return faults
 
 
@@ -238,21 +240,21 @@ def allocated_words(
     problem: Problem,
     features: SparseFeatures,
     traffic: Traffic,
-    stored: Mapping[tuple[int, int], Stored],
+    stored_tiles: Mapping[tuple[int, int], StoredTile],
     level: Level,
-    place: tuple[int, int],
+    key: tuple[int, int],
 ) -> Numbers:
     """Return the words that a level allocates for a tile: the maximum, or with overbooking a quantile.
 
     Args:
-        problem, features, traffic, stored: the arguments of ``capacity_faults``.
+        problem, features, traffic, stored_tiles: the arguments of ``capacity_faults``.
         level: the level.
-        place: index of the level, and of the tensor.
+        key: index of the level, and of the tensor.
     """
-    if not level.overbooking or not features.compressed(*place):
-        return stored[place].words
-    model = problem.densities[place[1]]
-    extents = problem.extents(place[1], traffic.nest.tile(place[0]))
+    if not level.overbooking or not features.compressed(*key):
+        return stored_tiles[key].words
+    model = problem.densities[key[1]]
+    extents = problem.extents(key[1], traffic.nest.tile(key[0]))
     tile_extents = [np.atleast_1d(extent) for extent in extents]
 
     def quantile(tile: list[Any]) -> Numbers:
@@ -263,12 +265,14 @@ def allocated_words(
     return ask(quantile, tile_extents)
 
 
-def _capacity_faults(level: Level, words: Numbers, bits: Numbers) -> list[Fault]:
+def _capacity_faults(level: Level, data_words: Numbers, metadata_bits: Numbers) -> list[Fault]:
     faults = []
     if level.entries is not None:
         capacity = level.entries / level.buffering
-        faults.append(Fault(_DATA, level.name, words > capacity))
-        faults.append(Fault(_UNUSED, level.name, words < capacity * level.least_utilization))
+        faults.append(Fault(_DATA, level.name, data_words > capacity))
+        faults.append(Fault(_UNUSED, level.name, data_words < capacity * level.least_utilization))
     if level.metadata_depth is not None:
-        faults.append(Fault(_METADATA, level.name, bits > level.metadata_depth * level.metadata_width))
+        faults.append(
+            Fault(_METADATA, level.name, metadata_bits > level.metadata_depth * level.metadata_width)
+        )
     return faults

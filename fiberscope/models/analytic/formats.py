@@ -18,7 +18,7 @@ from fiberscope.models.analytic.ranks import Fibers, RankAssignment
 from fiberscope.models.analytic.safs import Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.uniform import Uniform
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class _Rank:
     """Arrays of the same shape that determine the units of a rank.
 
     Args:
-        most: fibers, including empty ones.
-        shape: coordinates of a fiber.
-        fibers: nonempty fibers.
-        coordinates: nonempty coordinates of all fibers.
+        all_fibers: number of fibers, including empty ones.
+        shape: number of coordinates of a fiber.
+        fibers: number of nonempty fibers.
+        coordinates: number of nonempty coordinates of all fibers.
     """
 
-    most: Numbers
+    all_fibers: Numbers
     shape: Numbers
     fibers: Numbers
     coordinates: Numbers
@@ -57,7 +57,7 @@ def _kinds(kind: Format) -> dict[str, Numbers]:
 
 
 def exact_units(
-    problem: Problem, tensor: int, kind: Format, fibers: Fibers, nonempty: bool, split: bool
+    problem: Problem, tensor: int, kind: Format, fibers: Fibers, nonempty: bool, splits_runs: bool
 ) -> Units:
     """Return the mean units of a tile, without the biases of the public tool.
 
@@ -66,16 +66,16 @@ def exact_units(
         kind: the format of the tensor.
         fibers: the fibers of each rank of the format.
         nonempty: whether the mean is over nonempty tiles only.
-        split: whether runs that exceed the width of an RLE are split.
+        splits_runs: whether runs that exceed the width of an RLE are split.
     """
     density = problem.densities[tensor]
-    some = 1.0 - empty_share(density, problem.extents(tensor, fibers.tiles))
-    whole = some[:, -1:] if nonempty else np.ones_like(some[:, -1:])
-    share = np.divide(some, whole, out=np.zeros_like(some), where=whole > 0)
-    most = fibers.outside.astype(np.float64)
+    nonempty_share = 1.0 - empty_share(density, problem.extents(tensor, fibers.tiles))
+    tile_share = nonempty_share[:, -1:] if nonempty else np.ones_like(nonempty_share[:, -1:])
+    share = np.divide(nonempty_share, tile_share, out=np.zeros_like(nonempty_share), where=tile_share > 0)
+    fiber_count = fibers.outside.astype(np.float64)
     shape = fibers.shape.astype(np.float64)
-    ranks = _Rank(most, shape, most * share[:, 1:], most * shape * share[:, :-1])
-    if split:
+    ranks = _Rank(fiber_count, shape, fiber_count * share[:, 1:], fiber_count * shape * share[:, :-1])
+    if splits_runs:
         ranks = _with_continuations(kind, ranks)
     return _units(kind, fibers, ranks)
 
@@ -86,11 +86,13 @@ def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
     for number, rank in enumerate(kind.ranks):
         if rank.kind != "RLE" or not rank.metadata_bits:
             continue
-        among = np.maximum(ranks.fibers[:, number] * ranks.shape[:, number], 1e-300)
-        zero = 1.0 - coordinates[:, number] / among
-        longest = zero ** (2.0**rank.metadata_bits - 1)
-        coordinates[:, number] /= np.maximum(1.0 - longest, 1e-300)
-    return _Rank(ranks.most, ranks.shape, ranks.fibers, np.minimum(coordinates, ranks.most * ranks.shape))
+        coordinate_count = np.maximum(ranks.fibers[:, number] * ranks.shape[:, number], 1e-300)
+        zero_share = 1.0 - coordinates[:, number] / coordinate_count
+        overflow_share = zero_share ** (2.0**rank.metadata_bits - 1)
+        coordinates[:, number] /= np.maximum(1.0 - overflow_share, 1e-300)
+    return _Rank(
+        ranks.all_fibers, ranks.shape, ranks.fibers, np.minimum(coordinates, ranks.all_fibers * ranks.shape)
+    )
 
 
 def rough_units(
@@ -103,8 +105,8 @@ def rough_units(
         row: index of the mapping.
     """
     density = problem.densities[tensor]
-    whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
-    occupancies, probabilities = density.distribution(whole)
+    tile = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
+    occupancies, probabilities = density.distribution(tile)
     if nonempty and (
         occupancies[0] == 0 or isinstance(density, Uniform)
     ):  # the tool drops the smallest occupancy
@@ -127,13 +129,13 @@ def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, r
         fibers: the fibers of each rank, over mappings.
         row: index of the mapping.
     """
-    whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
-    most = np.array([int(problem.densities[tensor].maximum(whole))])
-    return _by_occupancy(problem, tensor, kind, fibers, row, most)
+    tile = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
+    maximum = np.array([int(problem.densities[tensor].maximum(tile))])
+    return _by_occupancy(problem, tensor, kind, fibers, row, maximum)
 
 
 def _by_occupancy(
-    problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, occupancies: Whole
+    problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, occupancies: Integers
 ) -> Units:
     """Return the units by occupancy of the tile: occupancies x ranks."""
     extents = [extent[row] for extent in problem.extents(tensor, fibers.tiles)]
@@ -141,27 +143,27 @@ def _by_occupancy(
     empty_shares = np.stack(
         [
             np.broadcast_to(
-                counted.probability_empty([int(extent[at]) for extent in extents]), occupancies.shape
+                counted.probability_empty([int(extent[rank]) for extent in extents]), occupancies.shape
             )
-            for at in range(len(extents[0]))
+            for rank in range(len(extents[0]))
         ],
         axis=1,
     )
     most_fibers = np.broadcast_to(fibers.outside[row].astype(np.float64), empty_shares[:, 1:].shape)
     shape = np.broadcast_to(fibers.shape[row].astype(np.float64), empty_shares[:, 1:].shape)
-    some = most_fibers * (1.0 - empty_shares[:, 1:])
+    nonempty_fibers = most_fibers * (1.0 - empty_shares[:, 1:])
     nonempty_coordinates = shape * (1.0 - empty_shares[:, :-1])
     rounded = np.array([rank.kind != "RLE" for rank in kind.ranks])
-    coordinates = some * np.where(
+    coordinates = nonempty_fibers * np.where(
         rounded, np.ceil(nonempty_coordinates - 1e-12 * shape), nonempty_coordinates
     )
     row_fibers = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
-    return _units(kind, row_fibers, _Rank(most_fibers, shape, some, coordinates))
+    return _units(kind, row_fibers, _Rank(most_fibers, shape, nonempty_fibers, coordinates))
 
 
 def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
     masks = _kinds(kind)
-    listed, every = masks["CP"] + masks["RLE"], ranks.most * ranks.shape * masks["UB"]
+    listed, every = masks["CP"] + masks["RLE"], ranks.all_fibers * ranks.shape * masks["UB"]
     metadata = every + ranks.fibers * ranks.shape * masks["B"] + ranks.coordinates * listed
     offsets = ranks.fibers * (ranks.shape + 1.0) * masks["UOP"]
     payload = every + ranks.coordinates * (listed + masks["B"]) + offsets
@@ -179,15 +181,17 @@ def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> U
     """
     density = problem.densities[tensor]
     extents = problem.extents(tensor, fibers.tiles)
-    whole = [extent[:, -1:] + 0 * extent for extent in extents]
+    tiles = [extent[:, -1:] + 0 * extent for extent in extents]
     count = len(extents)
 
-    def most(extents_pair: list[Any]) -> Numbers:
+    def maximum_nonempty(extents_pair: list[Any]) -> Numbers:
         return np.asarray(density.maximum_nonempty(extents_pair[:count], extents_pair[count:]), np.float64)
 
-    some = ask(most, [*whole, *extents])
+    nonempty = ask(maximum_nonempty, [*tiles, *extents])
     shape, outside = fibers.shape.astype(np.float64), fibers.outside.astype(np.float64)
-    ranks = _Rank(outside, shape, np.minimum(some[:, 1:], outside), np.minimum(some[:, :-1], outside * shape))
+    ranks = _Rank(
+        outside, shape, np.minimum(nonempty[:, 1:], outside), np.minimum(nonempty[:, :-1], outside * shape)
+    )
     return _units(kind, fibers, ranks)
 
 
@@ -213,7 +217,7 @@ def _round_to_divisor(bits: int, width: int) -> int:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredTile:
     """Stored part of one tensor at one level; arrays over mappings.
 
     Args:
@@ -252,7 +256,7 @@ class Representation:
         self._options = options
         self._ranks = RankAssignment(problem, traffic, features)
 
-    def stored(self, level: int, tensor: int) -> Stored:
+    def stored_tile(self, level: int, tensor: int) -> StoredTile:
         """Return the stored part of a tensor at a level that keeps it."""
         problem, density = self._problem, self._problem.densities[tensor]
         extents = problem.extents(tensor, self._traffic.nest.tile(level))
@@ -265,7 +269,7 @@ class Representation:
         if kind is None:
             short = np.zeros(len(dense.tile), np.bool_)
             words = dense.tile.astype(np.float64)
-            return Stored(mean, arriving, words, None, words, None, short)
+            return StoredTile(mean, arriving, words, None, words, None, short)
         return self._with_format(level, tensor, is_sized, mean, arriving)
 
     def _is_known_outside(self, level: int, tensor: int) -> bool:
@@ -285,7 +289,7 @@ class Representation:
 
     def _with_format(
         self, level: int, tensor: int, is_sized: bool, mean: Numbers, arriving: Numbers
-    ) -> Stored:
+    ) -> StoredTile:
         problem, kind = self._problem, self._features.formats[level, tensor]
         fibers = self._ranks.fibers(level, tensor)
         dense, density = self._traffic.dense[level, tensor], problem.densities[tensor]
@@ -297,11 +301,11 @@ class Representation:
             listed = fibers.shape.prod(axis=1).astype(np.float64)
             units = exact_units(problem, tensor, kind, fibers, is_sized, self._options.rle_split_runs)
             most = most_units(problem, tensor, kind, fibers)
-            return Stored(mean, arriving, listed, units, words, most, fibers.short)
+            return StoredTile(mean, arriving, listed, units, words, most, fibers.short)
         rows = range(len(dense.tile))
         rough = [rough_units(problem, tensor, kind, fibers, row, is_sized) for row in rows]
         largest = [largest_units(problem, tensor, kind, fibers, row) for row in rows]
-        return Stored(mean, arriving, listed, _stack(rough), words, _stack(largest), fibers.short)
+        return StoredTile(mean, arriving, listed, _stack(rough), words, _stack(largest), fibers.short)
 
 
 def _stack(units: list[Units]) -> Units:

@@ -28,7 +28,7 @@ from fiberscope.models.analytic.read_features import read_features
 from fiberscope.models.analytic.read_mapping import DATA, Names, read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import OptimizationsSchema
-from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_files
+from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Location, read_files
 from fiberscope.results.costs.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
 
@@ -44,7 +44,7 @@ class Case:
         design: machine, problem, sparse optimizations, energies and options.
         mapping: the mapping; None without one.
         notes: remarks on the inputs, for the report.
-        constraints: constraints on mappings, each with its place.
+        constraints: constraints on mappings, each with its location.
     """
 
     name: str
@@ -78,7 +78,7 @@ def read_case(
         with_mapping: whether to read a mapping.
 
     Raises:
-        ConfigurationError, InputError: an input is invalid; the message is one line with the place.
+        ConfigurationError, InputError: an input is invalid; the message is one line with the location.
     """
     if not paths:
         raise InputError("no input is given; name the files of architecture, problem and mapping")
@@ -104,12 +104,12 @@ def case_of(name: str, inputs: Inputs, options: Options, *, with_mapping: bool =
     constraints = [demand for section in CONSTRAINTS for demand in _entries(inputs, section)]
     target_names = {
         entry.target.partition("[")[0]
-        for entry, _at in (entries if with_mapping and entries else constraints)
+        for entry, _location in (entries if with_mapping and entries else constraints)
     }
-    directives, place = inputs.need("architecture")
+    directives, location = inputs.need("architecture")
     if not (with_mapping and entries):
         target_names |= set(constrained_nodes(directives))
-    machine = read_architecture(directives, place, target_names)
+    machine = read_architecture(directives, location, target_names)
     architecture = machine.architecture
     features = read_features([*machine.optimizations, *_section_optimizations(inputs)], architecture, problem)
     energies = Energies.from_table(architecture, _table(inputs), default_table(), options.timeloop)
@@ -136,15 +136,15 @@ def _mapping(
     """
     if mapping_entries:
         names = Names(architecture, problem)
-        mapped_levels = {names.level(entry, at) for entry, at in mapping_entries if entry.type in DATA}
-        entries = [(entry, at) for entry, at in constraints if entry.type in DATA]
-        completions = [(entry, at) for entry, at in entries if names.level(entry, at) not in mapped_levels]
+        mapped_levels = {names.level(*entry) for entry in mapping_entries if entry[0].type in DATA}
+        data_entries = [entry for entry in constraints if entry[0].type in DATA]
+        completions = [entry for entry in data_entries if names.level(*entry) not in mapped_levels]
         return read_mapping(
-            [*completions, *mapping_entries], inputs.places["mapping"], architecture, problem, inputs.notes
+            [*completions, *mapping_entries], inputs.locations["mapping"], architecture, problem, inputs.notes
         )
-    exact = [(entry, at) for entry, at in constraints if entry.type != "utilization"]
+    bounding = [entry for entry in constraints if entry[0].type != "utilization"]
     try:
-        mapping = read_mapping(exact, inputs.places["architecture"], architecture, problem, [])
+        mapping = read_mapping(bounding, inputs.locations["architecture"], architecture, problem, [])
     except ConfigurationError:
         return None
     inputs.notes.append("there is no mapping; its loops are those that the constraints leave")
@@ -154,20 +154,20 @@ def _mapping(
 def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Directive]:
     """Yield the constraints of nodes; parallel levels bypass tensors that they are not told to keep."""
     tensors = {tensor.name for tensor in problem.tensors}
-    for entry, place in machine.constraints:
+    for entry, location in machine.constraints:
         if entry.type in DATA and entry.target in machine.branches:
             bypass = sorted(tensors - set(entry.keep))
-            yield entry.model_copy(update={"bypass": bypass}), place
+            yield entry.model_copy(update={"bypass": bypass}), location
         else:
-            yield entry, place
+            yield entry, location
 
 
 def _table(inputs: Inputs) -> EnergyTable | None:
     """Return the energy table of the inputs, or None."""
     if "ERT" not in inputs.sections:
         return None
-    tables, place = inputs.need("ERT")
-    return EnergyTable.from_tables(tables.tables, place.document.name)
+    tables, location = inputs.need("ERT")
+    return EnergyTable.from_tables(tables.tables, location.document.name)
 
 
 def designs() -> list[str]:
@@ -192,30 +192,30 @@ def find_input_file(name: str) -> Path:
 
 
 def _entries(inputs: Inputs, section: str) -> Iterator[Directive]:
-    """Yield the entries of a mapping or of constraints, each with its place."""
+    """Yield the entries of a mapping or of constraints, each with its location."""
     if section in inputs.sections:
-        section_value, place = inputs.need(section)
+        section_value, location = inputs.need(section)
         is_list = isinstance(section_value, list)
         for number, entry in enumerate(section_value if is_list else section_value.targets):
-            yield entry, (place if is_list else place / "targets") / number
+            yield entry, (location if is_list else location / "targets") / number
 
 
 def _section_optimizations(inputs: Inputs) -> list[NodeOptimizations]:
     """Return the optimizations of the section ``sparse_optimizations``."""
     if "sparse_optimizations" not in inputs.sections:
         return []
-    section, place = inputs.need("sparse_optimizations")
+    section, location = inputs.need("sparse_optimizations")
     return [
-        _node_optimizations(target, place / "targets" / number)
+        _node_optimizations(target, location / "targets" / number)
         for number, target in enumerate(section.targets)
     ]
 
 
-def _node_optimizations(target: OptimizationsSchema, place: Place) -> NodeOptimizations:
+def _node_optimizations(target: OptimizationsSchema, location: Location) -> NodeOptimizations:
     name = target.name or target.target
     if name is None:
-        raise place.error("a target needs a name: the level that it is about")
-    return name, target, place
+        raise location.error("a target needs a name: the level that it is about")
+    return name, target, location
 
 
 def read_options(settings: Map[str, object]) -> Options:

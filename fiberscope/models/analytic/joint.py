@@ -15,7 +15,7 @@ from fiberscope.models.analytic.counted_densities import CountedDensity
 from fiberscope.models.analytic.density import Counts, Numbers, Tile, distinct
 from fiberscope.models.analytic.problem import Problem
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
     shared = [rank for rank in left.ranks if rank in other.ranks]
     _check(left, other, shared)
     first, second = _coordinates(left, shared), _coordinates(other, shared)
-    both = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
-    _, pair_of = distinct(both)
+    keys = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
+    _, pair_of = distinct(keys)
     left_counts = np.bincount(pair_of[: len(first)], minlength=int(pair_of.max(initial=-1)) + 1)
     other_counts = np.bincount(pair_of[len(first) :], minlength=len(left_counts))
     return int(np.dot(left_counts, other_counts)), _count_tiles(left, left.ranks) * _count_tiles(
@@ -56,9 +56,9 @@ def probability_both(left: Operand, other: Operand) -> float:
 def _check(left: Operand, other: Operand, shared: Sequence[str]) -> None:
     for rank in shared:
         first, second = (
-            (side.density.shape[at], side.tile[at])
+            (side.density.shape[index], side.tile[index])
             for side in (left, other)
-            for at in [_rank_index(side, rank)]
+            for index in [_rank_index(side, rank)]
         )
         if first != second:
             raise ValueError(
@@ -74,16 +74,16 @@ def _rank_index(operand: Operand, rank: str) -> int:
 def _coordinates(operand: Operand, shared: Sequence[str]) -> Counts:
     """Return the coordinates of each nonempty tile in the shared ranks."""
     density = operand.density
-    places = density.pieces(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile)).places
-    return places[:, [_rank_index(operand, rank) for rank in shared]]
+    pieces = density.pieces(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile))
+    return pieces.positions[:, [_rank_index(operand, rank) for rank in shared]]
 
 
 def _count_tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
     """Return the number of tiles of the tensor along some of its ranks."""
     tiles = 1
     for rank in ranks:
-        at = _rank_index(operand, rank)
-        tiles *= -(-operand.density.shape[at] // int(np.asarray(operand.tile[at])))
+        index = _rank_index(operand, rank)
+        tiles *= -(-operand.density.shape[index] // int(np.asarray(operand.tile[index])))
     return tiles
 
 
@@ -102,7 +102,7 @@ def have_counted_densities(problem: Problem, tensors: Sequence[int]) -> bool:
 
 
 def share_both_nonempty(
-    problem: Problem, left: int, left_box: Whole, other: int, other_box: Whole
+    problem: Problem, left: int, left_box: Integers, other: int, other_box: Integers
 ) -> Numbers:
     """Return the share of pairs in which both tiles are nonempty.
 
@@ -135,7 +135,7 @@ def share_effectual(problem: Problem, left: int, other: int) -> float:
     return float(share_both_nonempty(problem, left, box, other, box)[0])
 
 
-def _operand(problem: Problem, tensor: int, box: Whole) -> Operand:
+def _operand(problem: Problem, tensor: int, box: Integers) -> Operand:
     density = problem.densities[tensor]
     assert isinstance(density, CountedDensity)  # see ``have_counted_densities``
     names = [problem.dimensions[rank.terms[0][1]] for rank in problem.tensors[tensor].ranks]

@@ -21,7 +21,7 @@ from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Condition
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 
@@ -58,12 +58,12 @@ class _Target:
         dimension: the dimension of the loop.
     """
 
-    slot: Whole
+    slot: Integers
     exists: Truth
     spatial: Truth
     scalar: Truth
-    box: Whole
-    dimension: Whole
+    box: Integers
+    dimension: Integers
 
 
 class Leaders:
@@ -121,7 +121,7 @@ class Leaders:
         """Return whether only nonzeros of the follower are read."""
         return (owner, follower) in self._formats
 
-    def _nonempty_given_stored(self, owner: int, follower: int, leader: int, box: Whole) -> Numbers:
+    def _nonempty_given_stored(self, owner: int, follower: int, leader: int, box: Integers) -> Numbers:
         """Return the share of the follower's nonempty tiles whose leader tile is nonempty."""
         child = self._traffic.child(owner, follower)
         follower_box = np.ones_like(box) if child is None else self._nest.tile(child)
@@ -133,11 +133,11 @@ class Leaders:
             both_nonempty, follower_share, out=np.ones_like(both_nonempty), where=follower_share > 0
         )
 
-    def _nonempty_share(self, tensor: int, box: Whole) -> Numbers:
+    def _nonempty_share(self, tensor: int, box: Integers) -> Numbers:
         """Return the share of nonempty tiles."""
         return 1.0 - empty_share(self._problem.densities[tensor], self._problem.extents(tensor, box))
 
-    def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Whole, Truth]:
+    def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Integers, Truth]:
         """Return the leader's tile for a read of the follower, and a mask of unusable empty tiles."""
         child = self._traffic.child(owner, follower)
         target = self._compute_loop(follower) if child is None else self._moving_loop(owner, child, follower)
@@ -148,7 +148,7 @@ class Leaders:
         """Return the first loop outside of the follower's next inner level that moves the follower."""
         nest = self._nest
         start, stop = nest.end(child), nest.end(owner)
-        moves = self._touches(follower)[:, start:stop] & nest.more[:, start:stop]
+        moves = self._touches(follower)[:, start:stop] & nest.iterates[:, start:stop]
         exists = np.asarray(moves.any(axis=1))
         slot = np.where(exists, start + np.argmax(moves, axis=1), stop - 1)
         return self._target(slot, exists, np.zeros_like(exists))
@@ -156,14 +156,14 @@ class Leaders:
     def _compute_loop(self, follower: int) -> _Target:
         """Return the loop for a follower that compute reads: a spatial loop inside all temporal loops."""
         nest = self._nest
-        is_spatial = nest.more[:, : nest.dimensions]
+        is_spatial = nest.iterates[:, : nest.dimensions]
         moves = self._touches(follower)[:, : nest.dimensions] & is_spatial
         last = nest.dimensions - 1 - np.argmax(is_spatial[:, ::-1], axis=1)
         slot = np.where(moves.any(axis=1), np.argmax(moves, axis=1), last)
         scalar = np.asarray(~is_spatial.any(axis=1))
         return self._target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
 
-    def _target(self, slot: Whole, exists: Truth, scalar: Truth) -> _Target:
+    def _target(self, slot: Integers, exists: Truth, scalar: Truth) -> _Target:
         nest, rows = self._nest, np.arange(len(slot))
         box = np.where(scalar[:, None], 1, nest.box[rows, slot])
         return _Target(slot, exists, exists & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
@@ -179,7 +179,7 @@ class Leaders:
         """
         nest = self._nest
         slots = np.arange(nest.bound.shape[1])
-        outside = (slots > target.slot[:, None]) & (slots < nest.end(owner)) & nest.more
+        outside = (slots > target.slot[:, None]) & (slots < nest.end(owner)) & nest.iterates
         if at_compute:
             return np.asarray(outside & nest.spatial)
         moving = outside & ~nest.spatial & self._touches(follower)
@@ -188,7 +188,7 @@ class Leaders:
 
     def _tile(
         self, owner: int, target: _Target, stationary: Truth, follower: int, leader: int
-    ) -> tuple[Whole, Truth]:
+    ) -> tuple[Integers, Truth]:
         """Return the leader's tile, and a mask of mappings in which the follower cannot use its emptiness."""
         nest = self._nest
         shared_dimensions = self._problem.touches[follower] & self._problem.touches[leader]
@@ -203,13 +203,15 @@ class Leaders:
         box = target.box * self._bounds_by_dimension(stationary)
         return np.minimum(self._reduce_box(owner, target, follower, box, factors), self._bounds), is_unusable
 
-    def _bounds_by_dimension(self, selection: Truth) -> Whole:
+    def _bounds_by_dimension(self, selection: Truth) -> Integers:
         """Return the product of the bounds of selected loops, by dimension."""
         nest = self._nest
         selected = selection[:, :, None] & (nest.dimension[:, :, None] == np.arange(nest.dimensions))
         return np.asarray(np.where(selected, nest.bound[:, :, None], 1).prod(axis=1))
 
-    def _reduce_box(self, owner: int, target: _Target, follower: int, box: Whole, factors: Whole) -> Whole:
+    def _reduce_box(
+        self, owner: int, target: _Target, follower: int, box: Integers, factors: Integers
+    ) -> Integers:
         """Reduce loops that move both tensors to one iteration, or to the iterations of a row."""
         granule = self._problem.size(follower, target.box) / factors.prod(axis=1)
         rows = np.ceil(self._blocks[owner] / granule)

@@ -160,29 +160,31 @@ class _Translation:
         """Return the density of an operand from its nonzeros, of the output from its mean partial sums."""
         shape = [self.nest.bound(rank) for rank in self.nest.tensors[name]]
         if name in self.nest.operands:
-            return Actual(shape, np.stack(list(self._places(name).values()), axis=1))
+            return Actual(shape, np.stack(list(self._nonzero_coordinates(name).values()), axis=1))
         first, other = (self._pattern(operand) for operand in self.nest.operands)
         length = prod(loop.bound for loop in self.nest.inside(1) if loop.dimension == self.nest.shared)
         starts = range(0, self.nest.bound(self.nest.shared), length)
-        nonzeros = sum((first[at : at + length].T @ other[at : at + length]).nnz for at in starts)
+        nonzeros = sum(
+            (first[start : start + length].T @ other[start : start + length]).nnz for start in starts
+        )
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 
-    def _places(self, name: str) -> dict[str, NDArray[np.int64]]:
+    def _nonzero_coordinates(self, name: str) -> dict[str, NDArray[np.int64]]:
         """Return the coordinates of an operand's nonzeros by declared rank."""
         coordinates, _values = self.trees[name].to_coo()
         return {rank: np.asarray(coordinates[rank], np.int64) for rank in self.nest.tensors[name]}
 
     def _pattern(self, name: str) -> sparse.csr_array:
         """Return the nonzeros of an operand as a matrix whose rows are the reduced rank."""
-        places = self._places(name)
-        both = self.nest.shared, self.nest.own(name)
-        rows, columns = (places[rank] for rank in both)
-        shape = self.nest.bound(both[0]), self.nest.bound(both[1])
+        coordinates = self._nonzero_coordinates(name)
+        ranks = self.nest.shared, self.nest.own(name)
+        rows, columns = (coordinates[rank] for rank in ranks)
+        shape = self.nest.bound(ranks[0]), self.nest.bound(ranks[1])
         return sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
     @cached_property
     def _features(self) -> SparseFeatures:
-        numbers = {name: at for at, name in enumerate(self.nest.tensors)}
+        numbers = {name: number for number, name in enumerate(self.nest.tensors)}
         formats = {
             (level, number): self._format(level, name)
             for level in range(len(self.nest.levels))
@@ -208,8 +210,8 @@ class _Translation:
             follower = next(name for name in self.nest.operands if name != leader)
             yield Feature(True, (Condition(numbers[follower], (numbers[leader],)),))
         if level == len(self.nest.levels) - 1:
-            both = tuple(numbers[name] for name in self.nest.operands)
-            yield Feature(True, (Condition(numbers[self.nest.output], both),))
+            operand_numbers = tuple(numbers[name] for name in self.nest.operands)
+            yield Feature(True, (Condition(numbers[self.nest.output], operand_numbers),))
 
     @property
     def mapping(self) -> NamedMapping:
@@ -235,7 +237,7 @@ def _inner_to_outer(numbers: list[int], count: int) -> list[int]:
 
 def _level(component: Component, clock: float) -> Level:
     """Return the level of a component without a capacity: machines choose tiles that fit."""
-    words = None if component.bandwidth is None else component.bandwidth / clock / _WORD
+    words_per_cycle = None if component.bandwidth is None else component.bandwidth / clock / _WORD
     return Level(
         component.name,
         ".".join(component.path),
@@ -244,12 +246,12 @@ def _level(component: Component, clock: float) -> Level:
         word_bits=_WORD,
         metadata_bits=0,
         metadata_width=_WORD,
-        shared_bandwidth=words,
+        shared_bandwidth=words_per_cycle,
     )
 
 
-def _rank(stored: StoredRank | None, dimension: int) -> RankFormat:
+def _rank(stored_rank: StoredRank | None, dimension: int) -> RankFormat:
     """Return the format of a rank; a rank that is not stored has no bits."""
-    rank = stored or StoredRank()
+    rank = stored_rank or StoredRank()
     kinds = {"C": "CP", "U": "UOP", "B": "B"}
     return RankFormat(kinds[rank.kind], rank.cbits, rank.pbits, ((dimension,),))  # type: ignore[arg-type]

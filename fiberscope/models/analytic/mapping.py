@@ -16,7 +16,7 @@ from fiberscope.models.analytic.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 
@@ -35,11 +35,11 @@ class Mappings:
         reads_first: whether an output is read before its first update, too: levels x tensors.
     """
 
-    temporal: Whole
-    spatial: Whole
-    order: Whole
+    temporal: Integers
+    spatial: Integers
+    order: Integers
     keep: Truth
-    spatial_order: Whole | None = None
+    spatial_order: Integers | None = None
     on_y: Truth | None = None
     reads_first: Truth | None = None
 
@@ -47,7 +47,7 @@ class Mappings:
         """Return the number of mappings."""
         return len(self.temporal)
 
-    def select(self, rows: Whole | range) -> Mappings:
+    def select(self, rows: Integers | range) -> Mappings:
         """Return a selection of the mappings."""
         return Mappings(
             self.temporal[rows],
@@ -71,7 +71,7 @@ class Nest:
         dimension: index of the dimension: mappings x slots.
         box: extents that a slot and the slots inside cover: mappings x slots x dimensions.
         spatial, level: of each slot, the same in all mappings.
-        more: whether a loop has several iterations: mappings x slots.
+        iterates: whether a loop has several iterations: mappings x slots.
     """
 
     def __init__(self, mappings: Mappings) -> None:
@@ -87,7 +87,7 @@ class Nest:
         )
         self.spatial = np.tile(np.repeat([True, False], dimensions), levels)
         self.level = np.repeat(np.arange(levels)[::-1], 2 * dimensions)
-        self.more = self.bound > 1
+        self.iterates = self.bound > 1
         steps = np.where(
             self.dimension[:, :, None] == np.arange(dimensions), self.bound[:, :, None], np.int64(1)
         )
@@ -97,26 +97,26 @@ class Nest:
         """Return the number of slots at or inside a level."""
         return (self.levels - level) * 2 * self.dimensions
 
-    def tile(self, level: int) -> Whole:
+    def tile(self, level: int) -> Integers:
         """Return the extents that the loops at or inside a level cover: mappings x dimensions."""
         return np.asarray(self.box[:, self.end(level) - 1])
 
-    def temporal_outside(self, level: int) -> Whole:
+    def temporal_outside(self, level: int) -> Integers:
         """Return the slots of the temporal loops outside a level."""
         return self._outside[level]
 
     @cached_property
-    def _outside(self) -> list[Whole]:
+    def _outside(self) -> list[Integers]:
         slots = np.flatnonzero(~self.spatial)
         return [slots[slots >= self.end(level)] for level in range(self.levels)]
 
-    def spatial_between(self, outer: int, inner: int) -> Whole:
+    def spatial_between(self, outer: int, inner: int) -> Integers:
         """Return the slots of the spatial loops from level ``outer`` to the level outside of ``inner``."""
         is_between = (self.level >= outer) & (self.level < inner) & self.spatial
         return np.flatnonzero(is_between)
 
 
-def _slots(spatial: Whole, temporal: Whole) -> Whole:
+def _slots(spatial: Integers, temporal: Integers) -> Integers:
     """Return slots, innermost level first, spatial loops inside temporal loops: mappings x slots."""
     slots = np.concatenate([spatial, temporal], axis=2)[:, ::-1]
     return np.ascontiguousarray(slots.reshape(len(slots), -1))
@@ -134,10 +134,10 @@ class Mapping:
         reads_first: as of ``Mappings``.
     """
 
-    temporal: Whole
-    spatial: Whole
-    order: Whole
-    spatial_order: Whole
+    temporal: Integers
+    spatial: Integers
+    order: Integers
+    spatial_order: Integers
     on_y: Truth
     keep: Truth
     reads_first: Truth | None = None
@@ -213,16 +213,24 @@ class Mapping:
                 lines += self._directive(level.name, "spatial", self.spatial[number], axis_order, problem)
                 lines[-1] += f", split: {int((~on_y).sum())}}}"
             lines = [line if line.endswith((":", "}")) else f"{line}}}" for line in lines]
-            bypassed = [tensor.name for at, tensor in enumerate(problem.tensors) if not self.keep[number, at]]
+            bypassed = [
+                tensor.name for index, tensor in enumerate(problem.tensors) if not self.keep[number, index]
+            ]
             if bypassed:
-                stored = [tensor.name for at, tensor in enumerate(problem.tensors) if self.keep[number, at]]
+                kept = [
+                    tensor.name for index, tensor in enumerate(problem.tensors) if self.keep[number, index]
+                ]
                 lines.append(
-                    f"  - {{target: {level.name}, type: dataspace, keep: [{', '.join(stored)}], "
+                    f"  - {{target: {level.name}, type: dataspace, keep: [{', '.join(kept)}], "
                     f"bypass: [{', '.join(bypassed)}]}}"
                 )
         return "\n".join([*lines, ""])
 
-    def _directive(self, name: str, kind: str, bounds: Whole, order: Whole, problem: Problem) -> list[str]:
-        factors = ", ".join(f"{problem.dimensions[at]}={bounds[at]}" for at in range(len(bounds)))
-        permutation = ", ".join(problem.dimensions[at] for at in order)
+    def _directive(
+        self, name: str, kind: str, bounds: Integers, order: Integers, problem: Problem
+    ) -> list[str]:
+        factors = ", ".join(
+            f"{problem.dimensions[dimension]}={bounds[dimension]}" for dimension in range(len(bounds))
+        )
+        permutation = ", ".join(problem.dimensions[dimension] for dimension in order)
         return [f"  - {{target: {name}, type: {kind}, factors: [{factors}], permutation: [{permutation}]"]

@@ -20,7 +20,7 @@ from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.models.analytic.inputs import Case, case_of
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, ProblemSchema, Section
-from fiberscope.models.analytic.source import Inputs, Place
+from fiberscope.models.analytic.source import Inputs, Location
 from fiberscope.workloads.errors import nearest
 
 
@@ -68,7 +68,7 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
         parameters: parameters of the machine in base units, and sizes of the problem, by name.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is invalid; the message is one line with the place.
+        ConfigurationError: the file cannot be read, or is invalid; the message is one line with the location.
     """
     with yaml_errors(name):
         node = compose(read_text(path, name))
@@ -100,8 +100,8 @@ def _symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[s
     symbols: dict[str, int] = {}
     for name, value_text in _section(raw_document, "symbols"):
 
-        def complaint(message: str, at: str = name) -> Exception:
-            return raw_document.error(("symbols", at), message)
+        def complaint(message: str, key: str = name) -> Exception:
+            return raw_document.error(("symbols", key), message)
 
         value = (
             resolve_references(value_text, {**parameters, **symbols}, complaint)
@@ -137,5 +137,5 @@ def _inputs(document: Document, path: Path, phase: str, nests: _Phase, sections:
     inputs = Inputs([document.name], path.parent)
     for section, key in sections.items():
         inputs.sections[section] = getattr(nests, key)
-        inputs.places[section] = Place(document, ("phases", phase, key))
+        inputs.locations[section] = Location(document, ("phases", phase, key))
     return inputs

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fiberscope.models.analytic.density import Density
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Problem:
         return touches
 
     @cached_property
-    def coefficients(self) -> list[Whole]:
+    def coefficients(self) -> list[Integers]:
         """Return for each tensor the step in each rank for a step of each dimension: ranks x dimensions."""
         tables = []
         for tensor in self.tensors:
@@ -96,7 +96,7 @@ class Problem:
         """Return the extents of a tensor."""
         return tuple(int(extent) for extent in self.extents(tensor, np.array(self.bounds)))
 
-    def extents(self, tensor: int, box: Whole) -> Sequence[Whole]:
+    def extents(self, tensor: int, box: Integers) -> Sequence[Integers]:
         """Return the extents of the tile of a box of loops: for ``a i + b j``, a (I - 1) + b (J - 1) + 1.
 
         Args:
@@ -106,6 +106,6 @@ class Problem:
         table = self.coefficients[tensor]
         return list(np.moveaxis((box - 1) @ table.T + 1, -1, 0))
 
-    def size(self, tensor: int, box: Whole) -> Whole:
+    def size(self, tensor: int, box: Integers) -> Integers:
         """Return the number of elements in the tile of a box."""
         return np.asarray(((box - 1) @ self.coefficients[tensor].T + 1).prod(axis=-1))

@@ -17,7 +17,7 @@ from fiberscope.models.analytic.dataflow import Traffic
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Format, SparseFeatures
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 
@@ -33,13 +33,13 @@ class Fibers:
         short: mask of mappings with more loops than ranks.
     """
 
-    steps: Whole
-    shape: Whole
-    tiles: Whole
+    steps: Integers
+    shape: Integers
+    tiles: Integers
     short: Truth
 
     @property
-    def outside(self) -> Whole:
+    def outside(self) -> Integers:
         """Return the largest number of fibers of each rank: mappings x ranks."""
         outer_fibers = np.cumprod(self.shape[:, :0:-1], axis=1)[:, ::-1]
         return np.concatenate([outer_fibers, np.ones_like(self.shape[:, :1])], axis=1)
@@ -80,19 +80,19 @@ class RankAssignment:
         short = loops.spread(kind, steps, start) | (start > ranks)
         return self._make_fibers(tensor, steps, short)
 
-    def _include_inner_tiles(self, bound: Whole, slots: range, child: int) -> Whole:
+    def _include_inner_tiles(self, bound: Integers, slots: range, child: int) -> Integers:
         """Return the bounds of a level that stores whole tiles, multiplied by the extents of the tiles."""
         nest, scaled = self._traffic.nest, bound.copy()
         inside = nest.tile(child)
         innermost = range(nest.dimensions, 2 * nest.dimensions)  # the temporal loops of the first level
-        for at in innermost:
-            dimension = nest.dimension[:, slots.start + at]
-            scaled[:, at] *= np.take_along_axis(inside, dimension[:, None], axis=1)[:, 0]
+        for loop in innermost:
+            dimension = nest.dimension[:, slots.start + loop]
+            scaled[:, loop] *= np.take_along_axis(inside, dimension[:, None], axis=1)[:, 0]
         return scaled
 
-    def _make_fibers(self, tensor: int, steps: Whole, short: Truth) -> Fibers:
-        whole = np.cumprod(steps, axis=1)
-        boxes = np.concatenate([np.ones_like(whole[:, :1]), whole], axis=1)
+    def _make_fibers(self, tensor: int, steps: Integers, short: Truth) -> Fibers:
+        tiles = np.cumprod(steps, axis=1)
+        boxes = np.concatenate([np.ones_like(tiles[:, :1]), tiles], axis=1)
         return Fibers(steps, self._problem.size(tensor, steps), boxes, short)
 
 
@@ -100,11 +100,11 @@ class RankAssignment:
 class _Loops:
     """Loops, innermost first: bounds, dimensions, and a mask of loops that count: mappings x loops."""
 
-    bound: Whole
-    dimension: Whole
+    bound: Integers
+    dimension: Integers
     counts: Truth
 
-    def spread(self, kind: Format | None, steps: Whole, start: Whole) -> Truth:
+    def spread(self, kind: Format | None, steps: Integers, start: Integers) -> Truth:
         """Assign the loops to ranks, and return a mask of mappings with too few ranks.
 
         Args:
@@ -122,8 +122,8 @@ class _Loops:
             counts, dimension = self.counts[:, loop] & ~short, self.dimension[:, loop]
             if not counts.any():
                 continue
-            at = np.where(inward, np.minimum(rank, ranks), rank + 1)
-            target = np.where(shares_rank[at, dimension], rank, next_rank[at, dimension])
+            row = np.where(inward, np.minimum(rank, ranks), rank + 1)
+            target = np.where(shares_rank[row, dimension], rank, next_rank[row, dimension])
             outside = (target < start) if inward else (target >= ranks)
             short |= counts & outside
             is_assigned = counts & ~outside
@@ -152,7 +152,7 @@ def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
 
 
 @lru_cache(maxsize=1024)
-def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Whole, Truth]:
+def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Integers, Truth]:
     """Return, by rank of the last loop and dimension, the rank of the next loop and whether it is shared.
 
     Outwards, row ``r + 1`` is of rank ``r``, and row 0 of no rank. Inwards, row ``r`` is of rank ``r``, and

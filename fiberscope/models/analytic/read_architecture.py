@@ -15,17 +15,17 @@ from fiberscope.models.analytic.schema import (
     NodeSchema,
     OptimizationsSchema,
 )
-from fiberscope.models.analytic.source import Place
+from fiberscope.models.analytic.source import Location
 from fiberscope.workloads.errors import nearest
 
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
 _FAN_OUT = "dummy_storage"  # the class of a container's mesh in Timeloop's front end
 _KILO = 1024
-Directive = tuple[DirectiveSchema, Place]
+Directive = tuple[DirectiveSchema, Location]
 NodeOptimizations = tuple[
-    str, OptimizationsSchema, Place
-]  # the node's name, its optimizations, and their place
+    str, OptimizationsSchema, Location
+]  # the node's name, its optimizations, and their location
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Machine:
     """
 
     architecture: Architecture
-    optimizations: tuple[tuple[str, OptimizationsSchema, Place], ...]
+    optimizations: tuple[tuple[str, OptimizationsSchema, Location], ...]
     constraints: tuple[Directive, ...]
     branches: frozenset[str]
 
@@ -50,7 +50,7 @@ class _Unit:
     """A component, or a container that spatial loops name.
 
     Args:
-        node, place: the node and its place.
+        node, location: the node and its location.
         path: names of the enclosing nodes and of the node.
         mesh: instances along X and Y; of a container, instances of the enclosing container.
         attributes: its own attributes, and those of the enclosing nodes.
@@ -58,7 +58,7 @@ class _Unit:
     """
 
     node: NodeSchema
-    place: Place
+    location: Location
     path: str
     mesh: tuple[int, int]
     attributes: AttributesSchema
@@ -78,12 +78,12 @@ def fan_out_name(container: str) -> str:
     return f"inter_{container}_spatial"
 
 
-def read_architecture(root: NodeSchema, place: Place, targets: Collection[str] = ()) -> Machine:
+def read_architecture(root: NodeSchema, location: Location, targets: Collection[str] = ()) -> Machine:
     """Read the levels of a machine, outermost first, and its compute units.
 
     Args:
         root: the section ``architecture``, checked against its schema.
-        place: place of the section in its document, for messages.
+        location: location of the section in its document, for messages.
         targets: names that mappings or constraints use. A container among them is a level without storage,
             for the spatial loops over its mesh.
 
@@ -91,22 +91,22 @@ def read_architecture(root: NodeSchema, place: Place, targets: Collection[str] =
         ConfigurationError: there is no level, or not one kind of compute unit inside the levels.
     """
     tree = _Tree(frozenset(targets))
-    units = [unit for unit in tree.units(root, place, (), (1, 1), {}) if unit.node.enabled]
+    units = [unit for unit in tree.units(root, location, (), (1, 1), {}) if unit.node.enabled]
     computes = [unit for unit in units if _is_compute(unit.node)]
     if not computes and len(units) > 1:
         computes = units[-1:]
     storage = [unit for unit in units if unit not in computes]
     if not any(unit.stores for unit in storage):
-        raise place.error("the architecture has no level of storage; add a component of class storage")
+        raise location.error("the architecture has no level of storage; add a component of class storage")
     if len(computes) != 1:
-        raise place.error(f"the architecture needs one component that computes, and has {len(computes)}")
+        raise location.error(f"the architecture needs one component that computes, and has {len(computes)}")
     names = [unit.name for unit in units]
     for unit in units:
         if names.count(unit.name) > 1:
-            raise unit.place.error(f"{unit.name} is the name of two components")
+            raise unit.location.error(f"{unit.name} is the name of two components")
     levels = tuple(_level(unit) for unit in storage)
     optimizations = tuple(
-        (str(unit.node.name), unit.node.sparse_optimizations, unit.place / "sparse_optimizations")
+        (str(unit.node.name), unit.node.sparse_optimizations, unit.location / "sparse_optimizations")
         for unit in units
         if unit.node.sparse_optimizations is not None
     )
@@ -129,12 +129,12 @@ def constrained_nodes(node: NodeSchema) -> Iterator[str]:
 def _node_constraints(unit: _Unit) -> Iterator[Directive]:
     """Yield the ``constraints`` of a node, as entries of a mapping."""
     for kind, directive in unit.node.constraints.items():
-        at = unit.place / "constraints" / kind
+        location = unit.location / "constraints" / kind
         kinds = ("spatial", "temporal", "dataspace", "max_overbooked_proportion")
         if kind not in kinds:
-            raise at.error(f"there is no constraint {kind}; {nearest(kind, kinds)}", key=True)
+            raise location.error(f"there is no constraint {kind}; {nearest(kind, kinds)}", key=True)
         if isinstance(directive, DirectiveSchema):
-            yield directive.model_copy(update={"target": unit.name, "type": kind}), at
+            yield directive.model_copy(update={"target": unit.name, "type": kind}), location
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class _Tree:
     def units(
         self,
         node: NodeSchema,
-        place: Place,
+        location: Location,
         path: tuple[str, ...],
         mesh: tuple[int, int],
         shared: Map[str, object],
@@ -155,32 +155,32 @@ class _Tree:
 
         Args:
             node: the root of the tree.
-            place: its place in the file, for messages.
+            location: its location in the file, for messages.
             path: names of the nodes above.
             mesh: instances of the node along X and Y.
             shared: attributes that the nodes above give to all nodes below.
         """
         shared = {**shared, **_model_attributes(node.attributes)}
-        for part in ("nodes", "local", "subtree"):
+        for key in ("nodes", "local", "subtree"):
             outer_path, inner, attributes_above = path, mesh, shared
-            for number, child in enumerate(getattr(node, part)):
-                child_place = place / part / number
+            for number, child in enumerate(getattr(node, key)):
+                child_location = location / key / number
                 if child.tag == "!Nothing":
                     continue
-                name, count = _split_name(child, child_place)
+                name, count = _split_name(child, child_location)
                 mesh_size = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
                 branch = node.tag == "!Parallel"
                 child_path = (*outer_path, str(child.name)) if name else outer_path
                 attributes = AttributesSchema.model_validate(
                     {**attributes_above, **_model_attributes(child.attributes)}
                 )
-                unit = _Unit(child, child_place, ".".join(child_path), inner, attributes, branch)
+                unit = _Unit(child, child_location, ".".join(child_path), inner, attributes, branch)
                 if child.class_ is not None:
                     yield replace(unit, mesh=_arrange_mesh(child, mesh_size))
                     continue
                 if name and not self.targets.isdisjoint((name, fan_out_name(name))):
                     yield unit
-                yield from self.units(child, child_place, child_path, mesh_size, attributes_above)
+                yield from self.units(child, child_location, child_path, mesh_size, attributes_above)
                 if child.tag == "!Container":  # the following nodes are inside
                     outer_path, inner, attributes_above = (
                         child_path,
@@ -195,15 +195,15 @@ def _model_attributes(attributes: AttributesSchema) -> dict[str, object]:
     return {key: value for key, value in fields.items() if key not in (attributes.model_extra or ())}
 
 
-def _split_name(node: NodeSchema, place: Place) -> tuple[str, int]:
+def _split_name(node: NodeSchema, location: Location) -> tuple[str, int]:
     """Return the name of a node without its range, and the number of instances: 16 for ``PE[0..15]``."""
     if node.name is None:
         if node.class_ is not None:
-            raise place.error("a component needs a name")
+            raise location.error("a component needs a name")
         return "", 1
     counts = [int(last) - int(first) + 1 for first, last in _RANGE.findall(node.name)]
     if any(count < 1 for count in counts):
-        raise (place / "name").error(f"{node.name} has a range that ends before it begins")
+        raise (location / "name").error(f"{node.name} has a range that ends before it begins")
     return _RANGE.sub("", node.name), prod(counts)
 
 
@@ -223,22 +223,22 @@ def _level(unit: _Unit) -> Level:
     attributes, node = unit.attributes, unit.node
     if not unit.stores:
         return Level(unit.name, unit.path, "fan-out", unit.mesh, stores=False)
-    word = attributes.word_bits or attributes.datawidth or 16
-    block, cluster = _row(attributes, word, unit.place)
+    word_bits = attributes.word_bits or attributes.datawidth or 16
+    block, cluster = _row(attributes, word_bits, unit.location)
     depth = _first(attributes.data_storage_depth, attributes.memory_depth, attributes.depth)
     entries = _first(attributes.entries, None if depth is None else depth * block * cluster)
     if entries is None and attributes.size_kb is not None:
-        entries = int(attributes.size_kb * _KILO * 8 / word)
+        entries = int(attributes.size_kb * _KILO * 8 / word_bits)
     metadata_width = attributes.metadata_storage_width or 0
     if attributes.tile_partition_supported:
-        at = unit.place / "attributes" / "tile_partition_supported"
-        raise at.error("tiles cannot be cut at run time; leave tile_partition_supported out")
+        location = unit.location / "attributes" / "tile_partition_supported"
+        raise location.error("tiles cannot be cut at run time; leave tile_partition_supported out")
     return Level(
         name=unit.name,
         path=unit.path,
         kind=str(node.subclass or node.class_),
         mesh=unit.mesh,
-        word_bits=word,
+        word_bits=word_bits,
         block=block,
         entries=entries,
         cluster=cluster,
@@ -266,22 +266,22 @@ def _limit(node: NodeSchema) -> float:
     return share if 0 <= share <= 1 else 0.0
 
 
-def _row(attributes: AttributesSchema, word: int, place: Place) -> tuple[int, int]:
+def _row(attributes: AttributesSchema, word_bits: int, location: Location) -> tuple[int, int]:
     """Return the words of a row, and the instances of a row: width = words x word bits x instances."""
     cluster = attributes.cluster_size or 1
     width = _first(attributes.data_storage_width, attributes.memory_width, attributes.width)
     if attributes.block_size is not None:
-        if width is not None and width != attributes.block_size * word * cluster:
-            message = f"a row of {width} bits is not {attributes.block_size} words of {word} bits"
-            raise (place / "attributes").error(f"{message} in {cluster} instances; leave one of them out")
+        if width is not None and width != attributes.block_size * word_bits * cluster:
+            message = f"a row of {width} bits is not {attributes.block_size} words of {word_bits} bits"
+            raise (location / "attributes").error(f"{message} in {cluster} instances; leave one of them out")
         return attributes.block_size, cluster
     if width is None:
         return 1, cluster
-    if width % (word * cluster):
-        raise (place / "attributes").error(
-            f"a row of {width} bits has no whole number of words of {word} bits"
+    if width % (word_bits * cluster):
+        raise (location / "attributes").error(
+            f"a row of {width} bits has no whole number of words of {word_bits} bits"
         )
-    return width // (word * cluster), cluster
+    return width // (word_bits * cluster), cluster
 
 
 def _first(*values: int | None) -> int | None:

@@ -9,7 +9,7 @@ from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import NodeOptimizations
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.schema import FeatureSchema, FormatSchema, OptimizationsSchema, RankSchema
-from fiberscope.models.analytic.source import Place
+from fiberscope.models.analytic.source import Location
 from fiberscope.workloads.errors import nearest
 
 
@@ -22,8 +22,8 @@ def read_features(
         ConfigurationError: a level or a tensor does not exist, or an optimization is not possible.
     """
     reader = _Reader(architecture, problem)
-    for name, optimization, place in optimizations:
-        reader.read(name, optimization, place)
+    for name, optimization, location in optimizations:
+        reader.read(name, optimization, location)
     return SparseFeatures(
         reader.formats,
         {level: tuple(features) for level, features in reader.features.items()},
@@ -41,86 +41,87 @@ class _Reader:
         self.features: dict[int, list[Feature]] = {}
         self.gating = self.skipping = False
 
-    def read(self, name: str, optimization: OptimizationsSchema, place: Place) -> None:
+    def read(self, name: str, optimization: OptimizationsSchema, location: Location) -> None:
         level_name = name.partition("[")[0]
         if level_name == self.architecture.compute.name:
-            self.compute(optimization, place)
+            self.compute(optimization, location)
             return
         if level_name not in self.levels:
             names = [*self.levels, self.architecture.compute.name]
-            raise place.error(f"there is no level {name}; {nearest(name, names)}")
+            raise location.error(f"there is no level {name}; {nearest(name, names)}")
         level = self.levels.index(level_name)
         if optimization.compute_optimization:
-            raise (place / "compute_optimization").error(
+            raise (location / "compute_optimization").error(
                 f"{name} does not compute; move it to the compute unit"
             )
-        at = place / "representation_format" / "data_spaces"
+        data_spaces = location / "representation_format" / "data_spaces"
         for number, schema in enumerate(optimization.representation_format.data_spaces):
-            self.formats[level, self.tensor(schema.name, at / number / "name")] = self.format(
-                level, schema, at / number
+            self.formats[level, self.tensor(schema.name, data_spaces / number / "name")] = self.format(
+                level, schema, data_spaces / number
             )
         for number, feature in enumerate(optimization.action_optimization):
-            where = place / "action_optimization" / number
-            self.features.setdefault(level, []).append(self.feature(feature, where))
+            feature_location = location / "action_optimization" / number
+            self.features.setdefault(level, []).append(self.feature(feature, feature_location))
 
-    def compute(self, optimization: OptimizationsSchema, place: Place) -> None:
+    def compute(self, optimization: OptimizationsSchema, location: Location) -> None:
         if optimization.action_optimization or optimization.representation_format.data_spaces:
-            raise place.error("a compute unit stores nothing; it can have a compute_optimization")
+            raise location.error("a compute unit stores nothing; it can have a compute_optimization")
         kinds = [option.type for option in optimization.compute_optimization]
         self.gating, self.skipping = "gating" in kinds, "skipping" in kinds
 
-    def tensor(self, name: str, place: Place) -> int:
-        return place.index_of(name, self.tensors, "data space")
+    def tensor(self, name: str, location: Location) -> int:
+        return location.index_of(name, self.tensors, "data space")
 
-    def format(self, level: int, schema: FormatSchema, place: Place) -> Format:
+    def format(self, level: int, schema: FormatSchema, location: Location) -> Format:
         width = self.architecture.levels[level].metadata_width
         ranks = [
-            self.rank(rank_schema, place / "ranks" / at, width) for at, rank_schema in enumerate(schema.ranks)
+            self.rank(rank_schema, location / "ranks" / index, width)
+            for index, rank_schema in enumerate(schema.ranks)
         ]
         is_compressed = False
         for number, rank in enumerate(ranks):
             if is_compressed and rank.kind in ("U", "UB"):
                 message = "an uncompressed rank inside a compressed one has no coordinates to go by"
-                raise (place / "ranks" / number).error(message)
+                raise (location / "ranks" / number).error(message)
             is_compressed = is_compressed or rank.compressed
         is_inner_first = schema.rank_application_order.startswith("inner")
         return Format(tuple(reversed(ranks)), is_inner_first)
 
-    def rank(self, schema: RankSchema, place: Place, width: int) -> RankFormat:
+    def rank(self, schema: RankSchema, location: Location, width: int) -> RankFormat:
         for key, bits in (
             ("metadata_word_bits", schema.metadata_word_bits),
             ("payload_word_bits", schema.payload_word_bits),
         ):
             if bits is not None and width and bits > width:
-                raise (place / key).error(f"a word of {bits} bits is wider than a row of {width} bits")
+                raise (location / key).error(f"a word of {bits} bits is wider than a row of {width} bits")
         flattened = tuple(
             tuple(
-                (place / "flattened_rankIDs" / at).index_of(name, self.problem.dimensions, "dimension")
+                (location / "flattened_rankIDs" / index).index_of(name, self.problem.dimensions, "dimension")
                 for name in names
             )
-            for at, names in enumerate(schema.flattened)
+            for index, names in enumerate(schema.flattened)
         )
         return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
 
-    def feature(self, schema: FeatureSchema, place: Place) -> Feature:
+    def feature(self, schema: FeatureSchema, location: Location) -> Feature:
         options = [
-            (option.target, option.condition_on, place / "options" / at)
-            for at, option in enumerate(schema.options)
+            (option.target, option.condition_on, location / "options" / index)
+            for index, option in enumerate(schema.options)
         ]
         if schema.target is not None and schema.condition_on:
-            options.append((schema.target, schema.condition_on, place))
+            options.append((schema.target, schema.condition_on, location))
         if not options:
-            raise place.error(f"{schema.type} needs options: a target and what it is conditioned on")
+            raise location.error(f"{schema.type} needs options: a target and what it is conditioned on")
         conditions = tuple(self.condition(*option) for option in options)
         if schema.type in ("skipping_spatial", "spatial_skipping"):
-            raise (place / "type").error(f"{schema.type} is not modelled; it should be gating or skipping")
+            raise (location / "type").error(f"{schema.type} is not modelled; it should be gating or skipping")
         return Feature(schema.type == "skipping", conditions)
 
-    def condition(self, target: str, leaders: list[str], place: Place) -> Condition:
-        follower = self.tensor(target, place / "target")
+    def condition(self, target: str, leaders: list[str], location: Location) -> Condition:
+        follower = self.tensor(target, location / "target")
         leader_tensors = tuple(
-            self.tensor(name, place / "condition_on" / at) for at, name in enumerate(leaders)
+            self.tensor(name, location / "condition_on" / index) for index, name in enumerate(leaders)
         )
         if follower in leader_tensors:
-            raise (place / "condition_on").error(f"{target} cannot be conditioned on itself")
+            raise (location / "condition_on").error(f"{target} cannot be conditioned on itself")
         return Condition(follower, leader_tensors)

@@ -14,7 +14,7 @@ from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import Directive, fan_out_name
 from fiberscope.models.analytic.schema import DirectiveSchema
-from fiberscope.models.analytic.source import Place
+from fiberscope.models.analytic.source import Location
 from fiberscope.workloads.errors import nearest
 
 DATA: Final = ("dataspace", "datatype", "bypass")  # types of entries with kept tensors
@@ -23,7 +23,7 @@ _FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
 
 
 class Names:
-    """Lookup of levels, dimensions and tensors by name, with errors at the place of the name."""
+    """Lookup of levels, dimensions and tensors by name, with errors at the location of the name."""
 
     def __init__(self, architecture: Architecture, problem: Problem, notes: list[str] | None = None) -> None:
         self.architecture, self.problem = architecture, problem
@@ -31,7 +31,7 @@ class Names:
         self.tensors = [tensor.name for tensor in problem.tensors]
         self.notes = [] if notes is None else notes
 
-    def level(self, directive: DirectiveSchema, place: Place) -> int:
+    def level(self, directive: DirectiveSchema, location: Location) -> int:
         """Return the level of an entry; the mesh of a container also by its name in processed files."""
         name = directive.target.partition("[")[0]
         container = name.removeprefix("inter_").removesuffix("_spatial")
@@ -39,53 +39,53 @@ class Names:
             if candidate in self.levels:
                 return self.levels.index(candidate)
         if not directive.target:
-            raise place.error("an entry needs a target: the level that it is about")
+            raise location.error("an entry needs a target: the level that it is about")
         message = f"there is no level {directive.target}; {nearest(directive.target, self.levels)}"
-        raise (place / "target").error(message)
+        raise (location / "target").error(message)
 
-    def dimension(self, name: str, place: Place) -> int:
+    def dimension(self, name: str, location: Location) -> int:
         """Return the index of a dimension of the problem."""
-        return place.index_of(name, self.problem.dimensions, "dimension")
+        return location.index_of(name, self.problem.dimensions, "dimension")
 
-    def dimensions(self, names: Sequence[str], place: Place) -> list[int]:
+    def dimensions(self, names: Sequence[str], location: Location) -> list[int]:
         """Return the indices of several dimensions without duplicates."""
-        dimensions = [self.dimension(name, place) for name in names]
+        dimensions = [self.dimension(name, location) for name in names]
         if len(set(dimensions)) < len(dimensions):
-            raise place.error(f"{' '.join(names)} has a dimension twice")
+            raise location.error(f"{' '.join(names)} has a dimension twice")
         return dimensions
 
-    def tensor(self, name: str, place: Place) -> int:
+    def tensor(self, name: str, location: Location) -> int:
         """Return the index of a data space of the problem."""
-        return place.index_of(name, self.tensors, "data space")
+        return location.index_of(name, self.tensors, "data space")
 
-    def factors(self, directive: DirectiveSchema, place: Place) -> Iterator[tuple[str, int, str, int]]:
+    def factors(self, directive: DirectiveSchema, location: Location) -> Iterator[tuple[str, int, str, int]]:
         """Yield the factors of an entry: text, dimension, relation (=, <= or >=) and bound.
 
         Raises:
             ConfigurationError: a factor is malformed, or its dimension does not exist.
         """
-        at, entries = place / "factors", directive.factors or []
+        location, entries = location / "factors", directive.factors or []
         texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
         for text in (entry.strip() for entry in texts):
             if not text:
                 continue
             match = _FACTOR.fullmatch(text)
             if match is None:
-                raise at.error(f"{self.example}, not {text}")
+                raise location.error(f"{self.example}, not {text}")
             name = match[1] if match[2] else match[1].rstrip("0123456789")
             number = int(match[3]) if match[2] else int((match[1] + match[3])[len(name) :])
             if number < 0 or number >= 1 << 53:
-                raise at.error(f"{text}: a bound is a whole number, and 0 for the whole dimension")
-            yield text, self.dimension(name, at), (match[2] or "=").replace("==", "="), number
+                raise location.error(f"{text}: a bound is a whole number, and 0 for the whole dimension")
+            yield text, self.dimension(name, location), (match[2] or "=").replace("==", "="), number
 
     example = "a factor of a mapping is a dimension and its bound, as K=8"
 
-    def permutation(self, order: str | list[str], place: Place) -> list[int]:
+    def permutation(self, order: str | list[str], location: Location) -> list[int]:
         """Return the dimensions of an order, innermost first; the order is a list or a text."""
-        names = self._letters(order, place) if isinstance(order, str) else order
-        return self.dimensions(names, place)
+        names = self._letters(order, location) if isinstance(order, str) else order
+        return self.dimensions(names, location)
 
-    def _letters(self, text: str, place: Place) -> list[str]:
+    def _letters(self, text: str, location: Location) -> list[str]:
         if re.search(r"[\s,]", text.strip()):
             return [name for name in re.split(r"[\s,]+", text.strip()) if name]
         if all(len(name) == 1 for name in self.problem.dimensions):
@@ -94,14 +94,14 @@ class Names:
             return list(text)
         if text in self.problem.dimensions:
             return [text]
-        raise place.error(
+        raise location.error(
             f"{text} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
         )
 
 
 def read_mapping(
     directives: Sequence[Directive],
-    place: Place,
+    location: Location,
     architecture: Architecture,
     problem: Problem,
     notes: list[str],
@@ -109,9 +109,9 @@ def read_mapping(
     """Read a mapping of a problem on a machine; missing loops have one iteration, missing tensors are kept.
 
     Args:
-        directives: entries of the section, each with its place; the last entry of the same loops or data
+        directives: entries of the section, each with its location; the last entry of the same loops or data
             counts.
-        place: place of the section in its document, for messages.
+        location: location of the section in its document, for messages.
         architecture, problem: machine and problem of the mapping.
         notes: list to which notes for the user are appended.
 
@@ -119,9 +119,9 @@ def read_mapping(
         ConfigurationError: a name does not exist, or the loops do not multiply to the problem's bounds.
     """
     reader = _Reader(architecture, problem, notes)
-    for entry, at in directives:
-        reader.read(entry, at)
-    reader.fill_in(place)
+    for entry, entry_location in directives:
+        reader.read(entry, entry_location)
+    reader.fill_in(location)
     return Mapping(
         reader.temporal,
         reader.spatial,
@@ -146,30 +146,30 @@ class _Reader(Names):
         self.reads_first = np.zeros_like(self.keep)
         self.open_bounds: list[tuple[np.ndarray, int, int]] = []  # bounds of 0, to be filled in
 
-    def read(self, directive: DirectiveSchema, place: Place) -> None:
-        level = self.level(directive, place)
+    def read(self, directive: DirectiveSchema, location: Location) -> None:
+        level = self.level(directive, location)
         if directive.remainders is not None:
-            raise (place / "remainders").error(
+            raise (location / "remainders").error(
                 "loops with a remainder are not modelled; leave remainders out"
             )
         if directive.type in ("temporal", "spatial"):
-            self.loops(level, directive, place)
+            self.loops(level, directive, location)
         elif directive.type in DATA:
-            self.data(level, directive, place)
+            self.data(level, directive, location)
 
-    def loops(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+    def loops(self, level: int, directive: DirectiveSchema, location: Location) -> None:
         spatial = directive.type == "spatial"
         bounds, orders = (self.spatial, self.spatial_order) if spatial else (self.temporal, self.order)
-        for dimension, factor in self.bounds(directive, place).items():
+        for dimension, factor in self.bounds(directive, location).items():
             if factor != 1 and not spatial and not self.architecture.levels[level].stores:
                 message = f"{self.levels[level]} stores nothing, so its loops are spatial"
-                raise (place / "factors").error(message)
+                raise (location / "factors").error(message)
             if factor == 0:
                 self.open_bounds.append((bounds, level, dimension))
             bounds[level, dimension] = max(factor, 1)
         if directive.permutation is not None:
-            order = self.permutation(directive.permutation, place / "permutation")
-            others = [at for at in range(len(self.problem.dimensions)) if at not in order]
+            order = self.permutation(directive.permutation, location / "permutation")
+            others = [index for index in range(len(self.problem.dimensions)) if index not in order]
             orders[level] = [*order, *others]  # other dimensions are outermost
         if spatial:
             self.on_y[level] = directive.split is None and self.fans_out_along_y(level)
@@ -183,34 +183,36 @@ class _Reader(Names):
         outer = machine.levels[level].mesh
         return outer[0] == inner[0] and outer[1] < inner[1]
 
-    def bounds(self, directive: DirectiveSchema, place: Place) -> Map[int, int]:
+    def bounds(self, directive: DirectiveSchema, location: Location) -> Map[int, int]:
         bounds: dict[int, int] = {}
-        for text, dimension, relation, number in self.factors(directive, place):
+        for text, dimension, relation, number in self.factors(directive, location):
             if relation != "=":
-                raise (place / "factors").error(f"{self.example}, not {text}")
+                raise (location / "factors").error(f"{self.example}, not {text}")
             if dimension in bounds:
                 name = self.problem.dimensions[dimension]
-                raise (place / "factors").error(f"{name} has two factors; leave one out")
+                raise (location / "factors").error(f"{name} has two factors; leave one out")
             bounds[dimension] = number
         return bounds
 
-    def data(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+    def data(self, level: int, directive: DirectiveSchema, location: Location) -> None:
         for key, is_kept in (("keep", True), ("bypass", False)):
-            for at, name in enumerate(getattr(directive, key)):
+            for index, name in enumerate(getattr(directive, key)):
                 if is_kept and not self.architecture.levels[level].stores:
-                    raise (place / key / at).error(f"{self.levels[level]} stores nothing; leave keep out")
-                self.keep[level, self.tensor(name, place / key / at)] = is_kept
-        for at, name in enumerate(directive.rmw_first_update):
-            self.reads_first[level, self.tensor(name, place / "rmw_first_update" / at)] = True
+                    raise (location / key / index).error(
+                        f"{self.levels[level]} stores nothing; leave keep out"
+                    )
+                self.keep[level, self.tensor(name, location / key / index)] = is_kept
+        for index, name in enumerate(directive.rmw_first_update):
+            self.reads_first[level, self.tensor(name, location / "rmw_first_update" / index)] = True
         for key in ("no_coalesce", "no_reuse", "no_link_transfer"):
             if getattr(directive, key):
                 self.notes.append(f"{key} is not modelled: every tile is reused as its loops allow")
         if not self.keep[0].all():
-            raise (place / "bypass").error(
+            raise (location / "bypass").error(
                 f"{self.levels[0]} is the outermost level and has to keep everything"
             )
 
-    def fill_in(self, place: Place) -> None:
+    def fill_in(self, location: Location) -> None:
         """Replace bounds of 0 by the remaining factors, and check the products of all loops."""
         for bounds, level, dimension in self.open_bounds:
             product = int((self.temporal[:, dimension] * self.spatial[:, dimension]).prod())
@@ -220,4 +222,4 @@ class _Reader(Names):
             product, bound = int(np.prod(factors, dtype=object)), self.problem.bounds[dimension]
             if product != bound:
                 message = f"the loops over {name} make {product:,} iterations, and the problem has {bound:,}"
-                raise place.error(message)
+                raise location.error(message)

@@ -12,7 +12,7 @@ from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema, parse_number
-from fiberscope.models.analytic.source import Place
+from fiberscope.models.analytic.source import Location
 from fiberscope.models.analytic.uniform import FixedStructured
 from fiberscope.workloads.errors import nearest
 
@@ -20,13 +20,13 @@ LARGEST = 1 << 53  # computes; a double counts them exactly
 
 
 def read_problem(
-    schema: ProblemSchema, place: Place, folder: Path, notes: list[str] | None = None
+    schema: ProblemSchema, location: Location, folder: Path, notes: list[str] | None = None
 ) -> Problem:
     """Return the problem of a section.
 
     Args:
         schema: the section, checked against its schema.
-        place: place of the section in its document, for messages.
+        location: location of the section in its document, for messages.
         folder: base folder of the names of data files.
         notes: list to which notes for the user are appended: names in ``instance`` that the problem does not
             use.
@@ -35,36 +35,36 @@ def read_problem(
         ConfigurationError: a name does not exist, or a number is out of range.
     """
     shape = schema.shape
-    unused = _check_names(schema, place)
+    unused = _check_names(schema, location)
     if unused and notes is not None:
         notes.append(
-            f"{place.document.name}: instance has names that the shape does not use: {', '.join(unused)}"
+            f"{location.document.name}: instance has names that the shape does not use: {', '.join(unused)}"
         )
-    bounds = tuple(_bound(schema, place, dimension) for dimension in shape.dimensions)
+    bounds = tuple(_bound(schema, location, dimension) for dimension in shape.dimensions)
     coefficients = {
-        coefficient.name: _whole(schema.instance, coefficient.name, coefficient.default, place)
+        coefficient.name: _positive_integer(schema.instance, coefficient.name, coefficient.default, location)
         for coefficient in shape.coefficients
     }
-    at = place / "shape" / "data_spaces"
+    data_spaces = location / "shape" / "data_spaces"
     tensors = tuple(
-        _tensor(data_space, at / number, shape.dimensions, coefficients)
+        _tensor(data_space, data_spaces / number, shape.dimensions, coefficients)
         for number, data_space in enumerate(shape.data_spaces)
     )
     problem = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
     if problem.operations > LARGEST:
-        raise (place / "instance").error(f"a problem has at most {LARGEST} computes")
-    densities = _densities(schema, place, problem, folder)
+        raise (location / "instance").error(f"a problem has at most {LARGEST} computes")
+    densities = _densities(schema, location, problem, folder)
     return Problem(problem.name, problem.dimensions, bounds, tensors, densities)
 
 
-def _check_names(schema: ProblemSchema, place: Place) -> list[str]:
+def _check_names(schema: ProblemSchema, location: Location) -> list[str]:
     """Refuse duplicate names, and return the unused names of ``instance``."""
     shape, instance = schema.shape, schema.instance
     names = [data_space.name for data_space in shape.data_spaces]
     for kind, all_names in (("dimension", shape.dimensions), ("data space", names)):
         duplicates = [name for name in all_names if all_names.count(name) > 1]
         if duplicates:
-            raise (place / "shape").error(f"{kind} {duplicates[0]} is given twice")
+            raise (location / "shape").error(f"{kind} {duplicates[0]} is given twice")
     keys = [
         *shape.dimensions,
         *(coefficient.name for coefficient in shape.coefficients),
@@ -72,25 +72,27 @@ def _check_names(schema: ProblemSchema, place: Place) -> list[str]:
         "commonDensity",
     ]
     if all(not data_space.read_write for data_space in shape.data_spaces):
-        raise (place / "shape" / "data_spaces").error("no data space is written; one needs read_write: true")
+        raise (location / "shape" / "data_spaces").error(
+            "no data space is written; one needs read_write: true"
+        )
     return [key for key in instance if key not in keys]
 
 
-def _bound(schema: ProblemSchema, place: Place, dimension: str) -> int:
+def _bound(schema: ProblemSchema, location: Location, dimension: str) -> int:
     if dimension not in schema.instance:
-        raise (place / "instance").error(f"instance has no bound of dimension {dimension}")
-    return _whole(schema.instance, dimension, 1, place)
+        raise (location / "instance").error(f"instance has no bound of dimension {dimension}")
+    return _positive_integer(schema.instance, dimension, 1, location)
 
 
-def _whole(instance: Mapping[str, Any], name: str, default: int, place: Place) -> int:
+def _positive_integer(instance: Mapping[str, Any], name: str, default: int, location: Location) -> int:
     number = instance.get(name, default)
-    at = place / "instance" / name
+    value_location = location / "instance" / name
     try:
         value = parse_number(number)
     except ValueError as fault:
-        raise at.error(f"{name} is {_describe(number)}; {fault}") from None
+        raise value_location.error(f"{name} is {_describe(number)}; {fault}") from None
     if not isinstance(value, int) or not 1 <= value < 1 << 53:
-        raise at.error(f"{name} is {_describe(number)}; it should be a whole number from 1 on")
+        raise value_location.error(f"{name} is {_describe(number)}; it should be a whole number from 1 on")
     return value
 
 
@@ -99,40 +101,42 @@ def _describe(value: object) -> str:
 
 
 def _tensor(
-    schema: DataSpaceSchema, place: Place, dimensions: list[str], coefficients: Mapping[str, int]
+    schema: DataSpaceSchema, location: Location, dimensions: list[str], coefficients: Mapping[str, int]
 ) -> Tensor:
     ranks = []
     for number, rank in enumerate(schema.projection):
-        at = place / "projection" / number
-        ranks.append(Rank(tuple(_term(term, at, dimensions, coefficients) for term in rank)))
+        rank_location = location / "projection" / number
+        ranks.append(Rank(tuple(_term(term, rank_location, dimensions, coefficients) for term in rank)))
     return Tensor(schema.name, tuple(ranks), schema.read_write)
 
 
 def _term(
-    term: list[str], place: Place, dimensions: list[str], coefficients: Mapping[str, int]
+    term: list[str], location: Location, dimensions: list[str], coefficients: Mapping[str, int]
 ) -> tuple[int, int]:
     """Return the coefficient and the index of a dimension; the two names have either order."""
     dimension_names = [name for name in term if name in dimensions]
     factors = [name for name in term if name in coefficients]
     unknown = [name for name in term if name not in dimensions and name not in coefficients]
     if unknown:
-        raise place.error(
+        raise location.error(
             f"{unknown[0]} is no dimension; {nearest(unknown[0], [*dimensions, *coefficients])}"
         )
     if len(dimension_names) != 1 or len(factors) > 1:
-        raise place.error(f"a term is a dimension, or a dimension and a coefficient, not {term}")
+        raise location.error(f"a term is a dimension, or a dimension and a coefficient, not {term}")
     return coefficients[factors[0]] if factors else 1, dimensions.index(dimension_names[0])
 
 
-def _densities(schema: ProblemSchema, place: Place, problem: Problem, folder: Path) -> tuple[Density, ...]:
+def _densities(
+    schema: ProblemSchema, location: Location, problem: Problem, folder: Path
+) -> tuple[Density, ...]:
     entries = schema.instance.get("densities") or {}
-    at = place / "instance" / "densities"
+    section = location / "instance" / "densities"
     names = [tensor.name for tensor in problem.tensors]
     if not isinstance(entries, Mapping):
-        raise at.error("densities should have the density of each data space under its name")
+        raise section.error("densities should have the density of each data space under its name")
     for name in entries:
         if name not in names:
-            raise (at / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
+            raise (section / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
     common = schema.instance.get("commonDensity", 1.0)
     densities: list[Density] = []
     for number, tensor in enumerate(problem.tensors):
@@ -141,41 +145,42 @@ def _densities(schema: ProblemSchema, place: Place, problem: Problem, folder: Pa
         if tensor.name not in entries and default == 1.0:
             densities.append(FixedStructured(shape, 1.0))
             continue
-        where = at / tensor.name if tensor.name in entries else place / "instance" / "commonDensity"
+        entry_location = (
+            section / tensor.name if tensor.name in entries else location / "instance" / "commonDensity"
+        )
         try:
-            densities.append(
-                density(_check_entry(entries.get(tensor.name, default), where, shape), shape, folder=folder)
-            )
+            entry = _check_entry(entries.get(tensor.name, default), entry_location, shape)
+            densities.append(density(entry, shape, folder=folder))
         except InputError as fault:
-            raise where.error(str(fault).removeprefix("density: ")) from None
+            raise entry_location.error(str(fault).removeprefix("density: ")) from None
     return tuple(densities)
 
 
 _KEYS = ("distribution", "density", "band_width", "data", "workload_tensor_size")
 
 
-def _check_entry(entry: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+def _check_entry(entry: object, location: Location, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
     if isinstance(entry, Mapping):
         for key in entry:
             if key not in _KEYS:
-                raise (place / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
+                raise (location / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
         size = entry.get("workload_tensor_size", 0)
         if size not in (0, prod(shape)):  # the front end writes 0 for none
             message = (
                 f"workload_tensor_size is {size}, and the tensor has {prod(shape)} elements; leave it out"
             )
-            raise (place / "workload_tensor_size").error(message)
+            raise (location / "workload_tensor_size").error(message)
         return {
-            key: _number(value, place / str(key)) if key in ("density", "band_width") else value
+            key: _number(value, location / str(key)) if key in ("density", "band_width") else value
             for key, value in entry.items()
             if key != "workload_tensor_size"
         }
-    return _number(entry, place)
+    return _number(entry, location)
 
 
-def _number(value: object, place: Place) -> object:
+def _number(value: object, location: Location) -> object:
     try:
         return parse_number(value)
     except ValueError:
         message = f"a density is a number or a section with a distribution, not {_describe(value)}"
-        raise place.error(message) from None
+        raise location.error(message) from None

@@ -43,20 +43,24 @@ class Levels:
     def _level(self, number: int) -> level_parts.StorageLevel:
         cost, problem = self.evaluation.cost.levels[number], self.evaluation.design.problem
         cycles = self._at(cost.cycles)
-        tensors = [at for at in range(len(problem.tensors)) if (number, at) in self.evaluation.counts.actions]
+        tensors = [
+            tensor
+            for tensor in range(len(problem.tensors))
+            if (number, tensor) in self.evaluation.counts.actions
+        ]
         return level_parts.StorageLevel(
             cycles=math.ceil(cycles),
             throttling=self._at(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
             energy_pj=self._at(cost.total_pj),
             leak_pj=self._at(cost.leak_pj),
-            tensors={problem.tensors[at].name: self._tensor(number, at, cost) for at in tensors},
+            tensors={problem.tensors[tensor].name: self._tensor(number, tensor, cost) for tensor in tensors},
         )
 
     def _tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
-        evaluation, place = self.evaluation, (number, tensor)
-        problem, actions = evaluation.design.problem, evaluation.counts.actions[place]
-        stored, dense = evaluation.counts.stored[place], evaluation.traffic.dense[place]
-        kind = evaluation.design.features.formats.get(place)
+        evaluation, key = self.evaluation, (number, tensor)
+        problem, actions = evaluation.design.problem, evaluation.counts.actions[key]
+        stored_tile, dense = evaluation.counts.stored_tiles[key], evaluation.traffic.dense[key]
+        kind = evaluation.design.features.formats.get(key)
         density = type(problem.densities[tensor]).__name__
         energy = self._at(cost.energy_pj[tensor])
         accesses = sum(self._at(access.actual) for access in (actions.reads, actions.fills, actions.updates))
@@ -65,14 +69,14 @@ class Levels:
         formats: dict[str, Any] = {
             f"format_{direction}": self._formats(access) for direction, access in directions
         }
-        largest = stored.largest
+        largest = stored_tile.largest
         return level_parts.LevelTensor(
             tile=tuple(
                 int(self._at(extent))
                 for extent in problem.extents(tensor, evaluation.traffic.nest.tile(number))
             ),
             density=_NAMES.get(density, density.lower()),
-            words=self._at(stored.words),
+            words=self._at(stored_tile.words),
             format=str(kind) if kind else "none",
             format_words=()
             if largest is None
@@ -113,9 +117,9 @@ class Levels:
     def _formats(self, access: FormatAccess) -> level_parts.FormatAccesses:
         units = access.metadata, access.payload
         return level_parts.FormatAccesses(
-            actual=self._pairs(*(part.actual for part in units)),
-            gated=self._pairs(*(part.gated for part in units)),
-            skipped=self._pairs(*(part.skipped for part in units)),
+            actual=self._pairs(*(access.actual for access in units)),
+            gated=self._pairs(*(access.gated for access in units)),
+            skipped=self._pairs(*(access.skipped for access in units)),
         )
 
     def _pairs(self, metadata: Numbers, payload: Numbers) -> tuple[tuple[float, float], ...]:
@@ -272,10 +276,10 @@ def _traffic(
     names = [tensor.name for tensor in evaluation.design.problem.tensors]
     return {
         name: parts.TensorTraffic(
-            read_bytes=math.ceil(float(cost.read_words[at][0]) * level.word_bits / 8),
-            write_bytes=math.ceil(float(cost.write_words[at][0]) * level.word_bits / 8),
+            read_bytes=math.ceil(float(cost.read_words[index][0]) * level.word_bits / 8),
+            write_bytes=math.ceil(float(cost.write_words[index][0]) * level.word_bits / 8),
         )
-        for at, name in enumerate(names)
+        for index, name in enumerate(names)
         if name in levels[level.name].tensors
     }
 
@@ -285,10 +289,10 @@ def describe_tiles(evaluation: Evaluation) -> list[str]:
     design, lines = evaluation.design, []
     for number in range(len(design.architecture.levels)):
         phrases = []
-        for at, tensor in enumerate(design.problem.tensors):
-            if (number, at) in evaluation.counts.stored:
-                tile = int(evaluation.traffic.dense[number, at].tile[0])
-                mean = tile * float(evaluation.counts.stored[number, at].density[0])
+        for index, tensor in enumerate(design.problem.tensors):
+            if (number, index) in evaluation.counts.stored_tiles:
+                tile = int(evaluation.traffic.dense[number, index].tile[0])
+                mean = tile * float(evaluation.counts.stored_tiles[number, index].density[0])
                 phrases.append(f"{tensor.name}:{tile:,} ({mean:,.6g})")
         lines.append(" ".join(phrases))
     return lines
@@ -306,7 +310,7 @@ def limits(evaluation: Evaluation) -> dict[str, float]:
 def bottleneck(evaluation: Evaluation) -> str:
     """Describe the limit of the cycles, the next slowest limit, and the unlimited bandwidths."""
     levels, bounds = evaluation.design.architecture.levels, limits(evaluation)
-    first, second, *_rest = bounds
+    first, second, *_others = bounds
     if bounds[first] <= 0:
         return "nothing takes a cycle"
     subject = "the computes" if first == computes_name(evaluation) else "the bandwidth of " + first

@@ -1,4 +1,4 @@
-"""Reader of input files: sections with the places of their values, in the spelling of any version."""
+"""Reader of input files: sections with the locations of their values, in the spelling of any version."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _ALIKE = 0.85  # similarity above which a name is probably a misspelt attribute
 
 
 @dataclass(frozen=True)
-class Place:
-    """Place of a section in its file, for messages about its contents."""
+class Location:
+    """Location of a section in its file, for messages about its contents."""
 
     document: Document
     path: tuple[str | int, ...]
 
-    def __truediv__(self, part: str | int) -> Place:
-        """Return the place of a value inside this value."""
-        return Place(self.document, (*self.path, part))
+    def __truediv__(self, key: str | int) -> Location:
+        """Return the location of a value inside this value."""
+        return Location(self.document, (*self.path, key))
 
     def error(self, message: str, *, key: bool = False) -> ConfigurationError:
-        """Return an error about the value at this place, or about its key."""
+        """Return an error about the value at this location, or about its key."""
         return self.document.error(self.path, message, key=key)
 
     def index_of(self, name: str, names: Sequence[str], kind: str) -> int:
@@ -64,23 +64,23 @@ class Place:
 
 @dataclass
 class Inputs:
-    """The sections of input files, with their places, and notes for the user."""
+    """The sections of input files, with their locations, and notes for the user."""
 
     names: list[str]
     folder: Path
     sections: dict[str, Any] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    locations: dict[str, Location] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def need(self, section: str) -> tuple[Any, Place]:
-        """Return a required section and its place.
+    def need(self, section: str) -> tuple[Any, Location]:
+        """Return a required section and its location.
 
         Raises:
             ConfigurationError: no file has the section.
         """
         if section not in self.sections:
             raise ConfigurationError(f"{', '.join(self.names)}: there is no section {section}; add one")
-        return self.sections[section], self.places[section]
+        return self.sections[section], self.locations[section]
 
 
 def read_files(paths: Sequence[Path]) -> Inputs:
@@ -88,7 +88,7 @@ def read_files(paths: Sequence[Path]) -> Inputs:
 
     Raises:
         ConfigurationError: a file cannot be read, or has an unknown key; the message is one line with the
-            place.
+            location.
     """
     inputs = Inputs([str(path) for path in paths], paths[0].parent)
     for path in paths:
@@ -100,10 +100,10 @@ def read_files(paths: Sequence[Path]) -> Inputs:
             if value is None or value == []:
                 continue
             if section in inputs.sections:
-                other = inputs.places[section].document.name
+                other = inputs.locations[section].document.name
                 raise document.error((section,), f"{section} is in {other} too; leave one out", key=True)
             inputs.sections[section] = value
-            inputs.places[section] = Place(document, (section,))
+            inputs.locations[section] = Location(document, (section,))
     return inputs
 
 
@@ -124,7 +124,7 @@ def _document(path: Path, inputs: Inputs) -> Document:
 
 def _unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
     """Yield notes on attributes that the model does not know: they may be the energy estimator's."""
-    names = sorted({key for part in _nodes(node) for key in part.attributes.model_extra or ()})
+    names = sorted({key for child in _nodes(node) for key in child.attributes.model_extra or ()})
     keys = [field.alias or key for key, field in AttributesSchema.model_fields.items()]
     for key in names:
         matches = get_close_matches(key, keys, n=1, cutoff=_ALIKE)

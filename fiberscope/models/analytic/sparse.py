@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from fiberscope.models.analytic.actions import Access, Computes, FormatAccess, LevelActions
 from fiberscope.models.analytic.dataflow import Dense, Traffic
 from fiberscope.models.analytic.density import Numbers
-from fiberscope.models.analytic.formats import Representation, Stored
+from fiberscope.models.analytic.formats import Representation, StoredTile
 from fiberscope.models.analytic.joint import have_counted_densities, share_effectual
 from fiberscope.models.analytic.leaders import Leaders, Omission
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
 
-Place = tuple[int, int]  # level and tensor
+TileKey = tuple[int, int]  # indices of a level and of a tensor
 PRESENT, ZERO, ABSENT = range(3)
 
 
@@ -48,9 +48,9 @@ class Saved:
 class Sparse:
     """The sparse traffic of mappings, by level and tensor."""
 
-    stored: Mapping[Place, Stored]
-    saved: Mapping[Place, Saved]
-    actions: Mapping[Place, LevelActions]
+    stored_tiles: Mapping[TileKey, StoredTile]
+    saved: Mapping[TileKey, Saved]
+    actions: Mapping[TileKey, LevelActions]
     computes: Computes
 
 
@@ -70,28 +70,28 @@ def sparse(
         cost_of_read: pJ of a row, by level, which weighs the options of a feature.
     """
     representation = Representation(problem, traffic, features, options)
-    stored = {place: representation.stored(*place) for place in traffic.dense}
+    stored_tiles = {key: representation.stored_tile(*key) for key in traffic.dense}
     leaders = Leaders(problem, traffic, options, blocks, features.formats)
     weights = {
-        (level, tensor): stored_tensor.density
+        (level, tensor): stored_tile.density
         * traffic.dense[level, tensor].tile
         * cost_of_read[level]
         / blocks[level]
-        for (level, tensor), stored_tensor in stored.items()
+        for (level, tensor), stored_tile in stored_tiles.items()
     }
     saved = _choose_savings(features, leaders, weights)
-    all_actions = {place: _stored_actions(problem, traffic, stored, place) for place in stored}
+    all_actions = {key: _stored_actions(problem, traffic, stored_tiles, key) for key in stored_tiles}
     for tensor, chain in enumerate(traffic.chains):
         _propagate(problem, traffic, tensor, [(level, saved, all_actions) for level in chain], options)
     _conversions(problem, traffic, features, all_actions)
-    return Sparse(stored, saved, all_actions, computes_of(problem, traffic, features, saved, options))
+    return Sparse(stored_tiles, saved, all_actions, computes_of(problem, traffic, features, saved, options))
 
 
 def _choose_savings(
-    features: SparseFeatures, leaders: Leaders, weights: Mapping[Place, Numbers]
-) -> dict[Place, Saved]:
+    features: SparseFeatures, leaders: Leaders, weights: Mapping[TileKey, Numbers]
+) -> dict[TileKey, Saved]:
     """Return for each tensor and level the feature with the larger share; gating comes first."""
-    savings: dict[Place, Saved] = {}
+    savings: dict[TileKey, Saved] = {}
     ordered = [
         (level, omission)
         for skipping in (False, True)
@@ -102,20 +102,20 @@ def _choose_savings(
     for level, feature in ordered:
         leaders_of_feature = frozenset(leader for option in feature.options for leader in option.leaders)
         for omission in _best([leaders.omission(level, option) for option in feature.options], weights):
-            place = (omission.level, omission.tensor)
+            key = (omission.level, omission.tensor)
             skipping = np.full_like(omission.share, float(feature.skipping))
-            if place in savings:
-                better = omission.share > savings[place].share
-                skipping = np.where(better, skipping, savings[place].skipping)
-                share = np.where(better, omission.share, savings[place].share)
-                of_all = np.where(better, omission.of_all, savings[place].of_all)
-                savings[place] = Saved(share, skipping, leaders_of_feature | savings[place].leaders, of_all)
+            if key in savings:
+                better = omission.share > savings[key].share
+                skipping = np.where(better, skipping, savings[key].skipping)
+                share = np.where(better, omission.share, savings[key].share)
+                of_all = np.where(better, omission.of_all, savings[key].of_all)
+                savings[key] = Saved(share, skipping, leaders_of_feature | savings[key].leaders, of_all)
             else:
-                savings[place] = Saved(omission.share, skipping, leaders_of_feature, omission.of_all)
+                savings[key] = Saved(omission.share, skipping, leaders_of_feature, omission.of_all)
     return savings
 
 
-def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[Omission]:
+def _best(omissions: list[Omission], weights: Mapping[TileKey, Numbers]) -> list[Omission]:
     """Return the option with the largest saving, mapping by mapping; the last of equals."""
     if len(omissions) == 1:
         return omissions
@@ -133,17 +133,19 @@ def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[O
 
 
 def _stored_actions(
-    problem: Problem, traffic: Traffic, stored: Mapping[Place, Stored], place: Place
+    problem: Problem, traffic: Traffic, stored_tiles: Mapping[TileKey, StoredTile], key: TileKey
 ) -> LevelActions:
     """Return the accesses to stored data and to its metadata."""
-    dense, stored_tensor = traffic.dense[place], stored[place]
+    dense, stored_tile = traffic.dense[key], stored_tiles[key]
     every = [dense.reads, dense.fills, dense.updates]
-    if stored_tensor.units is None:
-        reads, fills, updates = (Access.all_actual(each.astype(np.float64)) for each in every)
+    if stored_tile.units is None:
+        reads, fills, updates = (Access.all_actual(accesses.astype(np.float64)) for accesses in every)
         return LevelActions(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
-    zeros = 1.0 - stored_tensor.density
-    reads, fills, updates = (Access.all_actual(each - _floor(each * zeros)) for each in every)
-    formats = [FormatAccess.from_units(stored_tensor.units, each / stored_tensor.listed) for each in every]
+    zeros = 1.0 - stored_tile.density
+    reads, fills, updates = (Access.all_actual(accesses - _floor(accesses * zeros)) for accesses in every)
+    formats = [
+        FormatAccess.from_units(stored_tile.units, accesses / stored_tile.listed) for accesses in every
+    ]
     return LevelActions(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
 
@@ -151,7 +153,7 @@ def _propagate(
     problem: Problem,
     traffic: Traffic,
     tensor: int,
-    chain: list[tuple[int, Mapping[Place, Saved], dict[Place, LevelActions]]],
+    chain: list[tuple[int, Mapping[TileKey, Saved], dict[TileKey, LevelActions]]],
     options: Options,
 ) -> None:
     """Apply the omissions of a tensor to the inner levels, down to the next level with an omission."""
@@ -212,17 +214,17 @@ def _additional_saving(saving: Saved, outer: Saved | None) -> Saved:
 def _omit(
     problem: Problem,
     traffic: Traffic,
-    place: Place,
-    all_actions: dict[Place, LevelActions],
+    key: TileKey,
+    all_actions: dict[TileKey, LevelActions],
     saving: Saved,
     outer: Saved | None,
     options: Options,
 ) -> None:
     """Omit reads and updates at this level, and the metadata that belongs to them."""
-    level, tensor = place
-    actions = all_actions[place]
+    level, tensor = key
+    actions = all_actions[key]
     if options.joint == "exact" and _has_only_products(problem, tensor, saving):
-        _keep_products(actions, traffic.dense[place])
+        _keep_products(actions, traffic.dense[key])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
     actions.reads.lose(rounding(_near(actions.reads.actual * saving.share)), saving.skipping)
     actions.updates.lose(_floor(actions.updates.actual * saving.share), saving.skipping)
@@ -250,14 +252,14 @@ def _keep_products(actions: LevelActions, dense: Dense) -> None:
         (actions.reads, dense.reads, actions.format_reads),
         (actions.updates, dense.updates, actions.format_updates),
     ):
-        stored = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
+        remaining = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
         access.actual = every.astype(np.float64)
         if units is not None:
-            units.shrink(1.0 - 1.0 / stored)
+            units.shrink(1.0 - 1.0 / remaining)
 
 
 def _conversions(
-    problem: Problem, traffic: Traffic, features: SparseFeatures, all_actions: dict[Place, LevelActions]
+    problem: Problem, traffic: Traffic, features: SparseFeatures, all_actions: dict[TileKey, LevelActions]
 ) -> None:
     """Count format conversions of data that is compressed at the outer level but not at this level."""
     for (level, tensor), actions in all_actions.items():
@@ -273,8 +275,8 @@ def _conversions(
 
 def _near(numbers: Numbers) -> Numbers:
     """Round numbers that differ from integers only by the rounding error of a product."""
-    near = np.rint(numbers)
-    return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, numbers)
+    rounded = np.rint(numbers)
+    return np.where(np.abs(numbers - rounded) <= 1e-9 * np.maximum(np.abs(rounded), 1.0), rounded, numbers)
 
 
 def _floor(numbers: Numbers) -> NDArray[np.float64]:
@@ -329,13 +331,13 @@ def _join_pairs(
     total = traffic.computes.astype(np.float64)
     actual = np.minimum(np.rint(total * share_effectual(problem, first, other)), remaining)
     remaining, absent = remaining - actual, np.zeros_like(remaining)
-    stored = [(traffic.chains[tensor][-1], tensor) in features.formats for tensor in problem.operands]
-    if all(stored) and not any(innermost.values()):
+    is_formatted = [(traffic.chains[tensor][-1], tensor) in features.formats for tensor in problem.operands]
+    if all(is_formatted) and not any(innermost.values()):
         shares = [problem.densities[tensor].exact for tensor in problem.operands]
         absent = np.rint(total * (1.0 - sum(shares))) + actual
         remaining = remaining - absent
     nothing = np.zeros_like(remaining)
-    if features.compute_skipping and any(stored):
+    if features.compute_skipping and any(is_formatted):
         return Computes(actual, gated, remaining, absent)
     if features.compute_gating:
         return Computes(actual, gated + remaining, nothing, absent)

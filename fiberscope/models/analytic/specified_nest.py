@@ -179,27 +179,29 @@ def _is_product(equation: Equation, first: Access, other: Access) -> bool:
 def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
     """Yield the loops with their bounds, outermost first."""
     extents = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
-    for part in einsum.partitioning:
-        if not isinstance(part, Split) or not all(
-            isinstance(directive, UniformShape) for directive in part.directives
+    for partition in einsum.partitioning:
+        if not isinstance(partition, Split) or not all(
+            isinstance(directive, UniformShape) for directive in partition.directives
         ):
             raise _refusal(specification, "it flattens ranks, or cuts them by elements and not by shape")
-        bounds = _bounds(specification, part, shapes[part.rank])
-        extents |= {name: (part.rank, bound) for name, bound in zip(part.names, bounds, strict=True)}
+        bounds = _bounds(specification, partition, shapes[partition.rank])
+        extents |= {
+            name: (partition.rank, bound) for name, bound in zip(partition.names, bounds, strict=True)
+        }
     space = {stamp.rank for stamp in einsum.spacetime.space} if einsum.spacetime else set()
     for name in einsum.loop_order:
         yield Loop(name, *extents[name], name in space)
 
 
-def _bounds(specification: Specification, part: Split, shape: int) -> list[int]:
+def _bounds(specification: Specification, split: Split, shape: int) -> list[int]:
     """Return the bounds of the pieces of a rank, outermost first; a piece ends at the end of the rank."""
     sizes = [
         directive.size
-        for directive in part.directives
+        for directive in split.directives
         if isinstance(directive, UniformShape) and directive.size
     ]
-    if len(sizes) < len(part.directives) or any(outer % inner for outer, inner in pairwise(sizes)):
-        raise _refusal(specification, f"the pieces of {part.rank} are no multiples of each other: {sizes}")
+    if len(sizes) < len(split.directives) or any(outer % inner for outer, inner in pairwise(sizes)):
+        raise _refusal(specification, f"the pieces of {split.rank} are no multiples of each other: {sizes}")
     return [-(-min(outer, shape) // inner) for outer, inner in pairwise([shape, *sizes, 1])]
 
 

@@ -58,8 +58,8 @@ class DensitySweep:
 
         picture = blank(f"{self.case} by the density of {self.tensor}", 3.2)
         feasible = [point for point in self.points if point.cycles is not None]
-        for place, (measure, unit) in enumerate((("cycles", "cycles"), ("energy_pj", "pJ")), start=1):
-            axes = picture.add_subplot(1, 2, place)
+        for panel, (measure, unit) in enumerate((("cycles", "cycles"), ("energy_pj", "pJ")), start=1):
+            axes = picture.add_subplot(1, 2, panel)
             costs = [getattr(point, measure) for point in feasible]
             axes.loglog([point.density for point in feasible], costs, "o-")
             axes.set_xlabel(f"density of {self.tensor}")

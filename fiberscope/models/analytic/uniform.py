@@ -53,10 +53,10 @@ class Uniform(Density):
 
     def probability_empty(self, tile: Tile) -> Numbers:
         """Return C(N - r, n) / C(N, n)."""
-        drawn = elements_of(tile)
-        if drawn.ndim == self.nonzeros.ndim == 0:
-            return _cached_probability_none(self.elements, int(self.nonzeros), int(drawn))
-        return probability_none(self.elements, self.nonzeros, drawn)
+        draws = elements_of(tile)
+        if draws.ndim == self.nonzeros.ndim == 0:
+            return _cached_probability_none(self.elements, int(self.nonzeros), int(draws))
+        return probability_none(self.elements, self.nonzeros, draws)
 
     def minimum(self, tile: Tile) -> Counts:
         """Return the nonzeros that do not fit outside of the tile."""
@@ -81,8 +81,8 @@ class Uniform(Density):
         return Uniform(extents, share, occupancy)
 
 
-def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike) -> Numbers:
-    """Return the probability that ``drawn`` elements contain no nonzero: C(N - r, n) / C(N, n).
+def probability_none(elements: ArrayLike, nonzeros: ArrayLike, draws: ArrayLike) -> Numbers:
+    """Return the probability that ``draws`` elements contain no nonzero: C(N - r, n) / C(N, n).
 
     The formula is symmetric in draws and nonzeros, so the smaller number gives the number of factors. For
     large numbers, Stirling's series approximates the factorials. Its leading terms are combined to avoid
@@ -91,41 +91,43 @@ def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike)
     Args:
         elements: N, the number of elements of the tensor.
         nonzeros: r, the number of its nonzeros.
-        drawn: n, the number of drawn elements. The three numbers, or arrays, are broadcast.
+        draws: n, the number of drawn elements. The three numbers, or arrays, are broadcast.
     """
     total, nonzero_count, draw_count = np.broadcast_arrays(
-        *(np.asarray(number, np.float64) for number in (elements, nonzeros, drawn))
+        *(np.asarray(number, np.float64) for number in (elements, nonzeros, draws))
     )
-    few, more = np.minimum(nonzero_count, draw_count), np.maximum(nonzero_count, draw_count)
+    fewer, larger = np.minimum(nonzero_count, draw_count), np.maximum(nonzero_count, draw_count)
     none = np.zeros(total.shape)
-    fits = few + more <= total
-    is_short = fits & (few <= _FACTORS)
-    none[is_short] = _multiply_factors(total[is_short], few[is_short], more[is_short])
+    fits = fewer + larger <= total
+    is_short = fits & (fewer <= _FACTORS)
+    none[is_short] = _multiply_factors(total[is_short], fewer[is_short], larger[is_short])
     is_long = fits & ~is_short
-    none[is_long] = _apply_stirling(total[is_long], few[is_long], more[is_long])
+    none[is_long] = _apply_stirling(total[is_long], fewer[is_long], larger[is_long])
     return none
 
 
 @lru_cache(maxsize=1 << 16)
-def _cached_probability_none(elements: int, nonzeros: int, drawn: int) -> Numbers:
+def _cached_probability_none(elements: int, nonzeros: int, draws: int) -> Numbers:
     """Return the probability for one tile, cached because mappings repeat tiles."""
-    return probability_none(elements, nonzeros, drawn)
+    return probability_none(elements, nonzeros, draws)
 
 
-def _multiply_factors(total: Numbers, few: Numbers, more: Numbers) -> Numbers:
+def _multiply_factors(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
     """Return the product of the conditional probabilities of the draws."""
-    cases, places = np.unique(np.stack([total, few, more]), axis=1, return_inverse=True)
-    draw = np.arange(_FACTORS if few.size == 0 else int(few.max()), dtype=np.float64)
+    cases, case_of = np.unique(np.stack([total, fewer, larger]), axis=1, return_inverse=True)
+    draw = np.arange(_FACTORS if fewer.size == 0 else int(fewer.max()), dtype=np.float64)
     remaining = np.maximum(cases[0][:, None] - draw, 1.0)
     chances = np.where(draw < cases[1][:, None], 1.0 - cases[2][:, None] / remaining, 1.0)
-    return np.asarray(np.prod(chances, axis=1)[places.reshape(-1)])
+    return np.asarray(np.prod(chances, axis=1)[case_of.reshape(-1)])
 
 
-def _apply_stirling(total: Numbers, few: Numbers, more: Numbers) -> Numbers:
+def _apply_stirling(total: Numbers, fewer: Numbers, larger: Numbers) -> Numbers:
     """Return the probability by Stirling's series of x! for x = N - r, N - n, N, N - r - n."""
-    few_share, more_share, sum_share = few / total, more / total, (few + more) / total
+    few_share, more_share, sum_share = fewer / total, larger / total, (fewer + larger) / total
     leading = total * (_nonlinear_part(few_share) + _nonlinear_part(more_share) - _nonlinear_part(sum_share))
-    corrections = _series(total - few) + _series(total - more) - _series(total) - _series(total - few - more)
+    corrections = (
+        _series(total - fewer) + _series(total - larger) - _series(total) - _series(total - fewer - larger)
+    )
     return np.exp(leading + corrections)
 
 
@@ -142,8 +144,8 @@ def _series(number: Numbers) -> Numbers:
     return 0.5 * np.log(least) + 1.0 / (12.0 * least) - 1.0 / (360.0 * least**3)
 
 
-def hypergeometric(elements: int, nonzeros: int, drawn: int) -> tuple[Counts, Numbers]:
-    """Return the possible occupancies of ``drawn`` elements, and their probabilities.
+def hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Counts, Numbers]:
+    """Return the possible occupancies of ``draws`` elements, and their probabilities.
 
     Each probability follows from its neighbour, from the mode outwards, so that no factorial is needed and
     the sum is 1. Occupancies whose probability underflows are left out.
@@ -151,14 +153,14 @@ def hypergeometric(elements: int, nonzeros: int, drawn: int) -> tuple[Counts, Nu
     Args:
         elements, nonzeros, drawn: the single numbers N, r and n of ``probability_none``.
     """
-    least, most = max(0, drawn + nonzeros - elements), min(drawn, nonzeros)
-    mode = (drawn + 1) * (nonzeros + 1) // (elements + 2)
+    least, greatest = max(0, draws + nonzeros - elements), min(draws, nonzeros)
+    mode = (draws + 1) * (nonzeros + 1) // (elements + 2)
     share = nonzeros / max(elements, 1)
-    reach = int(_DEVIATIONS * np.sqrt(drawn * share * (1.0 - share))) + 800
-    occupancies = np.arange(max(least, mode - reach), min(most, mode + reach) + 1, dtype=np.int64)
-    before = occupancies[:-1].astype(np.float64)
-    rising = np.log((nonzeros - before) * (drawn - before))
-    falling = np.log((before + 1.0) * (elements - nonzeros - drawn + before + 1.0))
+    reach = int(_DEVIATIONS * np.sqrt(draws * share * (1.0 - share))) + 800
+    occupancies = np.arange(max(least, mode - reach), min(greatest, mode + reach) + 1, dtype=np.int64)
+    smaller = occupancies[:-1].astype(np.float64)
+    rising = np.log((nonzeros - smaller) * (draws - smaller))
+    falling = np.log((smaller + 1.0) * (elements - nonzeros - draws + smaller + 1.0))
     logarithms = np.concatenate([[0.0], np.cumsum(rising - falling)])
     weights = np.exp(logarithms - logarithms.max())
     return occupancies, weights / weights.sum()

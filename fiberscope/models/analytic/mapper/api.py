@@ -24,36 +24,36 @@ from fiberscope.results.report.host import Timing
 from fiberscope.workloads.errors import nearest
 
 SEARCHES: Final = (*WALKS, "optuna")
-MOST = 10_000_000  # mappings up to which an exhaustive search starts
+EXHAUSTIVE_LIMIT = 10_000_000  # mappings up to which an exhaustive search starts
 
 
 @dataclass(frozen=True)
-class Best:
+class MapperResult:
     """The result of a search.
 
     Args:
         case: the design.
-        best: the best mapping.
+        best_mapping: the best mapping.
         outcome: its costs, and statistics of the search.
         metrics: the metrics of the search.
     """
 
     case: Case
-    best: NamedMapping
+    best_mapping: NamedMapping
     outcome: SearchState
     metrics: tuple[str, ...]
 
     def report(self) -> Report:
         """Return the full report of the mapping, as ``fiberscope.analyze`` does."""
         start = time.perf_counter()
-        case = replace(self.case, mapping=self.best)
+        case = replace(self.case, mapping=self.best_mapping)
         evaluation = evaluate_case(case)
         seconds = time.perf_counter() - start
         return report(case, evaluation, Timing(seconds, seconds))
 
     def mapping(self) -> str:
         """Return the section ``mapping``, which ``fiberscope analyze`` reads back unchanged."""
-        return self.best.as_yaml(self.case.design.architecture, self.case.design.problem)
+        return self.best_mapping.as_yaml(self.case.design.architecture, self.case.design.problem)
 
 
 def constraints_of(case: Case) -> Constraints:
@@ -81,7 +81,7 @@ def find(
     workers: int = 1,
     settings: Mapping[str, object] | None = None,
     progress: Progress | bool | None = None,
-) -> Best:
+) -> MapperResult:
     """Return the mapping with the lowest cost among those that a search evaluates.
 
     Args:
@@ -103,10 +103,10 @@ def find(
     case = read_case(paths, settings, with_mapping=False)
     space = _space(case)
     limits = limits or Limits()
-    if search == "exhaustive" and space.size > MOST:
+    if search == "exhaustive" and space.size > EXHAUSTIVE_LIMIT:
         raise InputError(
             f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
-            f"constrain them to {MOST:,}, or search random_pruned"
+            f"constrain them to {EXHAUSTIVE_LIMIT:,}, or search random_pruned"
         )
     with shown_progress(progress) as tell:
         evaluations = (
@@ -114,10 +114,12 @@ def find(
             if search == "optuna"
             else outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers)
         )
-        best = judge(evaluations, limits, _reporter(tell, limits.points))
-    if best.best is None:
-        raise InputError(f"{case.name}: none of the {best.evaluated:,} mappings can be had: {best.reasons}")
-    return Best(case, best.best, best, tuple(metrics))
+        outcome = judge(evaluations, limits, _reporter(tell, limits.points))
+    if outcome.best is None:
+        raise InputError(
+            f"{case.name}: none of the {outcome.evaluated:,} mappings can be had: {outcome.reasons}"
+        )
+    return MapperResult(case, outcome.best, outcome, tuple(metrics))
 
 
 def _check(search: str, metrics: Sequence[str]) -> None:
@@ -131,9 +133,9 @@ def _check(search: str, metrics: Sequence[str]) -> None:
 def _space(case: Case) -> Space:
     space = Space(case.design.architecture, case.design.problem, constraints_of(case))
     if space.impossible:
-        at = case.design.problem.dimensions.index(space.impossible)
+        index = case.design.problem.dimensions.index(space.impossible)
         raise InputError(
             f"{case.name}: with these constraints no loops over {space.impossible} "
-            f"make {case.design.problem.bounds[at]} iterations"
+            f"make {case.design.problem.bounds[index]} iterations"
         )
     return space

@@ -13,9 +13,9 @@ from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import Directive
 from fiberscope.models.analytic.read_mapping import DATA, Names
 from fiberscope.models.analytic.schema import DirectiveSchema
-from fiberscope.models.analytic.source import Place
+from fiberscope.models.analytic.source import Location
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 _FREE, _KEPT, _BYPASSED = -1, 1, 0
 
@@ -25,16 +25,16 @@ class Constraints:
     """Bounds of the mapspace.
 
     Args:
-        least, most: bounds of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
+        least, greatest: bounds of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
         inner: for each level the dimensions of its innermost temporal loops, innermost first.
         keep: 1 for kept, 0 for bypassed, -1 for free: levels x tensors.
         on_y: for each level whether spatial loops use the mesh's Y axis, by dimension; None if free.
     """
 
-    least: Whole
-    most: Whole
+    least: Integers
+    greatest: Integers
     inner: tuple[tuple[int, ...], ...]
-    keep: Whole
+    keep: Integers
     on_y: tuple[tuple[bool, ...] | None, ...]
 
     @classmethod
@@ -44,11 +44,11 @@ class Constraints:
         keep = np.full((levels, len(problem.tensors)), _FREE)
         keep[0] = _KEPT
         bounds = np.array(problem.bounds, np.int64)
-        most = np.broadcast_to(bounds, (2, levels, dimensions)).copy()
+        greatest = np.broadcast_to(bounds, (2, levels, dimensions)).copy()
         for number, level in enumerate(architecture.levels):
             if not level.stores:
-                most[0, number], keep[number] = 1, _BYPASSED
-        return cls(np.ones_like(most), most, ((),) * levels, keep, (None,) * levels)
+                greatest[0, number], keep[number] = 1, _BYPASSED
+        return cls(np.ones_like(greatest), greatest, ((),) * levels, keep, (None,) * levels)
 
 
 def read_constraints(
@@ -57,7 +57,7 @@ def read_constraints(
     """Read constraints, which have the syntax of a mapping, with ``<=`` and ``>=`` for bounds.
 
     Args:
-        directives: entries of the file, each with its place for messages.
+        directives: entries of the file, each with its location for messages.
         architecture: names the levels.
         problem: names the dimensions and tensors.
 
@@ -65,11 +65,11 @@ def read_constraints(
         ConfigurationError: a name does not exist, or constraints contradict each other.
     """
     reader = _Reader(architecture, problem)
-    for entry, place in directives:
-        reader.read(entry, place)
+    for entry, location in directives:
+        reader.read(entry, location)
     constraints = reader.constraints
     return Constraints(
-        constraints.least, constraints.most, tuple(reader.inner), constraints.keep, tuple(reader.on_y)
+        constraints.least, constraints.greatest, tuple(reader.inner), constraints.keep, tuple(reader.on_y)
     )
 
 
@@ -82,35 +82,37 @@ class _Reader(Names):
         self.inner: list[tuple[int, ...]] = list(self.constraints.inner)
         self.on_y = list(self.constraints.on_y)
 
-    def read(self, directive: DirectiveSchema, place: Place) -> None:
-        level = self.level(directive, place)
+    def read(self, directive: DirectiveSchema, location: Location) -> None:
+        level = self.level(directive, location)
         if directive.type in ("temporal", "spatial"):
-            self._loops(level, directive, place)
+            self._loops(level, directive, location)
         elif directive.type in DATA:
-            self._data(level, directive, place)
+            self._data(level, directive, location)
 
-    def _loops(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+    def _loops(self, level: int, directive: DirectiveSchema, location: Location) -> None:
         kind = int(directive.type == "spatial")
-        for _text, dimension, relation, bound in self.factors(directive, place):
-            whole = self.problem.bounds[dimension]
-            number = min(bound or whole, whole)  # 0 is the whole dimension, and so is what exceeds it
+        for _text, dimension, relation, bound in self.factors(directive, location):
+            dimension_bound = self.problem.bounds[dimension]
+            number = min(
+                bound or dimension_bound, dimension_bound
+            )  # 0 is the whole dimension, and so is what exceeds it
             if relation != ">=":
-                self.constraints.most[kind, level, dimension] = number
+                self.constraints.greatest[kind, level, dimension] = number
             if relation != "<=":
                 self.constraints.least[kind, level, dimension] = number
-        order = self.permutation(directive.permutation or [], place / "permutation")
+        order = self.permutation(directive.permutation or [], location / "permutation")
         if not kind:
             self.inner[level] = tuple(order) or self.inner[level]
         elif directive.split is not None:
             along_x = order[: directive.split]
-            self.on_y[level] = tuple(at not in along_x for at in range(len(self.problem.dimensions)))
+            self.on_y[level] = tuple(index not in along_x for index in range(len(self.problem.dimensions)))
 
-    def _data(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+    def _data(self, level: int, directive: DirectiveSchema, location: Location) -> None:
         for key, value in (("keep", _KEPT), ("bypass", _BYPASSED)):
-            for at, name in enumerate(getattr(directive, key)):
-                tensor = self.tensor(name, place / key / at)
+            for index, name in enumerate(getattr(directive, key)):
+                tensor = self.tensor(name, location / key / index)
                 if level == 0 and value == _BYPASSED:
-                    raise (place / key / at).error(
+                    raise (location / key / index).error(
                         f"{self.levels[0]} is the outermost level and keeps everything"
                     )
                 self.constraints.keep[level, tensor] = value

@@ -25,7 +25,7 @@ from fiberscope.models.analytic.evaluate import Design, Evaluation, evaluate_man
 from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
 from fiberscope.models.analytic.mapping import Mapping, Mappings
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 # Metrics of mappings: joules times cycles, cycles, picojoules.
 METRICS: Final = {"edp": attrgetter("edp"), "delay": attrgetter("cycles"), "energy": attrgetter("energy_pj")}
@@ -91,7 +91,7 @@ def _best(evaluation: Evaluation, costs: Numbers) -> tuple[Mapping | None, tuple
     return Mapping.from_batch(evaluation.mappings, best), tuple(costs[:, best].tolist())
 
 
-def _count_faults(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
+def _count_faults(first: Integers, faults: Sequence[Fault]) -> Counter[str]:
     """Count the mappings whose first fault is each fault."""
     rejected: Counter[str] = Counter()
     for fault, count in zip(faults, np.bincount(first, minlength=len(faults) + 1)[1:].tolist(), strict=True):
@@ -125,7 +125,7 @@ class SearchState:
         evaluated, valid: numbers of evaluated and of valid mappings.
         rejected: invalid mappings, by reason.
         improvements: number of evaluated mappings at each improvement, and the new cost by the first metric.
-        ended: reason of the end.
+        end_reason: why the search ended.
     """
 
     best: Mapping | None = None
@@ -134,7 +134,7 @@ class SearchState:
     valid: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     improvements: list[tuple[int, float]] = field(default_factory=list)
-    ended: str = "all mappings were looked at"
+    end_reason: str = "all mappings were looked at"
     _since_better: int = 0
     _since_valid: int = 0
 
@@ -155,7 +155,7 @@ class SearchState:
         return ", ".join(f"{count:,} {reason}" for reason, count in self.rejected.most_common())
 
     def is_over(self, limits: Limits) -> bool:
-        """Return whether a limit is reached, and set ``ended`` to the reason."""
+        """Return whether a limit is reached, and set ``end_reason``."""
         limits_reached = {
             f"{limits.points:,} mappings were looked at": self.evaluated >= limits.points,
             f"the last {limits.victory} that can be had were no better": _exceeds(
@@ -163,7 +163,9 @@ class SearchState:
             ),
             f"none of the last {limits.invalid} can be had": _exceeds(self._since_valid, limits.invalid),
         }
-        self.ended = next((reason for reason, is_reached in limits_reached.items() if is_reached), self.ended)
+        self.end_reason = next(
+            (reason for reason, is_reached in limits_reached.items() if is_reached), self.end_reason
+        )
         return any(limits_reached.values())
 
 

@@ -15,19 +15,19 @@ from fiberscope.models.analytic.mapper.constraints import Constraints
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.problem import Problem
 
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 
-def factorisations(number: int, least: Sequence[int], most: Sequence[int]) -> Whole:
+def factorisations(number: int, least: Sequence[int], greatest: Sequence[int]) -> Integers:
     """Return all factorisations of a number into ordered, bounded factors: factorisations x factors.
 
     Args:
         number: the product of the factors.
-        least, most: bounds of each factor, both inclusive.
+        least, greatest: bounds of each factor, both inclusive.
     """
     products: list[tuple[tuple[int, ...], int]] = [((), number)]
-    for low, high in zip(least, most, strict=True):
+    for low, high in zip(least, greatest, strict=True):
         products = [
             ((*factors, factor), quotient // factor)
             for factors, quotient in products
@@ -56,24 +56,26 @@ class Space:
 
     Attributes:
         cuts: factorisations of each dimension: factorisations x (2 x levels), temporal then spatial.
-        keeps: choices of kept tensors, each levels x tensors.
+        keep_choices: choices of kept tensors, each levels x tensors.
     """
 
     def __init__(self, architecture: Architecture, problem: Problem, constraints: Constraints) -> None:
         self.architecture, self.problem, self.constraints = architecture, problem, constraints
         self.levels, self.dimensions = len(architecture.levels), len(problem.dimensions)
         self.fan_outs = self._fan_outs()
-        most = constraints.most.copy()
-        most[1] = np.minimum(most[1], self.fan_outs.prod(axis=1)[:, None])
+        greatest = constraints.greatest.copy()
+        greatest[1] = np.minimum(greatest[1], self.fan_outs.prod(axis=1)[:, None])
         self.cuts = [
             factorisations(
-                bound, constraints.least[:, :, at].ravel().tolist(), most[:, :, at].ravel().tolist()
+                bound,
+                constraints.least[:, :, dimension].ravel().tolist(),
+                greatest[:, :, dimension].ravel().tolist(),
             )
-            for at, bound in enumerate(problem.bounds)
+            for dimension, bound in enumerate(problem.bounds)
         ]
-        self.keeps = list(self._keeps())
+        self.keep_choices = list(self._choose_kept())
 
-    def _fan_outs(self) -> Whole:
+    def _fan_outs(self) -> Integers:
         """Return the instances inside each instance of a level along X and Y: levels x 2."""
         units: list[Level | Compute] = [*self.architecture.levels, self.architecture.compute]
         meshes = np.array([unit.mesh for unit in units])
@@ -82,7 +84,7 @@ class Space:
         uneven = fan_outs.prod(axis=1) != totals  # meshes that do not nest count along X alone
         return np.where(uneven[:, None], np.stack([totals, np.ones_like(totals)], axis=1), fan_outs)
 
-    def _keeps(self) -> Iterator[Truth]:
+    def _choose_kept(self) -> Iterator[Truth]:
         free = np.argwhere(self.constraints.keep < 0)
         for choice in product((True, False), repeat=len(free)):
             keep = self.constraints.keep > 0
@@ -93,7 +95,7 @@ class Space:
     def size(self) -> int:
         """Return an upper bound of the number of mappings: loops of one iteration count."""
         orders = prod(factorial(self.dimensions - len(inner)) for inner in self.constraints.inner)
-        return prod(len(cuts) for cuts in self.cuts) * orders * len(self.keeps)
+        return prod(len(cuts) for cuts in self.cuts) * orders * len(self.keep_choices)
 
     @property
     def impossible(self) -> str:
@@ -103,22 +105,24 @@ class Space:
                 return name
         return ""
 
-    def mappings(self, places: Whole, orders: Whole, keep: int) -> Mappings:
+    def mappings(self, cut_indices: Integers, orders: Integers, keep: int) -> Mappings:
         """Return mappings from their parts, with loops of one iteration outermost.
 
         Args:
-            places: indices in ``cuts``: mappings x dimensions.
+            cut_indices: indices in ``cuts``: mappings x dimensions.
             orders: of the temporal loops, dimensions innermost first: mappings x levels x dimensions.
-            keep: index in ``keeps``.
+            keep: index in ``keep_choices``.
         """
-        bounds = np.stack([cuts[places[:, at]] for at, cuts in enumerate(self.cuts)], axis=2)
+        bounds = np.stack(
+            [cuts[cut_indices[:, dimension]] for dimension, cuts in enumerate(self.cuts)], axis=2
+        )
         temporal, spatial = bounds[:, : self.levels], bounds[:, self.levels :]
         single = np.take_along_axis(temporal, orders, axis=2) == 1
         rank = np.where(single, self.dimensions + orders, np.arange(self.dimensions))
         canonical = np.take_along_axis(orders, np.argsort(rank, axis=2), axis=2)
-        return Mappings(temporal, spatial, canonical, self.keeps[keep], None, self._along_y(spatial))
+        return Mappings(temporal, spatial, canonical, self.keep_choices[keep], None, self._along_y(spatial))
 
-    def _along_y(self, spatial: Whole) -> Truth | None:
+    def _along_y(self, spatial: Integers) -> Truth | None:
         """Assign spatial loops to Y so that they fit if possible; None if no mesh has a Y axis."""
         if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
             return None
@@ -136,20 +140,20 @@ class Space:
                     break
         return on_y
 
-    def orders(self, cut: Whole, most: int | None = None) -> Iterator[Whole]:
+    def orders(self, bounds: Integers, limit: int | None = None) -> Iterator[Integers]:
         """Yield the different orders of the temporal loops of one factorisation: each levels x dimensions.
 
         Args:
-            cut: bounds of the temporal loops: levels x dimensions.
-            most: largest number of orders.
+            bounds: bounds of the temporal loops: levels x dimensions.
+            limit: largest number of orders.
         """
-        choices = product(*(self._level_orders(level, cut[level]) for level in range(self.levels)))
+        choices = product(*(self._level_orders(level, bounds[level]) for level in range(self.levels)))
         for number, order in enumerate(choices):
-            if number == most:
+            if number == limit:
                 return
             yield np.array(order, np.int64)
 
-    def _level_orders(self, level: int, bounds: Whole) -> list[tuple[int, ...]]:
+    def _level_orders(self, level: int, bounds: Integers) -> list[tuple[int, ...]]:
         """Return the loop orders of a level: constrained loops innermost, single iterations outermost."""
         inner = self.constraints.inner[level]
         free = [
@@ -164,13 +168,13 @@ class Space:
         ]
         return [(*inner, *order, *single) for order in permutations(free)]
 
-    def draw(self, random: np.random.Generator, count: int) -> tuple[Whole, Whole, Whole]:
-        """Draw mappings with equal probability: places, orders and keeps, as for ``mappings``."""
-        places = np.stack([random.integers(0, len(cuts), count) for cuts in self.cuts], axis=1)
+    def draw(self, random: np.random.Generator, count: int) -> tuple[Integers, Integers, Integers]:
+        """Draw mappings with equal probability, as the arguments of ``mappings``."""
+        cut_indices = np.stack([random.integers(0, len(cuts), count) for cuts in self.cuts], axis=1)
         orders = np.stack([self._draw_orders(random, count, level) for level in range(self.levels)], axis=1)
-        return places, orders, random.integers(0, len(self.keeps), count)
+        return cut_indices, orders, random.integers(0, len(self.keep_choices), count)
 
-    def _draw_orders(self, random: np.random.Generator, count: int, level: int) -> Whole:
+    def _draw_orders(self, random: np.random.Generator, count: int, level: int) -> Integers:
         inner = self.constraints.inner[level]
         free = np.array(
             [dimension for dimension in range(self.dimensions) if dimension not in inner], np.int64

@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapper.search import Outcome, evaluate
-from fiberscope.models.analytic.mapper.space import Space, Whole
+from fiberscope.models.analytic.mapper.space import Integers, Space
 from fiberscope.models.analytic.mapping import Mappings
 
 if TYPE_CHECKING:
@@ -45,24 +45,24 @@ def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
     """
     for number in count():
         random = np.random.default_rng((seed, number))
-        first = number < len(space.keeps)
-        places, orders, keeps = space.draw(random, FIRST if first else CHUNK)
-        yield space.mappings(places, orders, number if first else int(keeps[0]))
+        first = number < len(space.keep_choices)
+        cut_indices, orders, keep_indices = space.draw(random, FIRST if first else CHUNK)
+        yield space.mappings(cut_indices, orders, number if first else int(keep_indices[0]))
 
 
-def _in_order(space: Space, most: int | None) -> Iterator[Mappings]:
-    for keep in range(len(space.keeps)):
-        mappings = _cuts_and_orders(space, most)
+def _in_order(space: Space, order_limit: int | None) -> Iterator[Mappings]:
+    for keep in range(len(space.keep_choices)):
+        mappings = _cuts_and_orders(space, order_limit)
         while chunk := list(islice(mappings, CHUNK)):
-            places, orders = (np.stack(part) for part in zip(*chunk, strict=True))
-            yield space.mappings(places, orders, keep)
+            cut_indices, orders = (np.stack(arrays) for arrays in zip(*chunk, strict=True))
+            yield space.mappings(cut_indices, orders, keep)
 
 
-def _cuts_and_orders(space: Space, most: int | None) -> Iterator[tuple[Whole, Whole]]:
-    for place in product(*(range(len(cuts)) for cuts in space.cuts)):
-        cut = np.stack([cuts[at] for cuts, at in zip(space.cuts, place, strict=True)], axis=1)
-        for order in space.orders(cut[: space.levels], most):
-            yield np.array(place, np.int64), order
+def _cuts_and_orders(space: Space, order_limit: int | None) -> Iterator[tuple[Integers, Integers]]:
+    for cut_index in product(*(range(len(cuts)) for cuts in space.cuts)):
+        cut = np.stack([cuts[index] for cuts, index in zip(space.cuts, cut_index, strict=True)], axis=1)
+        for order in space.orders(cut[: space.levels], order_limit):
+            yield np.array(cut_index, np.int64), order
 
 
 WALKS: Final[dict[str, Walk]] = {
@@ -97,19 +97,23 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
         trials = [study.ask() for _ in range(BATCH)]
         suggestions = [_suggest(space, trial) for trial in trials]
         for keep in sorted({suggestion[2] for suggestion in suggestions}):
-            members = [at for at, suggestion in enumerate(suggestions) if suggestion[2] == keep]
-            places, orders = (np.stack([suggestions[at][part] for at in members]) for part in (0, 1))
-            outcome = evaluate(design, space.mappings(places, orders, keep), metrics)
-            for at, value in zip(members, outcome.values.tolist(), strict=True):
-                study.tell(trials[at], value)
+            members = [member for member, suggestion in enumerate(suggestions) if suggestion[2] == keep]
+            cut_indices, orders = (
+                np.stack([suggestions[member][field] for member in members]) for field in (0, 1)
+            )
+            outcome = evaluate(design, space.mappings(cut_indices, orders, keep), metrics)
+            for member, value in zip(members, outcome.values.tolist(), strict=True):
+                study.tell(trials[member], value)
             yield outcome
 
 
-def _suggest(space: Space, trial: Trial) -> tuple[Whole, Whole, int]:
+def _suggest(space: Space, trial: Trial) -> tuple[Integers, Integers, int]:
     """Return a suggested mapping: indices of factorisations, and loops sorted by suggested numbers."""
-    places = [trial.suggest_int(f"cut {at}", 0, len(cuts) - 1) for at, cuts in enumerate(space.cuts)]
+    cut_indices = [
+        trial.suggest_int(f"cut {dimension}", 0, len(cuts) - 1) for dimension, cuts in enumerate(space.cuts)
+    ]
     orders = [_order(space, trial, level) for level in range(space.levels)]
-    return np.array(places), np.array(orders), trial.suggest_int("keep", 0, len(space.keeps) - 1)
+    return np.array(cut_indices), np.array(orders), trial.suggest_int("keep", 0, len(space.keep_choices) - 1)
 
 
 def _order(space: Space, trial: Trial, level: int) -> list[int]:

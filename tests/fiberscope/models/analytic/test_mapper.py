@@ -148,7 +148,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(files: list[Path], 
     one, several = (find(files, search=walk, limits=limits, workers=workers) for workers in (1, 3))
     assert one.outcome.improvements == several.outcome.improvements
     assert one.outcome.rejected == several.outcome.rejected
-    assert one.outcome.ended == several.outcome.ended
+    assert one.outcome.end_reason == several.outcome.end_reason
     assert one.mapping() == several.mapping()
 
 
@@ -156,8 +156,8 @@ def test_a_short_walk_meets_every_choice_of_what_is_kept() -> None:
     case = read_case(["matmul"], with_mapping=False)
     space = Space(case.design.architecture, case.design.problem, constraints_of(case))
     walk = WALKS["random_pruned"](space, 0)
-    met = {next(walk).keep.tobytes() for _ in space.keeps}
-    assert len(met) == len(space.keeps)
+    met = {next(walk).keep.tobytes() for _ in space.keep_choices}
+    assert len(met) == len(space.keep_choices)
     assert find(["matmul"], limits=Limits(points=300)).outcome.valid > 0
 
 
@@ -189,7 +189,7 @@ def test_the_mapping_is_read_back_unchanged(files: list[Path], tmp_path: Path) -
 )
 def test_what_ends_a_search(files: list[Path], limits: Limits, ended: str, evaluated: int | None) -> None:
     found = find(files, limits=limits).outcome
-    assert found.ended == ended
+    assert found.end_reason == ended
     assert found.evaluated == (evaluated or found.evaluated)
 
 

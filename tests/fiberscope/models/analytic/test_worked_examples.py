@@ -174,7 +174,7 @@ def test_a_band_leaves_more_pieces_empty():
 def test_units_of_compressed_rows(tmp_path, mode, coordinates):
     path = design(tmp_path, "matmul", "densities: {A: 0.25,", f"densities: {{A: {UNIFORM},")
     case = read_case([path], {"format.mode": mode})
-    stored = evaluate_many(case.design, case.mapping.batch()).counts.stored[0, 0]
+    stored = evaluate_many(case.design, case.mapping.batch()).counts.stored_tiles[0, 0]
     assert stored.units.payload[0, 1] == pytest.approx(9, rel=1e-9)
     assert stored.units.metadata[0, 0] == pytest.approx(coordinates, rel=1e-5)
 
