@@ -151,7 +151,7 @@ def hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Counts, Nu
     the sum is 1. Occupancies whose probability underflows are left out.
 
     Args:
-        elements, nonzeros, drawn: the single numbers N, r and n of ``probability_none``.
+        elements, nonzeros, draws: the single numbers N, r and n of ``probability_none``.
     """
     least, greatest = max(0, draws + nonzeros - elements), min(draws, nonzeros)
     mode = (draws + 1) * (nonzeros + 1) // (elements + 2)

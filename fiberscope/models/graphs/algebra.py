@@ -88,7 +88,7 @@ def _join(
 def _add(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     """Add points; a term without a variable is repeated for all of its coordinates."""
     variables = list(dict.fromkeys([*left.columns, *right.columns]))
-    terms = [_broadcast(part, variables, sizes) for part in (left, right)]
+    terms = [_broadcast(side, variables, sizes) for side in (left, right)]
     return _sum_points(Points.together(terms), variables, sizes)
 
 

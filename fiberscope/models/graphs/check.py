@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.splits import parts
+from fiberscope.models.graphs.splits import part_names
 
 
 def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
@@ -45,12 +45,12 @@ def operands_of(graph: Graph) -> list[str]:
     readers = [n for n in graph.nodes.values() if n.primitive.reads]
     scalars = [n for n in graph.nodes.values() if n["scalar"]]
     read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
-    written = _first_phases(graph.writers, "tensor")
+    first_written = _first_phases(graph.writers, "tensor")
     ordered = [name for name in graph.formats if name in read]
     return [
         name
         for name in dict.fromkeys([*ordered, *sorted(read)])
-        if name not in written or read[name] <= written[name]
+        if name not in first_written or read[name] <= first_written[name]
     ]
 
 
@@ -66,7 +66,7 @@ def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
     for name, least in node.primitive.numbers.items():
         text = node.attributes.get(name, "")
         if text and not (text.isdecimal() and int(text) >= least):
-            faults.add(node.place, f"{node}: {name}={text} should be a number from {least} on")
+            faults.add(node.location, f"{node}: {name}={text} should be a number from {least} on")
     node.primitive.check(graph, node, faults)
 
 
@@ -75,12 +75,12 @@ def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
     for port in node.primitive.required_inputs(node, graph.arity(node)):
         count = inputs.count(port)
         if count > 1:
-            faults.add(node.place, f"{node}: {count} streams go into {port}; it takes one")
+            faults.add(node.location, f"{node}: {count} streams go into {port}; it takes one")
         if count == 0 and not (port == "ref" and node.starts_at_root):
             root = "; root=true would feed it 0 and the end" if port == "ref" else ""
-            faults.add(node.place, f"{node}: nothing is connected to {port}{root}")
+            faults.add(node.location, f"{node}: nothing is connected to {port}{root}")
         if count and port == "ref" and node.root:
-            faults.add(node.place, f"{node} is a root and has a stream into ref; it takes one of them")
+            faults.add(node.location, f"{node} is a root and has a stream into ref; it takes one of them")
 
 
 def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
@@ -89,15 +89,15 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
     assert port is not None
     edge = f"edge {stream.source} -> {stream.target}"
     if kind != stream.kind:
-        faults.add(stream.place, f"{edge} is of type {stream.kind}, and {source} makes {kind} there")
+        faults.add(stream.location, f"{edge} is of type {stream.kind}, and {source} makes {kind} there")
     elif kind not in port.kinds:
         takes = " or ".join(port.kinds)
-        faults.add(stream.place, f"{edge}: {target} takes {takes} at {stream.input}, not {kind}")
+        faults.add(stream.location, f"{edge}: {target} takes {takes} at {stream.input}, not {kind}")
     elif not target.primitive.accepts(target, stream.input):
-        faults.add(stream.place, f"{edge}: {target} takes no {stream.kind}; values go to mode=vals")
+        faults.add(stream.location, f"{edge}: {target} takes no {stream.kind}; values go to mode=vals")
     if source.phase != target.phase:
         faults.add(
-            stream.place,
+            stream.location,
             f"{edge} joins phase {source.phase} to phase {target.phase}; only tensors connect phases",
         )
 
@@ -105,7 +105,7 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
 def _check_splits(graph: Graph, faults: Faults) -> None:
     loops = {node["index"] for node in graph.nodes.values()}
     for variable, chunk in graph.splits.items():
-        for part in parts(variable):
+        for part in part_names(variable):
             if part not in loops:
                 faults.add(None, f"split={variable}:{chunk}: there is no loop {part}")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fiberscope.models.graphs.splits import Splits, part_sizes, parts
+from fiberscope.models.graphs.splits import Splits, part_names, part_sizes
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -31,7 +31,7 @@ def split_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, 
     parts_by_variable = dict[str, Integers]()
     for variable, column in columns.items():
         if variable in splits:
-            parts_by_variable |= zip(parts(variable), np.divmod(column, splits[variable]), strict=True)
+            parts_by_variable |= zip(part_names(variable), np.divmod(column, splits[variable]), strict=True)
         else:
             parts_by_variable[variable] = column
     return parts_by_variable

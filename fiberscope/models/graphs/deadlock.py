@@ -15,17 +15,19 @@ from fiberscope.models.graphs.netlist import Stream
 from fiberscope.sim import Channel, DeadlockError, SimulationError
 
 
-def advice(
-    deadlocked: GraphMachine, unbounded: Callable[[], GraphMachine], with_depth: Callable[[int], GraphMachine]
+def explain_deadlock(
+    deadlocked: GraphMachine,
+    build_unbounded: Callable[[], GraphMachine],
+    build_with_depth: Callable[[int], GraphMachine],
 ) -> str:
-    """Return the advice for a deadlock.
+    """Return which paths wait for each other, and a sufficient depth of the channels.
 
     Args:
         deadlocked: the machine after the deadlock.
-        unbounded: returns a new machine with channels without bounds.
-        with_depth: returns a new machine with channels of this depth in tokens.
+        build_unbounded: returns a new machine with channels without bounds.
+        build_with_depth: returns a new machine with channels of this depth in tokens.
     """
-    unbounded_run = unbounded()
+    unbounded_run = build_unbounded()
     try:
         completes = unbounded_run.kernel.run().complete
     except DeadlockError:
@@ -34,26 +36,26 @@ def advice(
         return f"Without bounds, the graph fails too: {error}"
     if not completes:
         return "The graph deadlocks without bounds too: no capacity is enough."
-    full = [place for place, channel in deadlocked.channel_of.items() if _is_full(channel)]
-    lines = [_describe(deadlocked, place, unbounded_run.channel_of[place]) for place in full]
-    depth = least_depth(deadlocked.parameters.depth, _largest_capacity(unbounded_run), with_depth)
+    full_channels = [number for number, channel in deadlocked.channel_of.items() if _is_full(channel)]
+    lines = [_describe(deadlocked, number, unbounded_run.channel_of[number]) for number in full_channels]
+    depth = least_depth(deadlocked.parameters.depth, _largest_capacity(unbounded_run), build_with_depth)
     return "\n".join([*lines, f"Channels of {depth} tokens are enough (tested): --set depth={depth}"])
 
 
-def least_depth(deadlocked: int, sufficient: int, with_depth: Callable[[int], GraphMachine]) -> int:
+def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[int], GraphMachine]) -> int:
     """Return the least depth of all channels with which the graph completes, as tested by runs.
 
     Args:
         deadlocked: a depth with which the graph deadlocks.
         sufficient: an estimate of a sufficient depth.
-        with_depth: returns a new machine with channels of this depth in tokens.
+        build_with_depth: returns a new machine with channels of this depth in tokens.
     """
     low, high = deadlocked, max(sufficient, deadlocked + 1)
-    while not _runs(with_depth(high)):
+    while not _runs(build_with_depth(high)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _runs(with_depth(middle)) else (middle, high)
+        low, high = (low, middle) if _runs(build_with_depth(middle)) else (middle, high)
     return high
 
 
@@ -73,20 +75,20 @@ def _is_full(channel: Channel) -> bool:
     return channel.occupancy >= channel.capacity
 
 
-def _describe(machine: GraphMachine, place: int, unbounded: Channel) -> str:
+def _describe(machine: GraphMachine, number: int, unbounded: Channel) -> str:
     """Describe a full channel, and the paths that meet after it."""
     graph = machine.graph
-    stream = graph.streams[place]
+    stream = graph.streams[number]
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
-    channel = machine.channel_of[place]
+    channel = machine.channel_of[number]
     message = (
         f"The stream from {source} {stream.output} to {target} {stream.input} is full "
         f"({channel.occupancy} of {channel.capacity} tokens; unbounded, it grew to {unbounded.capacity} "
         "slots)"
     )
     for other in graph.streams_into(target):
-        place_of_other = graph.streams.index(other)
-        if place_of_other in machine.channel_of and not machine.channel_of[place_of_other].occupancy:
+        other_number = graph.streams.index(other)
+        if other_number in machine.channel_of and not machine.channel_of[other_number].occupancy:
             fork = _fork(machine, stream, other)
             paths = f"{target} waits for {other.input} from {graph.nodes[other.source]}"
             return f"{message}: {paths}" + (f"; both paths come from {graph.nodes[fork]}" if fork else "")
@@ -106,6 +108,6 @@ def _sources(machine: GraphMachine, stream: Stream) -> list[str]:
         name = pending.pop(0)
         if name not in sources:
             sources.append(name)
-            into = machine.graph.streams_into(machine.graph.nodes[name])
-            pending += [before.source for before in into if before.input != "skip"]
+            inputs = machine.graph.streams_into(machine.graph.nodes[name])
+            pending += [feeding.source for feeding in inputs if feeding.input != "skip"]
     return sources

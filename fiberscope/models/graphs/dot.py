@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from fiberscope.base.errors import InputError
 
-_SHOWN = 20  # characters of an invalid token in a message
-_DEEPEST = 100  # nested subgraphs
+_SHOWN_CHARACTERS = 20  # characters of an invalid token in a message
+_MAX_DEPTH = 100  # nested subgraphs
 _GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
 
 _TOKEN = re.compile(
@@ -26,13 +26,13 @@ _TOKEN = re.compile(
     |(?P<other>[^\n]+)""",
     re.S | re.X,
 )
-_WORDS = ("bare", "quoted")
+_NAME_TOKENS = ("bare", "quoted")
 DEFAULTS = ("node", "edge", "graph")  # statements that set default attributes of drawings
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place in a graph file; a graph made in Python has no place.
+class Location:
+    """A location in a graph file; a graph made in Python has none.
 
     Args:
         file: name of the file.
@@ -44,7 +44,7 @@ class Place:
     column: int
 
     def __str__(self) -> str:
-        """Return the place in the notation of compilers."""
+        """Return the location in the notation of compilers."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
@@ -55,12 +55,12 @@ class NodeStatement:
     Args:
         name: name of the node.
         attributes: the attributes in brackets, by name.
-        place: where the statement begins.
+        location: where the statement begins.
     """
 
     name: str
     attributes: dict[str, str]
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class EdgeStatement:
     Args:
         source, target: names of the nodes.
         attributes: the attributes in brackets, by name.
-        place: where the statement begins.
+        location: where the statement begins.
     """
 
     source: str
     target: str
     attributes: dict[str, str]
-    place: Place
+    location: Location
 
 
 @dataclass
@@ -109,7 +109,7 @@ class _Reader:
         self._file = file
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]  # offsets of their starts
         self._tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "blank"]
-        self._next = 0
+        self._index = 0
         self._depth = 0  # of nested subgraphs
 
     def graph(self) -> Digraph:
@@ -118,21 +118,21 @@ class _Reader:
         self._accept("strict")
         self._expect("digraph")
         if not self._accept("{"):
-            self._word()
+            self._name()
             self._expect("{")
         while not self._accept("}"):
             self._statement(graph)
             self._accept(";")
-        if self._next < len(self._tokens):
+        if self._index < len(self._tokens):
             self._refuse()
         return graph
 
     def _statement(self, graph: Digraph, *, nested: bool = False) -> None:
         """Parse a statement; settings within a subgraph only concern the drawing and are ignored."""
-        place = self._place()
+        location = self._location()
         ends = [self._end(graph)]
         if ends[0][1] and self._accept("="):
-            value = self._word()
+            value = self._name()
             if not nested:
                 graph.settings[ends[0][0][0]] = value
             return
@@ -140,22 +140,22 @@ class _Reader:
             ends.append(self._end(graph))
         attributes = self._attributes()
         if len(ends) == 1 and ends[0][1]:
-            graph.nodes.append(NodeStatement(ends[0][0][0], attributes, place))
+            graph.nodes.append(NodeStatement(ends[0][0][0], attributes, location))
         for (sources, _), (targets, _) in pairwise(ends):
-            graph.edges += [EdgeStatement(*pair, attributes, place) for pair in product(sources, targets)]
+            graph.edges += [EdgeStatement(*pair, attributes, location) for pair in product(sources, targets)]
 
     def _end(self, graph: Digraph) -> tuple[list[str], bool]:
         """Return the nodes at an end of an edge, and whether the end is a name and not a subgraph."""
         is_subgraph = self._accept("subgraph")
         if is_subgraph and not self._is_next("{"):
-            self._word()
+            self._name()
         if not self._accept("{"):
             if is_subgraph:
                 self._refuse()
-            return [self._word()], True
+            return [self._name()], True
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise InputError(f"{self._place()}: more than {_DEEPEST} subgraphs lie within each other")
+        if self._depth > _MAX_DEPTH:
+            raise InputError(f"{self._location()}: more than {_MAX_DEPTH} subgraphs lie within each other")
         counts = len(graph.nodes), len(graph.edges)
         while not self._accept("}"):
             self._statement(graph, nested=True)
@@ -169,44 +169,44 @@ class _Reader:
         attributes = {}
         while self._accept("["):
             while not self._accept("]"):
-                name = self._word()
+                name = self._name()
                 self._expect("=")
-                attributes[name] = self._word()
+                attributes[name] = self._name()
                 self._accept(",", ";")
         return attributes
 
     def _accept(self, *texts: str) -> bool:
         """Consume the next token if it is one of these."""
         is_next = self._is_next(*texts)
-        self._next += is_next
+        self._index += is_next
         return is_next
 
     def _is_next(self, *texts: str) -> bool:
-        return self._next < len(self._tokens) and self._tokens[self._next][0] in texts
+        return self._index < len(self._tokens) and self._tokens[self._index][0] in texts
 
     def _expect(self, text: str) -> None:
         if not self._accept(text):
             self._refuse()
 
-    def _word(self) -> str:
-        """Consume the next token, which must be a word."""
-        token = self._tokens[self._next] if self._next < len(self._tokens) else None
-        if token is None or token.lastgroup not in _WORDS:
+    def _name(self) -> str:
+        """Consume the next token, which must be a name or a value."""
+        token = self._tokens[self._index] if self._index < len(self._tokens) else None
+        if token is None or token.lastgroup not in _NAME_TOKENS:
             self._refuse()
-        self._next += 1
+        self._index += 1
         quoted = token["quoted"]
         return token[0] if quoted is None else quoted.replace('\\"', '"').replace("\\n", "\n")
 
-    def _place(self) -> Place:
-        """Return the place of the next token; at the end of the text, the last line."""
-        at = self._tokens[self._next].start() if self._next < len(self._tokens) else self._lines[-1]
+    def _location(self) -> Location:
+        """Return the location of the next token; at the end of the text, the last line."""
+        at = self._tokens[self._index].start() if self._index < len(self._tokens) else self._lines[-1]
         line = bisect_right(self._lines, at)
-        return Place(self._file, line, at - self._lines[line - 1] + 1)
+        return Location(self._file, line, at - self._lines[line - 1] + 1)
 
     def _refuse(self) -> NoReturn:
-        place = self._place()
-        if self._next == len(self._tokens):
-            end = f"{place.file}:{place.line}"
+        location = self._location()
+        if self._index == len(self._tokens):
+            end = f"{location.file}:{location.line}"
             raise InputError(f"{end}: the file ends within the graph; it should end with }}")
-        text = self._tokens[self._next][0][:_SHOWN]
-        raise InputError(f"{place}: cannot read {text!r}; a graph file is {_GRAPH}")
+        text = self._tokens[self._index][0][:_SHOWN_CHARACTERS]
+        raise InputError(f"{location}: cannot read {text!r}; a graph file is {_GRAPH}")

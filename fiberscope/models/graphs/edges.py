@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fiberscope.models.graphs.dot import Place
+from fiberscope.models.graphs.dot import Location
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Edge:
         kind: kind of the stream.
         source_comment, target_comment: comments at both ends, which may differ after a broadcast.
         attributes: all other attributes.
-        place: place in the file; None without a file.
+        location: location in the file; None without a file.
     """
 
     source: str
@@ -26,7 +26,7 @@ class Edge:
     source_comment: str
     target_comment: str
     attributes: dict[str, str]
-    place: Place | None
+    location: Location | None
 
     @property
     def source_label(self) -> str:

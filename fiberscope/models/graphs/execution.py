@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import join_tensor
-from fiberscope.models.graphs.deadlock import advice
+from fiberscope.models.graphs.deadlock import explain_deadlock
 from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.gv_reader import read_gv
@@ -96,7 +96,7 @@ def run(
 
     Raises:
         InputError, ConfigurationError, WorkloadError: an argument is invalid.
-        VerificationError, DeadlockedRunError: the run failed; the exception has the report.
+        VerificationError, DeadlockedRunError, UnwrittenFileError: the run failed; the error has the report.
     """
     parameters = graph_settings(settings or {}, config)
     _check_memory(parameters, memory_trace)
@@ -114,7 +114,7 @@ def run(
     recorders = Recorders(waveform, memory_trace, timeline, drive)
     options = RunOptions(cycle_limit, histograms, progress or ignore_progress, recorders, drive_phase)
     prepared = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
-    return PhaseRuns(prepared, parameters, source, options=options).report()
+    return PhaseRuns(prepared, parameters, source, options=options).execute()
 
 
 def roots_of(path: str | None) -> Roots:
@@ -159,7 +159,7 @@ def prepare(
     loaded = graph if isinstance(graph, Graph) else read_gv(graph)
     check(loaded, tensors)
     operands = load_operands(
-        loaded, tensors, exact=exact, progress=lambda done, total: progress("loading", done, total)
+        loaded, tensors, exact=exact, progress=lambda completed, total: progress("loading", completed, total)
     )
     try:
         assignments, unreadable_reason = tuple(expressions_of(loaded)), ""
@@ -182,8 +182,8 @@ class PhaseRuns(GraphRun):
     deadlock: str | None = None
     unwritten: str | None = None
 
-    def report(self) -> Report:
-        """Run all phases, and return the report.
+    def execute(self) -> Report:
+        """Run all phases, verify their results and return the report.
 
         Raises:
             VerificationError, DeadlockedRunError, UnwrittenFileError: the run failed.
@@ -204,11 +204,12 @@ class PhaseRuns(GraphRun):
             self._take_results(self.machines[-1])
         self.timing = Timing(time.perf_counter() - start, simulating)
         result = report(self)
-        failures = ((name, each) for name, each in self.comparisons.items() if not each.passed)
-        difference = next(
-            (f"{name} is wrong: {comparison.differences}" for name, comparison in failures), None
+        wrong = (
+            f"{name} is wrong: {comparison.differences}"
+            for name, comparison in self.comparisons.items()
+            if not comparison.passed
         )
-        raise_fault(result, deadlock=self.deadlock, wrong=difference, unwritten=self.unwritten)
+        raise_fault(result, deadlock=self.deadlock, wrong=next(wrong, None), unwritten=self.unwritten)
         return result
 
     def _run_phase(self, phase: int) -> Run:
@@ -225,7 +226,11 @@ class PhaseRuns(GraphRun):
         except SimulationError as error:
             raise InputError(f"{self.prepared.name}: {error}{_notes_of(error)}") from error
         if recorded.deadlock is not None:
-            explanation = advice(machine, self._unbounded_machine(phase), self._machine_of_depth(phase))
+            explanation = explain_deadlock(
+                machine,
+                lambda: self._build_with_depth(0, phase, Kernel()),
+                lambda depth: self._build_with_depth(depth, phase),
+            )
             self.deadlock = f"{recorded.deadlock}\n{explanation}"
         self.unwritten = recorded.unwritten
         return recorded.run
@@ -251,9 +256,9 @@ class PhaseRuns(GraphRun):
 
     def _check_readable(self, phase: int) -> None:
         """Refuse to read a result of an earlier phase whose values have no coordinates."""
-        for name, stored in self.results.items():
+        for name, result in self.results.items():
             readers = (node for node in self.prepared.graph.nodes.values() if node["tensor"] == name)
-            if stored is None and any(node.phase == phase for node in readers):
+            if result is None and any(node.phase == phase for node in readers):
                 raise InputError(
                     f"{self.prepared.name}: {name} has zeros whose coordinates were dropped, as the public "
                     f"simulator has it (quirks 15, 16): phase {phase} cannot read it; run timing=machine"
@@ -261,21 +266,21 @@ class PhaseRuns(GraphRun):
 
     def _take_results(self, machine: GraphMachine) -> None:
         """Verify the results of a phase, and store the results for later phases."""
-        for name, written in machine.result().items():
+        for name, contents in machine.result().items():
             assignment = next(
                 (candidate for candidate in self.prepared.assignments if candidate.result.tensor == name),
                 None,
             )
-            stored = self._result_of(written, assignment)
-            if stored is not None:
-                self._tensors[name] = stored
-            stored_result = self.results[name] = self._join_splits(stored, assignment)
+            tensor = self._result_of(contents, assignment)
+            if tensor is not None:
+                self._tensors[name] = tensor
+            stored_result = self.results[name] = self._join_splits(tensor, assignment)
             if assignment is not None:
                 expected = self._expected[name] = reference(assignment, self._expected, self.prepared.sizes)
-                if written.values is not None:
+                if contents.values is not None:
                     request = assignment.result, expected, self.prepared.sizes, self.prepared.graph.splits
                     self.comparisons[name] = compare(
-                        written, stored_result, *request, self._rounding(assignment)
+                        contents, stored_result, *request, self._rounding(assignment)
                     )
 
     def _rounding(self, assignment: Assignment) -> Rounding:
@@ -289,26 +294,23 @@ class PhaseRuns(GraphRun):
             kind, terms.sizes.max(initial=1.0), len(accesses_in(self.prepared.assignments))
         )
 
-    def _join_splits(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
+    def _join_splits(self, tensor: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
         """Return a written tensor in undivided dimensions."""
-        if stored is None:
+        if tensor is None:
             return None
         if assignment is None:
-            return stored.entries()
+            return tensor.entries()
         variables, splits = assignment.result.variables, self.prepared.graph.splits
-        return join_tensor(stored.entries(), variables, self.prepared.sizes, splits)
+        return join_tensor(tensor.entries(), variables, self.prepared.sizes, splits)
 
-    def _result_of(self, written: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
-        if written.values is None and assignment is not None and isinstance(assignment.expression, Split):
-            return attach_values(written, self._tensors[assignment.expression.operand.tensor].values)
-        return written.stored()
+    def _result_of(self, contents: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
+        if contents.values is None and assignment is not None and isinstance(assignment.expression, Split):
+            return attach_values(contents, self._tensors[assignment.expression.operand.tensor].values)
+        return contents.assemble()
 
-    def _unbounded_machine(self, phase: int) -> Callable[[], GraphMachine]:
-        unbounded = self.parameters.model_copy(update={"depth": 0})
-        return lambda: self._build(phase, unbounded, Kernel())
-
-    def _machine_of_depth(self, phase: int) -> Callable[[int], GraphMachine]:
-        return lambda depth: self._build(phase, self.parameters.model_copy(update={"depth": depth}))
+    def _build_with_depth(self, depth: int, phase: int, kernel: Kernel | None = None) -> GraphMachine:
+        """Build the machine of a phase with channels of this depth in tokens; 0 means without bounds."""
+        return self._build(phase, self.parameters.model_copy(update={"depth": depth}), kernel)
 
 
 def _notes_of(error: Exception) -> str:

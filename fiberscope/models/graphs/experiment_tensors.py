@@ -78,9 +78,9 @@ def ones(shape: tuple[int, ...]) -> SparseTensor:
 
 
 def _entries(dense: Dense) -> SparseTensor:
-    places = np.nonzero(dense)
-    columns = tuple(column.astype(np.int64) for column in places)
-    return SparseTensor(dense.shape, columns, dense[places].astype(np.float64))
+    indices = np.nonzero(dense)
+    columns = tuple(column.astype(np.int64) for column in indices)
+    return SparseTensor(dense.shape, columns, dense[indices].astype(np.float64))
 
 
 def _random(spec: _Random) -> SparseTensor:
@@ -111,12 +111,12 @@ class _Vector:
     def __post_init__(self) -> None:
         self.dense = np.zeros(VECTOR, np.int64)
 
-    def put(self, place: int, *, always: bool = False) -> None:
+    def put(self, coordinate: int, *, force: bool = False) -> None:
         """Store a random value at a coordinate, unless the vector has enough values."""
-        if always or self.count < self.nonzeros:
-            if place >= VECTOR:
+        if force or self.count < self.nonzeros:
+            if coordinate >= VECTOR:
                 raise WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
-            self.dense[place] = self.draws.randint(0, MAX_RUN_VALUE)
+            self.dense[coordinate] = self.draws.randint(0, MAX_RUN_VALUE)
             self.count += 1
 
 
@@ -124,16 +124,16 @@ def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
     draws = random.Random(spec.seed)
     pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
     second.dense[0] = draws.randint(0, MAX_RUN_VALUE)
-    place = 1
+    coordinate = 1
     while min(first.count, second.count) < spec.nonzeros:
         for vector in pair:
             for offset in range(spec.length):
-                vector.put(place + offset)
-            place += spec.length
+                vector.put(coordinate + offset)
+            coordinate += spec.length
             for shared in pair:
-                shared.put(place, always=True)
-            place += 1
-    first.put(place, always=True)
+                shared.put(coordinate, always=True)
+            coordinate += 1
+    first.put(coordinate, always=True)
     return pair
 
 
@@ -166,8 +166,8 @@ def _vector_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) ->
 
 def _tiles(spec: _Tiles) -> SparseTensor:
     """Return a square matrix of ones in tiles; for operand 2, shifted by a column and transposed."""
-    places = np.random.default_rng(spec.seed).choice(spec.side**2, spec.nonzeros, replace=False)
-    rows, columns = np.divmod(np.sort(places), spec.side)
+    positions = np.random.default_rng(spec.seed).choice(spec.side**2, spec.nonzeros, replace=False)
+    rows, columns = np.divmod(np.sort(positions), spec.side)
     if spec.operand == "2":
         rows, columns = (columns + 1) % spec.side, rows
     tiles, offsets = zip(*(np.divmod(axis, TILE) for axis in (rows, columns)), strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.dot import Place
+from fiberscope.models.graphs.dot import Location
 
 MOST_SHOWN = 20
 
@@ -13,14 +13,14 @@ class Unreadable(ValueError):  # noqa: N818 - a property of the graph, not an er
 
 
 class Faults:
-    """Faults of a graph, each with its place in a file if there is one."""
+    """Faults of a graph, each with its location in a file if there is one."""
 
     def __init__(self) -> None:
         self.lines: dict[str, None] = {}  # an ordered set
 
-    def add(self, place: Place | None, fault: str) -> None:
+    def add(self, location: Location | None, fault: str) -> None:
         """Add a fault; an equal fault counts once."""
-        self.lines[f"{place}: {fault}" if place else fault] = None
+        self.lines[f"{location}: {fault}" if location else fault] = None
 
     def raise_any(self) -> None:
         """Refuse the graph if it has faults.

@@ -45,11 +45,11 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     levels = _levels(files, format, sizes, path)
     values = _numbers(files["val", 0])
     try:
-        stored = assemble_tensor(sizes, _format(levels, format), levels, values)
+        tensor = assemble_tensor(sizes, _format(levels, format), levels, values)
     except ValueError as error:
         raise WorkloadError(str(error), location=str(path)) from error
-    _check(stored, path)
-    return stored, shape is not None
+    _check(tensor, path)
+    return tensor, shape is not None
 
 
 def _files(path: Path) -> dict[tuple[str, int], Path]:
@@ -99,11 +99,11 @@ def _format(levels: Sequence[Level], format: Format) -> Format:
     return Format(letters, format.order)
 
 
-def _check(stored: StoredTensor, path: Path) -> None:
-    for number, level in enumerate(stored.levels):
+def _check(tensor: StoredTensor, path: Path) -> None:
+    for number, level in enumerate(tensor.levels):
         if not isinstance(level, CompressedLevel):
             continue
-        segments, size = level.segments, stored.shape[stored.format.order[number]]
+        segments, size = level.segments, tensor.shape[tensor.format.order[number]]
         fault = None
         if segments[0] != 0 or segments[-1] != len(level.coordinates) or (np.diff(segments) < 0).any():
             fault = f"seg must rise from 0 to {len(level.coordinates)}, the number of coordinates"
@@ -131,8 +131,8 @@ def _integers(file: Path) -> Integers:
 
 def _numbers(file: Path) -> Values:
     try:
-        words = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8")).split()
-        return np.array(words, dtype=np.float64)
+        fields = re.sub(r"[\[\],;]", " ", file.read_text(encoding="utf-8")).split()
+        return np.array(fields, dtype=np.float64)
     except OSError as error:
         raise WorkloadError(f"cannot be read: {error.strerror}", location=str(file)) from error
     except ValueError as error:

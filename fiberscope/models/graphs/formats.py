@@ -109,8 +109,8 @@ def _check_letter(entry: str, letter: str) -> None:
 def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
     if order is None:
         return tuple(range(len(letters)))
-    words = order.split(",") if "," in order else order.replace(" ", "")
-    dimensions = tuple(int(word) for word in words if word.strip().isdigit() and len(word) < 10)
+    entries = order.split(",") if "," in order else order.replace(" ", "")
+    dimensions = tuple(int(entry) for entry in entries if entry.strip().isdigit() and len(entry) < 10)
     if sorted(dimensions) != list(range(len(letters))):
         dimensions_text = ",".join(map(str, range(len(letters)))) or "none"
         raise InputError(

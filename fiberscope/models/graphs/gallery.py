@@ -47,10 +47,11 @@ class GalleryEntry:
     @property
     def row(self) -> tuple[str, ...]:
         """Return the row of the page's table."""
-        block, part = self.busiest
+        block, share = self.busiest
         order = ",".join(self.compiled.order)
         link = f"[`{self.kernel.text}`](#{self.kernel.file})"
-        return link, f"`{self.kernel.formats}`", order, f"{self.report.cycles:,}", f"`{block}`", f"{part:.0%}"
+        cycles = f"{self.report.cycles:,}"
+        return link, f"`{self.kernel.formats}`", order, cycles, f"`{block}`", f"{share:.0%}"
 
 
 def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[GalleryEntry]:

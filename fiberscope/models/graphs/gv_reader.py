@@ -127,8 +127,8 @@ def _is_redundant(graph: Graph, reducer_input: Stream, reducer_output: Stream) -
 
 def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
     formats = {}
-    for part in filter(None, digraph.settings.get("comment", "").split(",")):
-        name, equals, text = part.strip().partition("=")
+    for entry in filter(None, digraph.settings.get("comment", "").split(",")):
+        name, equals, text = entry.strip().partition("=")
         try:
             formats[name] = format_of(text if equals else "?")
         except ValueError as error:
@@ -149,7 +149,7 @@ def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
     if text and not re.fullmatch(r"\w+:[1-9]\d{0,9}(,\w+:[1-9]\d{0,9})*", text):
         faults.add(None, f"{file}: split={text!r} should be variables and their chunks, as in split=i:4,k:8")
         return {}
-    pairs = (part.partition(":") for part in filter(None, text.split(",")))
+    pairs = (entry.partition(":") for entry in filter(None, text.split(",")))
     return {variable: int(chunk) for variable, _colon, chunk in pairs}
 
 
@@ -162,7 +162,7 @@ def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
     for statement in digraph.nodes:
         if statement.name in DEFAULTS:
             continue
-        first = merged.setdefault(statement.name, NodeStatement(statement.name, {}, statement.place))
+        first = merged.setdefault(statement.name, NodeStatement(statement.name, {}, statement.location))
         first.attributes.update(statement.attributes)
     broadcasts = {name for name, node in merged.items() if _type_of(node) == BROADCAST}
     for name, statement in merged.items():
@@ -175,15 +175,15 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
     type = _type_of(statement)
     if type not in PRIMITIVES:
         advice = nearest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
-        faults.add(statement.place, f"node {statement.name} has no type {type or 'at all'}; {advice}")
+        faults.add(statement.location, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
     pairs = {**_comment_pairs(statement.attributes.get("comment", "")), **statement.attributes}
     attributes = {key: value for key, value in pairs.items() if key not in DERIVED}
-    node = Node(statement.name, type, attributes, statement.place)
+    node = Node(statement.name, type, attributes, statement.location)
     graph.nodes[node.name] = node
     for name, default in node.primitive.attributes.items():
         if default is None and not attributes.get(name):
-            faults.add(statement.place, f"{node}: {name} is missing; a {type} needs it")
+            faults.add(statement.location, f"{node}: {name} is missing; a {type} needs it")
 
 
 def _type_of(statement: NodeStatement) -> str:
@@ -204,7 +204,7 @@ def _merge_broadcasts(digraph: Digraph, broadcasts: set[str], faults: Faults) ->
     inputs: dict[str, EdgeStatement] = {}
     for statement in digraph.edges:
         if statement.target in broadcasts and inputs.setdefault(statement.target, statement) is not statement:
-            faults.add(statement.place, f"broadcast {statement.target} has two streams into it")
+            faults.add(statement.location, f"broadcast {statement.target} has two streams into it")
     edges = []
     for statement in digraph.edges:
         if statement.target in broadcasts:
@@ -223,7 +223,7 @@ def _first_edge(
     while statement.source in broadcasts:
         previous = inputs.get(statement.source)
         if previous is None or previous.source in visited:
-            faults.add(statement.place, f"broadcast {statement.source} is fed by no block")
+            faults.add(statement.location, f"broadcast {statement.source} is fed by no block")
             return None
         visited.add(previous.source)
         statement = previous
@@ -240,7 +240,7 @@ def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
         first.attributes.get("comment", ""),
         last.attributes.get("comment", ""),
         {key: value for key, value in attributes.items() if key not in DERIVED},
-        last.place,
+        last.location,
     )
 
 
@@ -253,10 +253,10 @@ def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
     edge_text = f"edge {edge.source} -> {edge.target}"
     missing = [name for name in (edge.source, edge.target) if name not in declared]
     for name in missing:
-        faults.add(edge.place, f"{edge_text}: there is no node {name}")
+        faults.add(edge.location, f"{edge_text}: there is no node {name}")
     if edge.kind not in KINDS:
         advice = nearest(edge.kind, KINDS) if edge.kind else f"one of {', '.join(KINDS)}"
-        faults.add(edge.place, f"{edge_text} has no type {edge.kind or 'at all'}; {advice}")
+        faults.add(edge.location, f"{edge_text} has no type {edge.kind or 'at all'}; {advice}")
     return not missing and edge.kind in KINDS
 
 
@@ -269,7 +269,7 @@ def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
         try:
             ports = finder.ports(edge)
         except ValueError as error:
-            faults.add(edge.place, f"edge {edge.source} -> {edge.target}: {error}")
+            faults.add(edge.location, f"edge {edge.source} -> {edge.target}: {error}")
             continue
         if ports is None:
             graph.notes.append(
@@ -280,4 +280,4 @@ def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
         if ends not in visited:
             visited.add(ends)
             attributes = {key: value for key, value in edge.attributes.items() if key not in ("from", "to")}
-            graph.streams.append(Stream(*ends, edge.kind, attributes, edge.place))
+            graph.streams.append(Stream(*ends, edge.kind, attributes, edge.location))

@@ -93,9 +93,9 @@ class GraphMachine:
         self.channel_of: dict[int, Channel] = {}  # channels, by the index of the stream in the graph
         for node in self.nodes:
             self._feed_root(node)
-        for place, stream in enumerate(graph.streams):
+        for number, stream in enumerate(graph.streams):
             if stream.source in self.blocks and stream.target in self.blocks:
-                self.channel_of[place] = self._connect(stream)
+                self.channel_of[number] = self._connect(stream)
         if self._loop:
             self._loop.close()
         if observe is not None:
@@ -256,13 +256,13 @@ class GraphMachine:
         return tuple(self.sizes[variable] for variable in variables)
 
 
-def segments_of(block: StreamBlock, above: Sequence[Level]) -> Integers:
+def segments_of(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:
     """Return the segments of a written level; the levels above determine which stop tokens end fibers.
 
     If the numbers of stops and fibers differ, a dropper has removed coordinates above. The level then has no
     empty fibers, and the writer's own segments are correct.
     """
-    stops, fibers = np.array(block.stopped_at, np.int64), stops_below(above)  # type: ignore[attr-defined]
+    stops, fibers = np.array(block.stopped_at, np.int64), stops_below(outer_levels)  # type: ignore[attr-defined]
     if block.quirks & Q16 or len(stops) != len(fibers):
         return np.array(block.segments, np.int64)  # type: ignore[attr-defined]
     return np.append(0, stops[fibers])

@@ -66,7 +66,7 @@ def check_nesting(node: Node, outer: Nest, inner: Nest, names: tuple[str, str], 
     if len(inner) != len(outer) + 1:
         first, second = names
         faults.add(
-            node.place,
+            node.location,
             f"{node}: its {second} ({describe_loops(inner)}) must be one loop deeper than its {first} "
             f"({describe_loops(outer)})",
         )
@@ -74,9 +74,9 @@ def check_nesting(node: Node, outer: Nest, inner: Nest, names: tuple[str, str], 
 
 def accumulated_variables(node: Node) -> Nest:
     """Return the index variables of an accumulator's points, outermost first."""
-    numbered = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
-    places = sorted((int(match[1]) for match in numbered if match and node[match[0]]), reverse=True)
-    return tuple(node[f"in{place}"] for place in places)
+    matches = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
+    numbers = sorted((int(match[1]) for match in matches if match and node[match[0]]), reverse=True)
+    return tuple(node[f"in{number}"] for number in numbers)
 
 
 def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
@@ -124,5 +124,5 @@ def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
                 pending.append(consumer)
     cyclic = [graph.nodes[name] for name, count in waiting.items() if count > 0]
     if cyclic and faults is not None:
-        faults.add(cyclic[0].place, f"the streams form a cycle through {', '.join(map(str, cyclic[:4]))}")
+        faults.add(cyclic[0].location, f"the streams form a cycle through {', '.join(map(str, cyclic[:4]))}")
     return ordered

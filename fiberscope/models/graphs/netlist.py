@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.dot import Place
+from fiberscope.models.graphs.dot import Location
 from fiberscope.models.graphs.formats import Format, format_of
 from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
@@ -30,13 +30,13 @@ class Node:
         name: name in the graph; a number in files.
         type: name of its primitive.
         attributes: attributes as text, by name.
-        place: place in a file, for messages.
+        location: location in a file, for messages.
     """
 
     name: str
     type: str
     attributes: dict[str, str]
-    place: Place | None = field(default=None, compare=False)
+    location: Location | None = field(default=None, compare=False)
 
     def __getitem__(self, attribute: str) -> str:
         """Return an attribute, or its default; empty if the type has no such attribute."""
@@ -110,7 +110,7 @@ class Stream:
         target, input: node and input port at which the stream ends.
         kind: kind of the tokens, such as ``crd`` or ``val``.
         attributes: further attributes of the edge in a file.
-        place: place in a file, for messages.
+        location: location in a file, for messages.
     """
 
     source: str
@@ -119,7 +119,7 @@ class Stream:
     input: str
     kind: str
     attributes: dict[str, str] = field(default_factory=dict)
-    place: Place | None = field(default=None, compare=False)
+    location: Location | None = field(default=None, compare=False)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.splits import part_sizes, parts
+from fiberscope.models.graphs.splits import part_names, part_sizes
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.named_tensor import NamedTensor, generate_tensor
@@ -38,7 +38,7 @@ class Operand:
         stored: the tensor in the layout of the graph.
         nonzeros: number of entries before storage; dense levels add explicit zeros.
         sized: whether the shape is explicit, and not just the largest coordinates.
-        whole: the undivided tensor if ``stored`` is divided into chunks; else None.
+        undivided: the undivided tensor if ``stored`` is divided into chunks; else None.
     """
 
     name: str
@@ -48,16 +48,16 @@ class Operand:
     stored: StoredTensor
     nonzeros: int
     sized: bool = True
-    whole: SparseTensor | None = None
+    undivided: SparseTensor | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the sizes of the undivided dimensions."""
-        return self.stored.shape if self.whole is None else self.whole.shape
+        return self.stored.shape if self.undivided is None else self.undivided.shape
 
     def entries(self) -> SparseTensor:
         """Return the coordinates of all entries by dimension, and their values."""
-        return self.stored.entries() if self.whole is None else self.whole
+        return self.stored.entries() if self.undivided is None else self.undivided
 
     @property
     def digest(self) -> str:
@@ -103,13 +103,13 @@ def load_operands(
 
 def _with_dense_note(name: str, operand: Operand) -> Operand:
     """Return the operand, with a note if less than a tenth of its densely stored values is nonzero."""
-    stored = operand.stored
-    nonzeros, values = int(np.count_nonzero(stored.values)), len(stored.values)
-    if not any(level.has_all_coordinates for level in stored.format.levels) or nonzeros >= SPARSE * values:
+    tensor = operand.stored
+    nonzeros, values = int(np.count_nonzero(tensor.values)), len(tensor.values)
+    if not any(level.has_all_coordinates for level in tensor.format.levels) or nonzeros >= SPARSE * values:
         return operand
-    compressed = replace(stored.format, letters="s" * len(stored.levels))
+    compressed = replace(tensor.format, letters="s" * len(tensor.levels))
     note = (
-        f"NOTE: {name} is stored dense ({name}:{stored.format.text}), and {nonzeros:,} of its {values:,} "
+        f"NOTE: {name} is stored dense ({name}:{tensor.format.text}), and {nonzeros:,} of its {values:,} "
         f"values are nonzero ({nonzeros / values:.2%}); {name}:{compressed.text} stores nonzeros only"
     )
     return replace(operand, notice="; ".join(filter(None, (operand.notice, note))))
@@ -125,11 +125,11 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
     for assignment in _assignments(graph):
         if isinstance(assignment.expression, Split):
             outer, inner = assignment.result.variables
-            whole = sizes[assignment.expression.operand.variables[0]]
-            sizes[outer] = -(-whole // assignment.expression.factor)
+            undivided_size = sizes[assignment.expression.operand.variables[0]]
+            sizes[outer] = -(-undivided_size // assignment.expression.factor)
             sizes[inner] = assignment.expression.factor
     for variable, chunk in graph.splits.items():
-        sizes |= dict(zip(parts(variable), part_sizes(sizes[variable], chunk), strict=True))
+        sizes |= dict(zip(part_names(variable), part_sizes(sizes[variable], chunk), strict=True))
     return sizes
 
 
@@ -157,10 +157,10 @@ def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]
     """Return the format of each tensor in files: that of the graph, or compressed for a split tensor."""
     variables, formats = _variables(graph), {}
     for name in names:
-        own = variables.get(name, ((),))[0]
-        is_split = bool(graph.splits.keys() & set(own))
-        plain = Format("s" * len(own), tuple(range(len(own))))
-        formats[name] = plain if is_split else format_of_operand(graph, name)
+        tensor_variables = variables.get(name, ((),))[0]
+        is_split = bool(graph.splits.keys() & set(tensor_variables))
+        compressed = Format("s" * len(tensor_variables), tuple(range(len(tensor_variables))))
+        formats[name] = compressed if is_split else format_of_operand(graph, name)
     return formats
 
 
@@ -175,10 +175,12 @@ def _variables(graph: Graph) -> Readings:
 def _open_operand(
     name: str, operand: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
 ) -> NamedTensor | Operand:
-    own = _open_graph_operand(name, str(operand), format) if isinstance(operand, str | Path) else None
-    if isinstance(own, Operand):
-        return own
-    tensor = own or open_tensor(operand, name, exact=exact, progress=progress)
+    graph_operand = (
+        _open_graph_operand(name, str(operand), format) if isinstance(operand, str | Path) else None
+    )
+    if isinstance(graph_operand, Operand):
+        return graph_operand
+    tensor = graph_operand or open_tensor(operand, name, exact=exact, progress=progress)
     return tensor.of_order(len(format.order), name)
 
 
@@ -246,10 +248,7 @@ def _fits(expected_sizes: list[int | None], shape: tuple[int, ...]) -> bool:
 
 
 def _common_sizes(
-    loaded: Mapping[str, NamedTensor | Operand],
-    variables: Readings,
-    *,
-    ignore_conflicts: bool = False,
+    loaded: Mapping[str, NamedTensor | Operand], variables: Readings, *, ignore_conflicts: bool = False
 ) -> dict[str, int]:
     """Return the size of each index variable; a shape that is not explicit gives only a lower bound."""
     sizes: dict[str, tuple[int, str]] = {}
@@ -285,11 +284,7 @@ def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> 
 
 
 def _store(
-    graph: Graph,
-    name: str,
-    operand: NamedTensor | Operand,
-    variables: Readings,
-    sizes: Mapping[str, int],
+    graph: Graph, name: str, operand: NamedTensor | Operand, variables: Readings, sizes: Mapping[str, int]
 ) -> Operand:
     """Store a tensor in the format of the graph; a shape that is not explicit grows to the sizes."""
     reading = next(iter(variables.get(name, ())), ())
@@ -305,8 +300,15 @@ def _store(
         stored = store(split_tensor(tensor, reading, graph.splits) if is_split else tensor, format)
     except InputError as error:
         raise InputError(f"{name}={format}: {error}") from error
-    whole = tensor if is_split else None
+    undivided = tensor if is_split else None
     nonzeros = operand.nonzeros if isinstance(operand, Operand) else tensor.nonzeros
     return Operand(
-        operand.name, operand.source, operand.origin, operand.notice, stored, nonzeros, operand.sized, whole
+        operand.name,
+        operand.source,
+        operand.origin,
+        operand.notice,
+        stored,
+        nonzeros,
+        operand.sized,
+        undivided,
     )

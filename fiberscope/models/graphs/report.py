@@ -64,7 +64,7 @@ def report(run: GraphRun) -> Report:
         complete=run.last_run.complete,
         ending=cast(parts.Ending, run.last_run.reason),
         workload=workload(prepared.operands.values()),
-        formats={name: stored.text for name, stored in prepared.formats.items()},
+        formats={name: format.text for name, format in prepared.formats.items()},
         problem=parts.Problem(kind="graph", title=prepared.title),
         config=run.parameters.model_dump(mode="json"),
         chosen=tuple(prepared.graph.notes),

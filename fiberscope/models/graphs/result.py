@@ -45,7 +45,7 @@ class WriterContents:
     levels: tuple[Level, ...]
     values: Values | None
 
-    def stored(self) -> StoredTensor | None:
+    def assemble(self) -> StoredTensor | None:
         """Return the tensor; None if some values have no coordinates."""
         if self.values is None:
             return None
@@ -61,13 +61,13 @@ class WriterContents:
         return self.levels[-1].coordinates
 
 
-def attach_values(written: WriterContents, values: Values) -> StoredTensor:
+def attach_values(contents: WriterContents, values: Values) -> StoredTensor:
     """Return a tensor of which only the coordinates were written, with the values of its source.
 
     Raises:
         InputError: the number of values differs.
     """
-    return assemble_tensor(written.shape, written.format, written.levels, values)
+    return assemble_tensor(contents.shape, contents.format, contents.levels, values)
 
 
 def reference(
@@ -108,7 +108,7 @@ def count_terms(
 
 
 def compare(
-    written: WriterContents,
+    contents: WriterContents,
     tensor: SparseTensor | None,
     result: Access,
     expected: Points,
@@ -119,8 +119,8 @@ def compare(
     """Compare the result that the writers of a graph hold with the expected result.
 
     Args:
-        written: levels and values of the writers.
-        tensor: entries of ``written`` in undivided dimensions; None if some values have no coordinates.
+        contents: levels and values of the writers.
+        tensor: entries of ``contents`` in undivided dimensions; None if some values have no coordinates.
         result: tensor and index variables of the result.
         expected: entries of the expected result.
         sizes: sizes of the index variables.
@@ -130,7 +130,7 @@ def compare(
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)
     if tensor is None:
-        comparison = _compare_lists(written, result, expected, sizes, splits, rounding)
+        comparison = _compare_lists(contents, result, expected, sizes, splits, rounding)
     else:
         columns = dict(zip(result.variables, tensor.coordinates, strict=True))
         keys = keys_of(Points(columns, tensor.values, tensor.values), result.variables, sizes)
@@ -144,21 +144,21 @@ def _compare_keyed(
     keys: Integers, values: Values, expected_keys: Integers, expected: Points, rounding: Rounding
 ) -> Comparison:
     """Compare entries by key; the expected keys are sorted and distinct."""
-    places = np.searchsorted(expected_keys, keys)
-    in_range = places < len(expected_keys)
+    indices = np.searchsorted(expected_keys, keys)
+    in_range = indices < len(expected_keys)
     is_expected = np.zeros(len(keys), bool)
-    is_expected[in_range] = expected_keys[places[in_range]] == keys[in_range]
+    is_expected[in_range] = expected_keys[indices[in_range]] == keys[in_range]
     extra = int(np.count_nonzero(values[~is_expected]))
-    entries = expected.at(places[is_expected])
+    entries = expected.at(indices[is_expected])
     error, overflows = compare_values(entries.values, entries.sizes, values[is_expected], rounding)
     is_present = np.zeros(len(expected_keys), bool)
-    is_present[places[is_expected]] = True
+    is_present[indices[is_expected]] = True
     missing = int(np.count_nonzero(expected.values[~is_present]))
     return Comparison(error, missing, extra, overflows=overflows)
 
 
 def _compare_lists(
-    written: WriterContents,
+    contents: WriterContents,
     result: Access,
     undivided: Points,
     sizes: Mapping[str, int],
@@ -168,9 +168,9 @@ def _compare_lists(
     """Compare the nonzero values and the coordinates of the last level as lists."""
     expected = Points(split_columns(undivided.columns, splits), undivided.values, undivided.sizes)
     variables = split_variables(result.variables, splits)
-    by_level = [variables[dimension] for dimension in written.format.order]
+    by_level = [variables[dimension] for dimension in contents.format.order]
     ordered = expected.at(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
-    values = written.values if written.values is not None else np.zeros(0)
+    values = contents.values if contents.values is not None else np.zeros(0)
     nonzeros = values[values != 0]
     nonzero_points = ordered.at(np.flatnonzero(ordered.values))
     if len(nonzeros) != len(nonzero_points):
@@ -178,7 +178,7 @@ def _compare_lists(
             np.inf, max(0, len(nonzero_points) - len(nonzeros)), max(0, len(nonzeros) - len(nonzero_points))
         )
     error, overflows = compare_values(nonzero_points.values, nonzero_points.sizes, nonzeros, rounding)
-    if by_level and not _equals_any(written.coordinates(), by_level[-1], ordered, nonzero_points):
+    if by_level and not _equals_any(contents.coordinates(), by_level[-1], ordered, nonzero_points):
         return Comparison(np.inf, 0, 0)
     return Comparison(error, overflows=overflows)
 

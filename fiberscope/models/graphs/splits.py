@@ -12,7 +12,7 @@ from typing import TypeAlias
 Splits: TypeAlias = Mapping[str, int]  # coordinates of a chunk, by index variable
 
 
-def parts(variable: str) -> tuple[str, str]:
+def part_names(variable: str) -> tuple[str, str]:
     """Return the variables of the chunk and of the offset."""
     return f"{variable}_0", f"{variable}_1"
 
@@ -20,7 +20,7 @@ def parts(variable: str) -> tuple[str, str]:
 def split_lines(splits: Splits) -> list[str]:
     """Return a line for each variable, which describes its parts."""
     return [
-        f"Split: {variable} = {chunk} * {parts(variable)[0]} + {parts(variable)[1]}"
+        f"Split: {variable} = {chunk} * {part_names(variable)[0]} + {part_names(variable)[1]}"
         for variable, chunk in splits.items()
     ]
 
@@ -33,7 +33,9 @@ def part_sizes(size: int, chunk: int) -> tuple[int, int]:
 def split_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
     """Return variables with both parts in place of each split variable."""
     return tuple(
-        part for variable in variables for part in (parts(variable) if variable in splits else (variable,))
+        part
+        for variable in variables
+        for part in (part_names(variable) if variable in splits else (variable,))
     )
 
 
@@ -43,11 +45,15 @@ def join_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
     Raises:
         ValueError: a part occurs without the other part.
     """
-    undivided = {part: variable for variable in splits for part in parts(variable)}
+    undivided = {part: variable for variable in splits for part in part_names(variable)}
     merged = tuple(dict.fromkeys(undivided.get(variable, variable) for variable in variables))
     incomplete = [
-        variable for variable in merged if variable in splits and not set(parts(variable)) <= set(variables)
+        variable
+        for variable in merged
+        if variable in splits and not set(part_names(variable)) <= set(variables)
     ]
     if incomplete:
-        raise ValueError(f"{' and '.join(parts(incomplete[0]))} do not go together in {','.join(variables)}")
+        raise ValueError(
+            f"{' and '.join(part_names(incomplete[0]))} do not go together in {','.join(variables)}"
+        )
     return merged

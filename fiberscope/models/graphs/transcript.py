@@ -57,8 +57,8 @@ def record_transcripts(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple
             pops, pushes, head = previous[name]
             if channel.pops > pops:
                 popped[name].append(_transfer(kernel.cycle, *head))
-            for place in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
-                pushed[name].append(_transfer(kernel.cycle, *channel.token(place)))
+            for index in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
+                pushed[name].append(_transfer(kernel.cycle, *channel.token(index)))
     return popped, pushed
 
 
@@ -80,7 +80,7 @@ def module_transcript(
     """
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)
-    places = {name: place for place, name in enumerate(backend.signals())}
+    signal_indices = {name: index for index, name in enumerate(backend.signals())}
     inputs = [(name, stream) for name in graph.names for stream in _inputs(graph, name)]
     stream_names = {f"{name}.{stream.label}" for name, stream in inputs}
     nets = {f"{name}.{stream.label}": _nets(graph, name, stream) for name, stream in inputs}
@@ -92,7 +92,7 @@ def module_transcript(
     roots = {label: ROOT for label in ports if label.endswith("_root")}
     offered = {ports[label]: list(tokens) for label, tokens in {**roots, **(offers or {})}.items()}
     transcript: dict[str, list[Transfer]] = {name: [] for name in (*sorted(stream_names), *exits)}
-    stored: Stores = {stream.label: {} for stream in stores}
+    stored_words: Stores = {stream.label: {} for stream in stores}
     checker = ProtocolChecker(interface.module, interface, backend.words, has_done=True)
     for cycle in range(cycles):
         for stream, tokens in offered.items():
@@ -105,17 +105,17 @@ def module_transcript(
         _refuse_overflow(overflows, wires)
         for stream in filter(lambda stream: stream.moves(wires), stores):
             control, address, word, value = stream.decode(wires)
-            stored[stream.label][control, address] = word or value
+            stored_words[stream.label][control, address] = word or value
         for end in (end for end, stream in exits.items() if stream.moves(wires)):
             transcript[end].append(_transfer(cycle, *exits[end].decode(wires)))
         sample = backend.sample()
         for name, stream in inputs:
-            values = {wire.name: sample[places[net]] for wire, net in nets[f"{name}.{stream.label}"]}
+            values = {wire.name: sample[signal_indices[net]] for wire, net in nets[f"{name}.{stream.label}"]}
             if stream.moves(values):
                 transcript[f"{name}.{stream.label}"].append(_transfer(cycle, *stream.decode(values)))
     if checker.violation is not None:
         raise SimulationError(f"PROTOCOL VIOLATION: {checker.violation[1]}")
-    return transcript, stored
+    return transcript, stored_words
 
 
 def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
@@ -130,11 +130,11 @@ def _nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, st
     source = next(
         (link.source for link in graph.composition.links if link.target == end and not link.capacity), end
     )
-    part, _, label = source.partition(".")
-    streams = graph.composition.parts[part].interface.streams
+    block, _, label = source.partition(".")
+    streams = graph.composition.parts[block].interface.streams
     source_stream = next(module_stream for module_stream in streams if module_stream.label == label)
     pairs = zip(stream.wires(), source_stream.wires(), strict=True)
-    return [(wire, f"{part}_{source_wire.name}") for wire, source_wire in pairs]
+    return [(wire, f"{block}_{source_wire.name}") for wire, source_wire in pairs]
 
 
 def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> None:
@@ -146,7 +146,7 @@ def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> N
 
 def _offer(backend: Backend, stream: Stream, tokens: Sequence[tuple[int, Token]], cycle: int) -> None:
     """Offer the first remaining token if its cycle has come."""
-    shows = bool(tokens) and tokens[0][0] <= cycle
-    backend.words.drive({stream.wire("valid"): int(shows)})
-    if shows:
+    is_valid = bool(tokens) and tokens[0][0] <= cycle
+    backend.words.drive({stream.wire("valid"): int(is_valid)})
+    if is_valid:
         backend.words.drive(dict(stream.encode(tokens[0][1])))

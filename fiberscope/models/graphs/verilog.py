@@ -222,7 +222,7 @@ class Hardware:
             InputError: a block has no twin, or a value does not fit; the message names the first.
         """
         names = {id(block): name for name, block in self.blocks.items()}
-        parts = {name: self._part(name, block) for name, block in self.blocks.items()}
+        twins = {name: self._part(name, block) for name, block in self.blocks.items()}
         readers: dict[str, list[str]] = {}
         open_inputs: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a root feeds the input
         exits, channels = [], dict[str, tuple[int, int]]()
@@ -231,15 +231,15 @@ class Hardware:
             reader = f"{target}.{link.consumer.label}"
             channels[reader] = link.channel.capacity + (not link.channel.bounded), link.channel.latency
             if source and target:
-                readers.setdefault(_stream_at(source, parts[source], link.producer), []).append(reader)
+                readers.setdefault(_stream_at(source, twins[source], link.producer), []).append(reader)
             elif target:
                 open_inputs[isinstance(link.producer.component, Root)].append(reader)
             elif source and not isinstance(link.consumer.component, TaskEnd):
                 exits.append(f"{source}.{link.producer.label}")
-        _pipeline(parts, readers, channels)
+        _pipeline(twins, readers, channels)
         roots, entries = open_inputs[True], open_inputs[False]
         composition = netlist(
-            self.module, parts, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
+            self.module, twins, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
         )
         return GraphVerilog(composition, self._loads(), tuple(self.blocks), roots, entries, exits)
 
@@ -251,10 +251,12 @@ class Hardware:
                 points[id(block.table)] = name
             if isinstance(block, FiberSums) or type(block) is MergedPoints:
                 stores[id(block.table)] = name
-        ways = {name: id(block.table) for name, block in self.blocks.items() if isinstance(block, FiberWays)}
+        tables = {
+            name: id(block.table) for name, block in self.blocks.items() if isinstance(block, FiberWays)
+        }
         return [
             wire
-            for name, table in ways.items()
+            for name, table in tables.items()
             for wire in (
                 Wire(f"{name}.{LISTS}", f"{points[table]}.{LISTS}", 0),
                 Wire(f"{stores[table]}.{STORED}", f"{name}.{STORED}", 0),
@@ -262,11 +264,11 @@ class Hardware:
         ]
 
     def _loads(self) -> Loads:
-        words = {
+        contents = {
             name: node.primitive.memory_contents(node, self.blocks[name], self.sizes)
             for name, node in self.nodes.items()
         }
-        return {f"{name}_{LOAD}": tokens for name, tokens in words.items() if tokens}
+        return {f"{name}_{LOAD}": tokens for name, tokens in contents.items() if tokens}
 
     def _part(self, name: str, block: Component) -> Part:
         """Return the twin of a block, with its parameters.
@@ -314,23 +316,23 @@ def _fills_absent(block: Component) -> bool:
 
 
 def _pipeline(
-    parts: dict[str, Part], readers: Mapping[str, Sequence[str]], channels: dict[str, tuple[int, int]]
+    twins: dict[str, Part], readers: Mapping[str, Sequence[str]], channels: dict[str, tuple[int, int]]
 ) -> None:
     """Replace a float ALU and the single channel after it by a pipelined ALU with the channel's latency."""
-    for name, part in parts.items():
-        parameters, consumers = part.parameters, readers.get(f"{name}.out_val", ())
+    for name, twin in twins.items():
+        parameters, consumers = twin.parameters, readers.get(f"{name}.out_val", ())
         if not isinstance(parameters, AluParameters) or parameters.values == INTEGER or len(consumers) != 1:
             continue
         capacity, latency = channels[consumers[0]]
         if latency > 1:
             pipeline = PipelineParameters(**asdict(parameters), capacity=capacity, latency=latency)
-            parts[name] = Part(PIPELINE, pipeline)
+            twins[name] = Part(PIPELINE, pipeline)
             channels[consumers[0]] = (0, 1)
 
 
-def _stream_at(name: str, part: Part, end: End) -> str:
+def _stream_at(name: str, twin: Part, end: End) -> str:
     """Return the name of an output stream; the consumers of an output form an array of ports."""
-    is_array = sum(stream.port[0] == end.port.name for stream in part.interface.streams) > 1
+    is_array = sum(stream.port[0] == end.port.name for stream in twin.interface.streams) > 1
     return f"{name}.{end.label if is_array else end.port.name}"
 
 

@@ -80,8 +80,8 @@ class Blocks:
     def _add_scan(self, operand: Operand, variable: str) -> JoinedStreams:
         node = self._scanner_of(operand, variable)
         if operand.level(variable).is_bit_vector:
-            words = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
-            node = self.add("bvexpand", words, index=variable)
+            inputs = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
+            node = self.add("bvexpand", inputs, index=variable)
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
 
     def _intersect_words(self, first: Operand, other: Operand, variable: str) -> JoinedStreams:

@@ -80,13 +80,13 @@ class _Reader:
         """Return the format of a tensor in the order of its loops; the last result as declared."""
         tensor, ranks = self._specification.tensors[name], self._ranks(name)
         readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
-        ways = {
+        orders_of_readers = {
             einsum.name: tuple(rank for rank in orders[einsum.name] if rank in ranks) for einsum in readers
         }
-        levels = next(iter(ways.values()), tuple(rank.lower() for rank in tensor.rank_order))
-        for reader, way in ways.items():
-            if way != levels:
-                orders_text = f"{','.join(levels)} and by {reader} in {','.join(way)}"
+        levels = next(iter(orders_of_readers.values()), tuple(rank.lower() for rank in tensor.rank_order))
+        for reader, order in orders_of_readers.items():
+            if order != levels:
+                orders_text = f"{','.join(levels)} and by {reader} in {','.join(order)}"
                 raise InputError(f"{name} is read in the order {orders_text}; a graph stores it once")
         uncompressed = {rank.lower() for rank in tensor.uncompressed}
         letters = "".join("d" if level in uncompressed else "s" for level in levels)

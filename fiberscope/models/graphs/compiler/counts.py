@@ -20,14 +20,14 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
     """Return the columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
     joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
     total = sum(joiners.values(), Counter[str]())
-    parts = list(parts_of(notation.expression))
+    nodes = list(parts_of(notation.expression))
     return {
         "scan": sum(len(path.variables) for path in notation.operands),
         "repeat": sum(len(path.broadcast) for path in notation.operands),
         "intersect": total[INTERSECT],
         "union": total[UNION],
-        "alu": sum(isinstance(part, Call) for part in parts),
-        "reduce": sum(len(part.variables) for part in parts if isinstance(part, Sum)),
+        "alu": sum(isinstance(node, Call) for node in nodes),
+        "reduce": sum(len(node.variables) for node in nodes if isinstance(node, Sum)),
         "drop": _droppers(notation, {v for v, counts in joiners.items() if counts[INTERSECT]}),
         "write": len(notation.result.variables) + 1,
         "array": len(notation.operands),
@@ -38,8 +38,8 @@ def _droppers(notation: Notation, intersected: set[str]) -> int:
     """Return the number of loops inside a loop of the result with an intersection at or inside them."""
     order, result_variables = notation.order, set(notation.result.variables)
     return sum(
-        bool(result_variables & set(order[:place]) and intersected & set(order[place:]))
-        for place in range(1, len(order))
+        bool(result_variables & set(order[:depth]) and intersected & set(order[depth:]))
+        for depth in range(1, len(order))
     )
 
 

@@ -120,10 +120,10 @@ def _orders(explicit: Assignment, all_formats: Formats, *, factor: bool) -> Orde
     return Orders(result, operands, explicit.result if factor else explicit.expression)
 
 
-def _notation(whole: Assignment, formats: Formats, splits: Splits, loops: Sequence[str]) -> Notation:
+def _notation(undivided: Assignment, formats: Formats, splits: Splits, loops: Sequence[str]) -> Notation:
     """Return the loop nest of a statement, with the loops of its own variables."""
-    statement = split_assignment(whole, splits)
-    own_formats = split_formats(whole, formats, splits, loops)
+    statement = split_assignment(undivided, splits)
+    own_formats = split_formats(undivided, formats, splits, loops)
     access = statement.result
     variables = {v for part in (access, *accesses(statement.expression)) for v in part.variables}
     own_loops = tuple(variable for variable in loops if variable in variables)

@@ -59,7 +59,7 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
         InputError: a statement has no graph with this order of loops.
     """
     formats = dict(formats)
-    phases = [part for statement in statements for part in _split_dense_result(statement, formats, order)]
+    phases = [phase for statement in statements for phase in _split_dense_result(statement, formats, order)]
     graph = Graph(_statement_formats([statement for statement, _order in phases], formats))
     for phase, (statement, loops) in enumerate(phases, start=1):
         _Statement(graph, phase, statement, formats, loops).lower()

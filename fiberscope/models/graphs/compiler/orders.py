@@ -114,11 +114,11 @@ class Orders:
         tensors = {step.path.tensor for step in violations if step.path}
         if not tensors:
             return ["--factor makes it a statement of its own"]
-        stored = [_reordered_format(path, order) for path in self._operands if path.tensor in tensors]
-        is_consistent = len(set(stored)) == len(tensors)  # a tensor with two accesses has a single format
+        reordered = [_reordered_format(path, order) for path in self._operands if path.tensor in tensors]
+        is_consistent = len(set(reordered)) == len(tensors)  # a tensor with two accesses has a single format
         if not is_consistent or violations[0].path is None:
             return []
-        return [f"store {'them' if len(tensors) > 1 else 'it'} as {','.join(dict.fromkeys(stored))}"]
+        return [f"store {'them' if len(tensors) > 1 else 'it'} as {','.join(dict.fromkeys(reordered))}"]
 
 
 def _storage_order(path: TensorPath) -> Iterator[_Step]:

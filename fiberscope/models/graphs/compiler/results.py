@@ -62,11 +62,7 @@ class Result:
     empty_result = "keep"
 
     def __init__(
-        self,
-        access: Access,
-        format: Format,
-        nest: Sequence[str],
-        loops_of: Mapping[str, str] | None = None,
+        self, access: Access, format: Format, nest: Sequence[str], loops_of: Mapping[str, str] | None = None
     ) -> None:
         self._access, self._format, self._nest = access, format, nest
         self._levels = [access.variables[dimension] for dimension in format.order]
@@ -121,21 +117,21 @@ class Result:
 
     def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
         """Add the droppers, and return the variables whose empty fibers they drop."""
-        levels = [place for place, loop in enumerate(loops) if loop.variable in self._levels]
+        levels = [depth for depth, loop in enumerate(loops) if loop.variable in self._levels]
         if not levels or self.accumulates:
             return set()
-        dense = [place for place in levels if self.is_dense(loops[place].variable)]
-        # ``place`` is the inner loop of a dropper: rule 1 allows the places from ``first`` to ``last``
-        first = max([levels[0] + 1, *(place + 2 for place in dense)])
-        last = max((place for place, loop in enumerate(loops) if loop.intersects), default=0)
+        dense = [depth for depth in levels if self.is_dense(loops[depth].variable)]
+        # ``depth`` is the inner loop of a dropper: rule 1 allows the depths from ``first`` to ``last``
+        first = max([levels[0] + 1, *(depth + 2 for depth in dense)])
+        last = max((depth for depth, loop in enumerate(loops) if loop.intersects), default=0)
         if first <= last < levels[-1]:
-            last = max([last, *(place for place in levels if not loops[place].filled)])
-        for place in range(last, first - 1, -1):
-            outer, inner = loops[place - 1].variable, loops[place].variable
+            last = max([last, *(depth for depth in levels if not loops[depth].filled)])
+        for depth in range(last, first - 1, -1):
+            outer, inner = loops[depth - 1].variable, loops[depth].variable
             inputs: dict[str, Wire | None] = {"outer": coordinates[outer], "inner": coordinates[inner]}
             node = blocks.add("crddrop", inputs, outer=outer, inner=inner)
             coordinates[outer], coordinates[inner] = Wire(node, "outer"), Wire(node, "inner")
-        return {loops[place].variable for place in range(first, last + 1)}
+        return {loops[depth].variable for depth in range(first, last + 1)}
 
     def _accumulate(
         self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str], values: Wire
@@ -148,7 +144,7 @@ class Result:
         ]
         variables = {f"in{number}": variable for number, variable in enumerate(reversed(self._levels))}
         is_pair = len(self._levels) == PAIR
-        ports = ["crd_outer", "crd_inner"] if is_pair else [f"crd[{place}]" for place in range(len(points))]
+        ports = ["crd_outer", "crd_inner"] if is_pair else [f"crd[{number}]" for number in range(len(points))]
         node = blocks.add(
             "spaccumulator" if is_pair else "accumulate",
             {**dict(zip(ports, points, strict=True)), "val": values},

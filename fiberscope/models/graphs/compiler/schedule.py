@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.splits import Splits, parts, split_variables
+from fiberscope.models.graphs.splits import Splits, part_names, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
 MOST_COPIES = 64  # a graph of some thousand blocks
@@ -20,7 +20,7 @@ def parse_variables(text: str, option: str) -> tuple[str, ...]:
     Raises:
         InputError: a variable is empty.
     """
-    variables = tuple(word.strip() for word in text.split(","))
+    variables = tuple(entry.strip() for entry in text.split(","))
     if not all(variables):
         raise InputError(f"{option} {text!r}: write variables with commas between them, as in i,k,j")
     return variables
@@ -50,7 +50,7 @@ def parse_splits(text: str) -> dict[str, int]:
     """
     splits: dict[str, int] = {}
     for entry in text.split(","):
-        variable, _colon, number = (part.strip() for part in entry.partition(":"))
+        variable, _colon, number = (field.strip() for field in entry.partition(":"))
         if not variable or not number.isdecimal() or not 1 <= int(number) <= LARGEST_CHUNK:
             raise InputError(f"split {text!r}: write variables and the coordinates of a chunk, as in i:4,k:8")
         if variable in splits:
@@ -65,7 +65,7 @@ def parse_copies(text: str) -> tuple[str, int]:
     Raises:
         InputError: the text is invalid.
     """
-    variable, colon, number = (part.strip() for part in text.partition(":"))
+    variable, colon, number = (field.strip() for field in text.partition(":"))
     if not variable or not colon or not number.isdecimal() or not 1 <= int(number) <= MOST_COPIES:
         raise InputError(
             f"parallelize {text!r}: write a loop and a number of copies from 1 to {MOST_COPIES}, as in i:4"
@@ -88,7 +88,7 @@ def check_splits(assignment: Assignment, splits: Splits) -> None:
             raise InputError(
                 f"{prefix}: the expression has no {variable}; it has {','.join(variables) or 'none'}"
             )
-        for part in set(parts(variable)) & set(variables):
+        for part in set(part_names(variable)) & set(variables):
             raise InputError(f"{prefix}: {part} is a variable already; give {variable} another name")
     first: dict[str, Access] = {}
     for access in tensor_accesses:
@@ -119,14 +119,14 @@ def split_assignment(assignment: Assignment, splits: Splits) -> Assignment:
 
 def _split(expression: Expression, splits: Splits) -> Expression:
     if isinstance(expression, Access):
-        tensor, *places = expression.places or (0,)
-        split_places = [
-            place
-            for variable, place in zip(expression.variables, places, strict=False)
-            for place in [place] * (1 + (variable in splits))
+        tensor, *positions = expression.places or (0,)
+        split_positions = [
+            position
+            for variable, position in zip(expression.variables, positions, strict=False)
+            for position in [position] * (1 + (variable in splits))
         ]
         variables = split_variables(expression.variables, splits)
-        return Access.at(expression.tensor, variables, (tensor, *split_places) if places else ())
+        return Access.at(expression.tensor, variables, (tensor, *split_positions) if positions else ())
     if isinstance(expression, Call):
         return expression.of_each(lambda term: _split(term, splits))
     if isinstance(expression, Sum):
@@ -159,6 +159,6 @@ def _split_format(access: Access, tensor_format: Format, splits: Splits, loops: 
         for d, letter in zip(tensor_format.order, tensor_format.letters, strict=True)
     }
     by_dimension = [(part, letters[v]) for v in access.variables for part in split_variables([v], splits)]
-    places = {variable: place for place, variable in enumerate(loops)}
-    order = sorted(range(len(by_dimension)), key=lambda d: places.get(by_dimension[d][0], len(places)))
+    depths = {variable: depth for depth, variable in enumerate(loops)}
+    order = sorted(range(len(by_dimension)), key=lambda d: depths.get(by_dimension[d][0], len(depths)))
     return Format("".join(by_dimension[dimension][1] for dimension in order), tuple(order))

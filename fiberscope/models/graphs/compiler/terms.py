@@ -233,7 +233,7 @@ def _flatten_join(kind: Literal["intersect", "union"], parts: Sequence[Iteration
     for part in parts:
         flat += part.parts if isinstance(part, Join) and part.kind == kind else [part]
     distinct = [
-        part for place, part in enumerate(flat) if not isinstance(part, Every) or part not in flat[:place]
+        part for index, part in enumerate(flat) if not isinstance(part, Every) or part not in flat[:index]
     ]
     return distinct[0] if len(distinct) == 1 else Join(kind, tuple(distinct))
 

@@ -108,14 +108,16 @@ class Walk:
     def _level_statistics(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
         """Return the level of the last of these dimensions, from its coordinate stream."""
         writer = writers[dimensions[-1]]
-        words = self.graph.stream_into(writer, "bv")
-        stream = self.graph.stream_into(self.graph.nodes[words.source] if words else writer, "crd")
+        word_stream = self.graph.stream_into(writer, "bv")
+        stream = self.graph.stream_into(
+            self.graph.nodes[word_stream.source] if word_stream else writer, "crd"
+        )
         assert stream is not None
         crd = self.streams[stream.source, stream.output]
         spread = {dimension: crd.spread[writers[dimension]["index"]] for dimension in dimensions}
         return LevelStatistics(len(spread[dimensions[-1]]), crd.count, crd.filled, spread)
 
-    def ways(self, node: Node) -> list[ExpectedStream]:
+    def joined_streams(self, node: Node) -> list[ExpectedStream]:
         """Return the distinct coordinate streams that a joiner compares."""
         crds = {
             (stream.source, stream.output)

@@ -31,7 +31,7 @@ class ExpectedStream:
         filled: number of fibers that are not empty.
         filled_spread: the distribution of these fibers, as ``spread``.
         missing: number of N tokens, in addition to ``count``.
-        whole: the stream with the points of N tokens; None without N tokens.
+        with_missing: the stream with the points of N tokens; None without N tokens.
     """
 
     count: float
@@ -40,20 +40,20 @@ class ExpectedStream:
     filled: float = 0.0
     filled_spread: Spread = field(default_factory=dict)
     missing: float = 0.0
-    whole: ExpectedStream | None = None
+    with_missing: ExpectedStream | None = None
 
     @property
     def points(self) -> ExpectedStream:
         """Return the stream including the points of N tokens."""
-        return self.whole or self
+        return self.with_missing or self
 
     @property
     def stops(self) -> float:
         """Return the number of stop tokens: one per fiber, and one per empty list of fibers."""
         if self.parent is None:
             return 0.0
-        above = self.parent.points
-        return above.count + above.bare_stops
+        outer = self.parent.points
+        return outer.count + outer.bare_stops
 
     @property
     def bare_stops(self) -> float:
@@ -81,55 +81,64 @@ def scale_counts(spread: Spread, count: float) -> Spread:
     }
 
 
-def intersect_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
+def intersect_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
     """Return the coordinates that all streams have."""
-    prefix = outer_points(ways)
+    prefix = outer_points(streams)
     fibers = prefix.count or 1.0
-    product = fibers * np.prod([way.spread[variable] / fibers for way in ways], axis=0)
+    product = fibers * np.prod([stream.spread[variable] / fibers for stream in streams], axis=0)
     count = float(product.sum())
     spread: dict[str, Values] = {}
-    for name, whole in prefix.spread.items():
-        common = whole * np.prod([ratio(way.spread[name], whole) for way in ways], axis=0)
-        even = fibers * math.prod(way.count / fibers for way in ways)
+    for name, points in prefix.spread.items():
+        common = points * np.prod([ratio(stream.spread[name], points) for stream in streams], axis=0)
+        even = fibers * math.prod(stream.count / fibers for stream in streams)
         count *= float(common.sum()) / even if even else 0.0
         spread[name] = common
-    count = min(count, *(way.count for way in ways))
-    smallest = min(ways, key=lambda way: way.count)
+    count = min(count, *(stream.count for stream in streams))
+    smallest = min(streams, key=lambda stream: stream.count)
     return thin_stream(smallest, count, scale_counts({**spread, variable: product}, count), prefix)
 
 
-def unite_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
+def unite_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
     """Return the coordinates that any of the streams has."""
-    prefix = outer_points(ways)
+    prefix = outer_points(streams)
     fibers = prefix.count or 1.0
-    joined = fibers * (
-        1 - np.prod([1 - np.minimum(1, way.spread[variable] / fibers) for way in ways], axis=0)
+    union = fibers * (
+        1 - np.prod([1 - np.minimum(1, stream.spread[variable] / fibers) for stream in streams], axis=0)
     )
-    count = max(float(joined.sum()), *(way.count for way in ways))
-    size = len(joined) or 1
+    count = max(float(union.sum()), *(stream.count for stream in streams))
+    size = len(union) or 1
     outer_spread = {
-        name: whole
-        * (1 - np.prod([1 - np.minimum(1, ratio(w.spread[name], whole * size)) for w in ways], axis=0))
-        for name, whole in prefix.spread.items()
+        name: points
+        * (
+            1
+            - np.prod(
+                [1 - np.minimum(1, ratio(stream.spread[name], points * size)) for stream in streams], axis=0
+            )
+        )
+        for name, points in prefix.spread.items()
     }
-    fills = [way.filled / fibers for way in ways]
-    all_filled = all(way.filled >= way.parent.count * (1 - 1e-9) for way in ways if way.parent is not None)
-    filled = (
-        prefix.count if all_filled else prefix.count * (1 - float(np.prod([1 - min(1, f) for f in fills])))
+    filled_shares = [stream.filled / fibers for stream in streams]
+    all_filled = all(
+        stream.filled >= stream.parent.count * (1 - 1e-9) for stream in streams if stream.parent is not None
     )
-    spread = scale_counts({**outer_spread, variable: joined}, count)
+    filled = (
+        prefix.count
+        if all_filled
+        else prefix.count * (1 - float(np.prod([1 - min(1, share) for share in filled_shares])))
+    )
+    spread = scale_counts({**outer_spread, variable: union}, count)
     return ExpectedStream(count, spread, prefix, filled, scale_counts(prefix.spread, filled))
 
 
-def outer_points(ways: Sequence[ExpectedStream]) -> ExpectedStream:
+def outer_points(streams: Sequence[ExpectedStream]) -> ExpectedStream:
     """Return the points of the enclosing loops, whose fibers are joined."""
-    parent = ways[0].parent
+    parent = streams[0].parent
     assert parent is not None
     return parent.points
 
 
 def thin_stream(
-    before: ExpectedStream, count: float, spread: Spread, parent: ExpectedStream | None
+    stream: ExpectedStream, count: float, spread: Spread, parent: ExpectedStream | None
 ) -> ExpectedStream:
     """Return a stream with fewer points; fibers with few points become empty more often.
 
@@ -137,20 +146,20 @@ def thin_stream(
     not empty with probability 1 - (1 - s)^n.
 
     Args:
-        before: the stream with all points.
+        stream: the stream with all points.
         count: number of points that remain.
         spread: their distribution.
         parent: stream of the enclosing loops.
     """
-    filled, fiber_spread = before.filled, dict(before.filled_spread)
-    for name, fibers in before.filled_spread.items():
-        mean = ratio(before.spread[name], fibers)
-        share = np.minimum(1, ratio(spread[name], before.spread[name]))
+    filled, fiber_spread = stream.filled, dict(stream.filled_spread)
+    for name, fibers in stream.filled_spread.items():
+        mean = ratio(stream.spread[name], fibers)
+        share = np.minimum(1, ratio(spread[name], stream.spread[name]))
         fiber_spread[name] = fibers * (1 - (1 - share) ** mean)
         filled = min(filled, float(fiber_spread[name].sum()))
-    if not fiber_spread and before.filled:
-        mean_share = min(1.0, count / before.count) if before.count else 0.0
-        filled = before.filled * (1 - (1 - mean_share) ** (before.count / before.filled))
+    if not fiber_spread and stream.filled:
+        mean_share = min(1.0, count / stream.count) if stream.count else 0.0
+        filled = stream.filled * (1 - (1 - mean_share) ** (stream.count / stream.filled))
     filled = min(filled, count)
     return ExpectedStream(count, spread, parent, filled, scale_counts(fiber_spread, filled))
 
@@ -162,17 +171,17 @@ def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
     repetition. Over other loops, the points are independent draws.
     """
     innermost = list(points.spread)[-1]
-    above = points.parent.points if points.parent and innermost in names else None
-    draws = points if above is None else above
-    inner = names[-1] if above is None else innermost
+    outer = points.parent.points if points.parent and innermost in names else None
+    draws = points if outer is None else outer
+    inner = names[-1] if outer is None else innermost
     if not draws.count:
         return 0.0
-    hits, cells = np.ones(1), np.ones(1)
+    shares_of_tuple, cells = np.ones(1), np.ones(1)
     for name in (name for name in names if name != inner):
         shares, sizes = bucket_counts(draws.spread[name] / draws.count)
-        hits, cells = np.outer(hits, shares).ravel(), np.outer(cells, sizes).ravel()
-    chances, sizes = bucket_counts(points.spread[inner] / draws.count)
-    missed = (1 - np.minimum(1, chances))[None, :] ** (hits * draws.count)[:, None]
+        shares_of_tuple, cells = np.outer(shares_of_tuple, shares).ravel(), np.outer(cells, sizes).ravel()
+    probabilities, sizes = bucket_counts(points.spread[inner] / draws.count)
+    missed = (1 - np.minimum(1, probabilities))[None, :] ** (shares_of_tuple * draws.count)[:, None]
     return float((np.outer(cells, sizes) * (1 - missed)).sum())
 
 
@@ -206,10 +215,10 @@ def _add_references(points: ExpectedStream, count: float, spread: Spread) -> Exp
 
 def outer_of_nonempty(inner: ExpectedStream) -> ExpectedStream:
     """Return the points of the enclosing loops without those of empty fibers."""
-    above = inner.parent.points if inner.parent else ROOT
-    if above.parent is None:
+    outer = inner.parent.points if inner.parent else ROOT
+    if outer.parent is None:
         return ExpectedStream(min(1.0, inner.filled), {})
-    return thin_stream(above, inner.filled, inner.filled_spread, above.parent)
+    return thin_stream(outer, inner.filled, inner.filled_spread, outer.parent)
 
 
 def bit_words(fibers: ExpectedStream, size: int) -> ExpectedStream:
@@ -227,6 +236,7 @@ def expansion_cycles(output: ExpectedStream, words: ExpectedStream, variable: st
         variable: index variable of the coordinates.
     """
     size = len(output.spread[variable])
-    wide = size / words_of(size)
-    full = min(1.0, output.count / (words.count * wide)) if words.count * wide else 0.0
-    return output.tokens + words.count * float((1 - full) ** wide)
+    bits_per_word = size / words_of(size)
+    bits = words.count * bits_per_word
+    ones_share = min(1.0, output.count / bits) if bits else 0.0
+    return output.tokens + words.count * float((1 - ones_share) ** bits_per_word)

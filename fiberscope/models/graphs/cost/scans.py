@@ -33,8 +33,8 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
         walk, node, references: the arguments of ``scan_all``.
     """
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
-    level, above = tensor.level(dimension), tensor.above(dimension)
-    mean = level.elements / above.elements if above and above.elements else level.elements
+    level, parent = tensor.level(dimension), tensor.parent_level(dimension)
+    mean = level.elements / parent.elements if parent and parent.elements else level.elements
     fill, spread = 1.0, {}
     for name, counts in references.spread.items():
         relative_fill = _relative_fill(walk, node, name, counts)
@@ -43,7 +43,7 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
     count = references.count * mean * fill
     own_share = level.spread[dimension] / (level.elements or 1.0)
     spread = {**scale_counts(spread, count), node["index"]: own_share * count}
-    filled_share = level.fibers / above.elements if above and above.elements else float(level.elements > 0)
+    filled_share = level.fibers / parent.elements if parent and parent.elements else float(level.elements > 0)
     filled = references.count * filled_share
     nonempty = {name: counts * (spread[name] > 0) for name, counts in references.spread.items()}
     return ExpectedStream(count, spread, references, filled, scale_counts(nonempty, filled))
@@ -52,12 +52,12 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
 def _relative_fill(walk: CostWalk, node: Node, name: str, counts: np.ndarray) -> np.ndarray:
     """Return the fill of fibers at each coordinate of an enclosing loop, relative to the mean."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
-    level, above = tensor.level(dimension), tensor.above(dimension)
+    level, parent = tensor.level(dimension), tensor.parent_level(dimension)
     other = _dimension_of(walk, node, name)
-    if above is None or other is None or other not in above.spread or not level.elements:
+    if parent is None or other is None or other not in parent.spread or not level.elements:
         return np.ones_like(counts)
-    mean = level.elements / above.elements
-    return ratio(level.spread[other], above.spread[other]) / mean
+    mean = level.elements / parent.elements
+    return ratio(level.spread[other], parent.spread[other]) / mean
 
 
 def _dimension_of(walk: CostWalk, node: Node, variable: str) -> int | None:

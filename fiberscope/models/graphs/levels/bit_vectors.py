@@ -41,10 +41,10 @@ class BitLevel:
         """Return the coordinates of all fibers, one fiber after the other."""
         import numpy as np
 
-        _fibers, places = np.nonzero(self.words)
+        _fibers, word_indices = np.nonzero(self.words)
         words = self.words[self.words != 0]
         indices, bits = np.nonzero((words[:, None] >> np.arange(PART, dtype=np.uint64)) & np.uint64(1))
-        return places[indices] * PART + bits
+        return word_indices[indices] * PART + bits
 
     @property
     def counts(self) -> Integers:

@@ -32,7 +32,7 @@ class _Accumulator(Primitive):
 
     def outputs_of(self, node: Node) -> list[str]:
         """Return the coordinate outputs, outermost first."""
-        return [f"crd[{place}]" for place in range(len(accumulated_variables(node)))]
+        return [f"crd[{number}]" for number in range(len(accumulated_variables(node)))]
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         nest = accumulated_variables(node)
@@ -75,10 +75,7 @@ class _Accumulator(Primitive):
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         coordinates = len(accumulated_variables(node))
-        return (
-            coordinates,
-            coordinates - int(node["order"]),
-        )
+        return (coordinates, coordinates - int(node["order"]))
 
 
 class _Pairs(_Accumulator):
@@ -93,7 +90,9 @@ class _Pairs(_Accumulator):
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         if node["order"] not in ("1", "2"):
-            faults.add(node.place, f"{node}: order={node['order']}; there are accumulators of order 1 and 2")
+            faults.add(
+                node.location, f"{node}: order={node['order']}; there are accumulators of order 1 and 2"
+            )
 
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return super().nest(node, inputs, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
@@ -102,8 +101,8 @@ class _Pairs(_Accumulator):
         """Return the input of an edge; empty for an index variable that is summed over."""
         if edge.kind == VAL:
             return VAL
-        words = re.split(r"[-_]", edge.target_comment)  # the variable may precede the tensor: in_j-C
-        return next(filter(None, (_port_of(node, word) for word in reversed(words))), "")
+        tokens = re.split(r"[-_]", edge.target_comment)  # the variable may precede the tensor: in_j-C
+        return next(filter(None, (_port_of(node, token) for token in reversed(tokens))), "")
 
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         if edge.kind == VAL:
@@ -137,7 +136,7 @@ class _VectorReducer(Primitive):
         super().nest(node, inputs, faults)
         nest = inputs[VAL]
         if len(nest) < 2:
-            faults.add(node.place, f"{node} has no list of fibers to add up: its values are one fiber")
+            faults.add(node.location, f"{node} has no list of fibers to add up: its values are one fiber")
         return {"": (*nest[:-2], *nest[-1:])}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:

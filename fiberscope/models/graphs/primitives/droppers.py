@@ -35,8 +35,8 @@ class _Nested(Primitive):
         return _port_of(node, edge.kind, edge.target_comment, edge.target_label)
 
     def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        word = edge.source_label or finder.target_node(edge)["index"]
-        return _port_of(node, edge.kind, edge.source_comment, word)
+        index = edge.source_label or finder.target_node(edge)["index"]
+        return _port_of(node, edge.kind, edge.source_comment, index)
 
     def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         return "inner-val" if stream.kind == VAL else f"{stream.output}-{node[stream.output]}"

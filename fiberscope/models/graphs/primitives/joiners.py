@@ -48,9 +48,9 @@ class _Intersection(Joiner):
             unite_streams,
         )
 
-        coordinates = intersect_streams(walk.ways(node), node["index"])
+        coordinates = intersect_streams(walk.joined_streams(node), node["index"])
         # the block pops every coordinate that any operand has, so its work is that of a union
-        walk.work[node.name] = unite_streams(walk.ways(node), node["index"]).tokens
+        walk.work[node.name] = unite_streams(walk.joined_streams(node), node["index"]).tokens
         return {
             CRD: coordinates,
             **{name: references_at(inputs[name], coordinates) for name in _references(inputs)},
@@ -71,7 +71,7 @@ class _Union(Joiner):
     ) -> dict[str, ExpectedStream]:
         from fiberscope.models.graphs.cost.expected_streams import references_in_union, unite_streams
 
-        coordinates = unite_streams(walk.ways(node), node["index"])
+        coordinates = unite_streams(walk.joined_streams(node), node["index"])
         return {
             CRD: coordinates,
             **{name: references_in_union(inputs[name], coordinates) for name in _references(inputs)},
@@ -137,12 +137,7 @@ TYPES = (
         "cyan3",
     ),
     _Intersection(
-        "intersect",
-        _IN,
-        (*_OUT, Port("skip[]", (CRD,))),
-        {"index": None},
-        "intersect {index}",
-        "purple",
+        "intersect", _IN, (*_OUT, Port("skip[]", (CRD,))), {"index": None}, "intersect {index}", "purple"
     ),
     _Union("union", _IN, _OUT, {"index": None}, "union {index}", "purple"),
 )

@@ -94,7 +94,7 @@ class _Scanner(Primitive):
         level = block.level
         segments = [level.begin(fiber) for fiber in range(level.fibers + 1)]
         arrays = enumerate((segments, map(level.coordinate, range(segments[-1]))))
-        return [Token(control, at, word, 0.0) for control, words in arrays for at, word in enumerate(words)]
+        return [Token(control, i, word, 0.0) for control, words in arrays for i, word in enumerate(words)]
 
 
 class _Writer(Primitive):
@@ -190,7 +190,7 @@ class _Array(Primitive):
         from fiberscope.hw.streams.arrays import ArrayLoad
 
         assert isinstance(block, ArrayLoad)
-        return [Token(0, at, 0, sizes.check_value(node, value)) for at, value in enumerate(block.values)]
+        return [Token(0, i, 0, sizes.check_value(node, value)) for i, value in enumerate(block.values)]
 
 
 def _has_words(name: str) -> bool:
@@ -200,14 +200,14 @@ def _has_words(name: str) -> bool:
 
 def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
     if node["format"] not in BY_NAME:
-        faults.add(node.place, f"{node}: format={node['format']} is none of {', '.join(BY_NAME)}")
+        faults.add(node.location, f"{node}: format={node['format']} is none of {', '.join(BY_NAME)}")
     tensor_format = graph.formats.get(node["tensor"])
     if not node["mode"].isdecimal():
-        faults.add(node.place, f"{node}: mode={node['mode']} should be a dimension, from 0 on")
+        faults.add(node.location, f"{node}: mode={node['mode']} should be a dimension, from 0 on")
     elif tensor_format is not None and int(node["mode"]) not in tensor_format.order:
         dimensions = ", ".join(map(str, sorted(tensor_format.order))) or "none"
         faults.add(
-            node.place,
+            node.location,
             f"{node}: mode={node['mode']} is no dimension of {node['tensor']}={tensor_format} ({dimensions})",
         )
 

@@ -108,7 +108,7 @@ class CostWalk(Protocol):
     bits: dict[str, ExpectedStream]
     work: dict[str, float]
 
-    def ways(self, node: Node) -> list[ExpectedStream]:
+    def joined_streams(self, node: Node) -> list[ExpectedStream]:
         """Return the coordinate streams that a joiner compares."""
 
     def refuse(self, node: Node) -> NoReturn:
@@ -303,7 +303,7 @@ class Primitive:
         """
         if self.has_equal_depths and len({len(nest) for nest in inputs.values()}) > 1:
             depths = ", ".join(f"{port}: {describe_loops(nest)}" for port, nest in sorted(inputs.items()))
-            faults.add(node.place, f"{node}: its input streams must have equal depths ({depths})")
+            faults.add(node.location, f"{node}: its input streams must have equal depths ({depths})")
         return {"": next(iter(inputs.values()))}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:

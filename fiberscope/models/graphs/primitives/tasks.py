@@ -68,9 +68,9 @@ class _Swap(_SpecificationNode):
 
         assert isinstance(block, FiberWays)
         numbers = enumerate((block.segments, block.coordinates))
-        level = [Token(control, at, word, 0.0) for control, words in numbers for at, word in enumerate(words)]
+        level = [Token(control, i, word, 0.0) for control, words in numbers for i, word in enumerate(words)]
         values = enumerate(block.values)
-        return [*level, *(Token(2, at, 0, sizes.check_value(node, value)) for at, value in values)]
+        return [*level, *(Token(2, i, 0, sizes.check_value(node, value)) for i, value in values)]
 
 
 class _Sum(_SpecificationNode):
@@ -101,7 +101,7 @@ class _SkipAhead(Primitive):
         from fiberscope.hw.streams.skip_intersector import SkipAhead
 
         return SkipAhead(
-            name, *(context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))
+            name, *(context.fibers_at(node[f"tensor{operand}"], node[f"mode{operand}"]) for operand in (0, 1))
         )
 
 
@@ -143,8 +143,8 @@ class _Seek(_Lookup):
         from fiberscope.hw.streams.seek import Seek
 
         fibers = context.fibers_at(node["tensor"], node["mode"])
-        places = range(context.graph.arity(node))
-        return Seek(name, fibers, [context.protocol_into(node, f"carried[{place}]") for place in places])
+        numbers = range(context.graph.arity(node))
+        return Seek(name, fibers, [context.protocol_into(node, f"carried[{number}]") for number in numbers])
 
     def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.streams.seek import Seek
@@ -177,9 +177,9 @@ class _FiberPairs(_SkipAhead):
         from fiberscope.hw.streams.fiber_pairs import FiberPairs
 
         levels = (
-            context.fibers_at(node[f"tensor{way}"], node[f"{place}{way}"])
-            for way in (0, 1)
-            for place in ("mode", "below")
+            context.fibers_at(node[f"tensor{operand}"], node[f"{attribute}{operand}"])
+            for operand in (0, 1)
+            for attribute in ("mode", "below")
         )
         return FiberPairs(name, *levels)
 
@@ -193,7 +193,9 @@ class _LaneSeek(_SkipAhead):
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.lane_seek import LaneSeek
 
-        first, second = (context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))
+        first, second = (
+            context.fibers_at(node[f"tensor{operand}"], node[f"mode{operand}"]) for operand in (0, 1)
+        )
         factor, divisor, size = (int(number) for number in node["terms"].split())
         return LaneSeek(name, first, second, factor, divisor, size, int(node["constant"]))
 

@@ -124,7 +124,7 @@ class _Reducer(Primitive):
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         values = inputs[VAL]
         if not values:
-            faults.add(node.place, f"{node} has nothing to sum: its values are a scalar")
+            faults.add(node.location, f"{node} has nothing to sum: its values are a scalar")
         if CRD in inputs:
             check_nesting(node, inputs[CRD], values, ("coordinates", "values"), faults)
         return {"": values[:-1]}

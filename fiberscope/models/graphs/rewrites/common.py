@@ -6,13 +6,13 @@ from typing import TypeAlias
 
 from fiberscope.models.graphs.nests import topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.rewrites.surgery import (
+from fiberscope.models.graphs.rewrites.edits import (
     copy_graph,
-    joiners_of,
+    joiner_operands,
     redirect,
-    remove,
-    replace_ways,
-    ways_of,
+    remove_block,
+    replace_operands,
+    rewritable_joiners,
 )
 
 _Key: TypeAlias = tuple[object, ...]
@@ -28,7 +28,7 @@ def common_scanners(graph: Graph) -> Graph:
     graph = copy_graph(graph)
     blocks: dict[_Key, Node] = {}
     for node in topological_order(graph):
-        if node in joiners_of(graph):
+        if node in rewritable_joiners(graph):
             _remove_duplicates(graph, node)
         if node.name in graph.nodes and (node.primitive.belongs_to_loop or node.primitive.loads):
             twin = blocks.setdefault(_key(graph, node), node)
@@ -47,12 +47,14 @@ def _key(graph: Graph, node: Node) -> _Key:
 def _merge(graph: Graph, node: Node, twin: Node) -> None:
     outputs = {(stream.source, stream.output) for stream in graph.streams_from(node)}
     redirect(graph, {output: (twin.name, output[1]) for output in outputs})
-    remove(graph, node.name)
+    remove_block(graph, node.name)
 
 
 def _remove_duplicates(graph: Graph, joiner: Node) -> None:
     """Remove duplicate operands of a joiner."""
-    ways = ways_of(graph, joiner)
-    distinct = list(dict.fromkeys(ways))
-    if len(distinct) < len(ways):
-        replace_ways(graph, joiner, distinct, {old: distinct.index(way) for old, way in enumerate(ways)})
+    operands = joiner_operands(graph, joiner)
+    distinct = list(dict.fromkeys(operands))
+    if len(distinct) < len(operands):
+        replace_operands(
+            graph, joiner, distinct, {old: distinct.index(operand) for old, operand in enumerate(operands)}
+        )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fiberscope.models.graphs.nests import drops_empty, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.rewrites.surgery import (
+from fiberscope.models.graphs.rewrites.edits import (
     Output,
     copy_graph,
     has_consumer,
+    joiner_operands,
     redirect,
     reference_source,
-    remove,
+    remove_block,
     source_of,
-    ways_of,
 )
 
 
@@ -52,7 +52,7 @@ def _is_dead(graph: Graph, node: Node) -> bool:
 def _bypass(graph: Graph, node: Node) -> None:
     ports = {port: source_of(graph, node, port) for port in ("outer", "inner")}
     redirect(graph, {(node.name, port): source for port, source in ports.items() if source is not None})
-    remove(graph, node.name)
+    remove_block(graph, node.name)
 
 
 def _is_full(graph: Graph, output: Output) -> bool:
@@ -61,9 +61,9 @@ def _is_full(graph: Graph, output: Output) -> bool:
     if node.primitive.scans:
         return _scans_full_fibers(graph, node)
     if node.primitive.unites:
-        return any(_is_full(graph, way.crd) for way in ways_of(graph, node)) or _unites_all_operands(
-            graph, node
-        )
+        return any(
+            _is_full(graph, operand.crd) for operand in joiner_operands(graph, node)
+        ) or _unites_all_operands(graph, node)
     inner_port = node.primitive.full_fiber_inputs.get(output[1])
     source = source_of(graph, node, inner_port) if inner_port else None
     return source is not None and _is_full(graph, source)
@@ -72,8 +72,8 @@ def _is_full(graph: Graph, output: Output) -> bool:
 def _scanning_block(graph: Graph, output: Output) -> Node:
     """Return the block of an output; for a bit-vector expander, the scanner before the expander."""
     node = graph.nodes[output[0]]
-    words = source_of(graph, node, "ref") if node.primitive.expands else None
-    return node if words is None else graph.nodes[words[0]]
+    word_source = source_of(graph, node, "ref") if node.primitive.expands else None
+    return node if word_source is None else graph.nodes[word_source[0]]
 
 
 def _scans_full_fibers(graph: Graph, scanner: Node) -> bool:
@@ -95,9 +95,11 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
         output = reference_source(graph, output)
     if output is None:
         return None
-    above = _scanner_of(graph, output)
-    same_tensor = above is not None and above["tensor"] == scanner["tensor"]
-    is_full = above is not None and (not above.level.has_all_coordinates or scanner.level.has_all_coordinates)
+    parent = _scanner_of(graph, output)
+    same_tensor = parent is not None and parent["tensor"] == scanner["tensor"]
+    is_full = parent is not None and (
+        not parent.level.has_all_coordinates or scanner.level.has_all_coordinates
+    )
     return output if same_tensor and is_full else None
 
 
@@ -119,12 +121,12 @@ def _scanner_of(graph: Graph, output: Output) -> Node | None:
 def _unites_all_operands(graph: Graph, union: Node) -> bool:
     """Return whether a unioner joins the fibers of all operands of the unioner above; one is present."""
     origins = set()
-    for way in ways_of(graph, union):
-        scanner = _scanning_block(graph, way.crd)
+    for operand in joiner_operands(graph, union):
+        scanner = _scanning_block(graph, operand.crd)
         origins.add(_origin(graph, scanner) if scanner.primitive.scans else None)
     names = {origin[0] for origin in origins if origin is not None}
     if None in origins or len(names) != 1:
         return False
-    above = graph.nodes[names.pop()]
-    expected = {(above.name, f"ref[{way}]") for way in range(graph.arity(above))}
-    return above.primitive.unites and origins == expected
+    outer_union = graph.nodes[names.pop()]
+    expected = {(outer_union.name, f"ref[{operand}]") for operand in range(graph.arity(outer_union))}
+    return outer_union.primitive.unites and origins == expected

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.rewrites.surgery import (
+from fiberscope.models.graphs.rewrites.edits import (
+    JoinerOperand,
     Output,
-    Way,
     connect_output,
     copy_graph,
-    joiners_of,
+    joiner_operands,
     new_name,
     phase_attribute,
     redirect,
     reference_source,
-    replace_ways,
+    replace_operands,
+    rewritable_joiners,
     source_of,
-    ways_of,
 )
 
 
@@ -29,25 +29,25 @@ def locate(graph: Graph) -> Graph:
     Source: SAM (ASPLOS 2023), Section 4.2 (iterate-locate) and Definition 4.1.
     """
     graph = copy_graph(graph)
-    for joiner in joiners_of(graph):
-        while joiner.name in graph.nodes and (dense_way := _dense_way(graph, joiner)) is not None:
-            _locate(graph, joiner, dense_way)
+    for joiner in rewritable_joiners(graph):
+        while joiner.name in graph.nodes and (dense_operand := _dense_operand(graph, joiner)) is not None:
+            _locate(graph, joiner, dense_operand)
     return graph
 
 
-def _dense_way(graph: Graph, joiner: Node) -> int | None:
+def _dense_operand(graph: Graph, joiner: Node) -> int | None:
     """Return the last operand that is a dense level without missing fibers; None if it is the only one."""
     if not joiner.primitive.intersects:
         return None
-    ways = ways_of(graph, joiner)
-    dense = [number for number, way in enumerate(ways) if _is_dense(graph, way)]
-    several = len({way.crd for way in ways}) > 1
-    return dense[-1] if dense and several else None
+    operands = joiner_operands(graph, joiner)
+    dense = [number for number, operand in enumerate(operands) if _is_dense(graph, operand)]
+    has_several = len({operand.crd for operand in operands}) > 1
+    return dense[-1] if dense and has_several else None
 
 
-def _is_dense(graph: Graph, way: Way) -> bool:
-    node = graph.nodes[way.crd[0]]
-    dense = node.primitive.scans and node.level.has_all_coordinates and way.ref == (node.name, "ref")
+def _is_dense(graph: Graph, operand: JoinerOperand) -> bool:
+    node = graph.nodes[operand.crd[0]]
+    dense = node.primitive.scans and node.level.has_all_coordinates and operand.ref == (node.name, "ref")
     return (
         dense
         and node["tensor"] in graph.formats
@@ -69,18 +69,19 @@ def _locate(graph: Graph, joiner: Node, number: int) -> None:
 
     The locator receives the coordinates also as references, since the reference of another operand may be N.
     """
-    ways = ways_of(graph, joiner)
-    scanner = graph.nodes[ways[number].crd[0]]
+    operands = joiner_operands(graph, joiner)
+    scanner = graph.nodes[operands[number].crd[0]]
     attributes = {name: scanner[name] for name in ("index", "tensor", "mode")} | phase_attribute(scanner)
-    other_ways = [way for way in ways if way != ways[number]]
+    other_operands = [operand for operand in operands if operand != operands[number]]
     locator = graph.add("locate", new_name(graph), **attributes)
     outputs = {"crd": "crd", f"ref[{number}]": "located"}
     redirect(graph, {(joiner.name, old): (locator.name, new) for old, new in outputs.items()})
-    crd = other_ways[0].crd if len(other_ways) == 1 else (joiner.name, "crd")
+    crd = other_operands[0].crd if len(other_operands) == 1 else (joiner.name, "crd")
     for port in ("crd", "ref"):
         connect_output(graph, crd, locator, port)
     _feed_base(graph, scanner, locator, crd)
-    replace_ways(graph, joiner, other_ways, {ways.index(way): new for new, way in enumerate(other_ways)})
+    renumbering = {operands.index(operand): new for new, operand in enumerate(other_operands)}
+    replace_operands(graph, joiner, other_operands, renumbering)
 
 
 def _feed_base(graph: Graph, scanner: Node, locator: Node, crd: Output) -> None:

@@ -18,42 +18,42 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.loops import Nest
 from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.rewrites.surgery import Output, copy_graph, new_name
+from fiberscope.models.graphs.rewrites.edits import Output, copy_graph, new_name
 
 NOWHERE: Output = ("", "")
 
 
-def parallelize_loop(graph: Graph, variable: str, ways: int) -> Graph:
+def parallelize_loop(graph: Graph, variable: str, copies: int) -> Graph:
     """Return a graph with copies of the blocks within a loop, in all phases with this loop.
 
     Args:
         graph: a checked graph.
         variable: index variable of the loop.
-        ways: number of copies, at least 1.
+        copies: number of copies, at least 1.
 
     Raises:
         InputError: no such loop exists, or a stream that leaves the loop is not nested in it.
     """
-    if ways < 1:
-        raise InputError(f"parallelize {variable}:{ways}: a loop has at least 1 copy")
+    if copies < 1:
+        raise InputError(f"parallelize {variable}:{copies}: a loop has at least 1 copy")
     loops = [
         node for node in graph.nodes.values() if node.primitive.belongs_to_loop and node["index"] == variable
     ]
     if not loops:
-        raise InputError(f"parallelize {variable}:{ways}: there is no loop {variable}")
+        raise InputError(f"parallelize {variable}:{copies}: there is no loop {variable}")
     graph = copy_graph(graph)
-    for phase in sorted({node.phase for node in loops}) if ways > 1 else ():
-        _LoopRewrite(graph, variable, ways, phase).rewire()
+    for phase in sorted({node.phase for node in loops}) if copies > 1 else ():
+        _LoopRewrite(graph, variable, copies, phase).rewire()
     return graph
 
 
 class _LoopRewrite:
     """Rewrite of the loop in one phase."""
 
-    def __init__(self, graph: Graph, variable: str, ways: int, phase: int) -> None:
-        self._graph, self._ways = graph, ways
+    def __init__(self, graph: Graph, variable: str, copies: int, phase: int) -> None:
+        self._graph, self._ways = graph, copies
         self._nests = nests_of(graph)
-        self._added = {"index": variable, "ways": ways} | ({"phase": phase} if phase > 1 else {})
+        self._added = {"index": variable, "ways": copies} | ({"phase": phase} if phase > 1 else {})
         nodes = [node for node in graph.nodes.values() if node.phase == phase]
         self._loop_nodes = [
             node for node in nodes if node.primitive.belongs_to_loop and node["index"] == variable
@@ -124,7 +124,7 @@ class _LoopRewrite:
         sources = self._copies.get(stream.source)
         if sources is None:
             scatter = self._scatter((stream.source, stream.output))
-            ends = [(scatter, f"out[{way}]") for way in range(self._ways)]
+            ends = [(scatter, f"out[{lane}]") for lane in range(self._ways)]
         else:
             ends = [(source, stream.output) for source in sources]
         stream.source, stream.output = ends[0][0].name, ends[0][1]
@@ -157,10 +157,10 @@ class _LoopRewrite:
     def _join(self, output: Output, node: Node, array: str) -> None:
         """Connect an output of all copies, or of a scatter, to an array of inputs."""
         copies = self._copies.get(output[0])
-        for way in range(self._ways):
-            source = self._scatter(output) if copies is None else copies[way]
+        for lane in range(self._ways):
+            source = self._scatter(output) if copies is None else copies[lane]
             self._graph.connect(
-                source, f"out[{way}]" if copies is None else output[1], node, f"{array}[{way}]"
+                source, f"out[{lane}]" if copies is None else output[1], node, f"{array}[{lane}]"
             )
 
     def _coordinates_of(self, names: Collection[str]) -> Output:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.rewrites.surgery import copy_graph, remove, source_of
+from fiberscope.models.graphs.rewrites.edits import copy_graph, remove, source_of
 
 
 def scalar_broadcast(graph: Graph) -> Graph:

@@ -35,10 +35,7 @@ def operands_for(stem, seed):
     rows, inner, columns = (int(size) for size in draws.integers(2, 14, 3))
     wide = (inner, columns)
     if stem.startswith("fig12"):
-        return {
-            "B": drawn((rows, inner), density, [seed, 1]),
-            "C": drawn(wide, density, [seed, 2]),
-        }
+        return {"B": drawn((rows, inner), density, [seed, 1]), "C": drawn(wide, density, [seed, 2])}
     vectors = {"drop_zeros": "bc", "split_flatten": "b"}
     if stem in vectors:
         return {name: drawn(40, density, [seed, 1 + place]) for place, name in enumerate(vectors[stem])}
@@ -63,7 +60,7 @@ def test_every_token_is_in_the_cycle_of_the_plain_models(file, seed) -> None:
         run = same_streams(graph, tensors, sizes, phase)
         for name, written in run.machine.result().items():
             if written.values is not None:
-                tensors[name] = written.stored()
+                tensors[name] = written.assemble()
                 continue
             meant = next(one for one in expressions_of(graph) if one.result.tensor == name)
             tensors[name] = attach_values(written, tensors[meant.expression.operand.tensor].values)

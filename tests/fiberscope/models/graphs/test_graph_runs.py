@@ -138,7 +138,7 @@ def test_a_wrong_result_is_found() -> None:
     written = WriterContents(
         format_of("s"), (4,), (CompressedLevel(np.array([0, 2]), np.array([0, 3])),), np.array([1.0, 2.0])
     )
-    found = written.stored().entries()
+    found = written.assemble().entries()
     expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.5]), np.array([1.0, 2.5]))
     assert not compare(written, found, Access.at("x", ("i",)), expected, {"i": 4}, {}).passed
     right = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
