@@ -65,9 +65,9 @@ def _file(context: typer.Context) -> Path:
 
         return MINT.shipped
     if context.command_path.endswith("graph run"):
-        from fiberscope.models.graphs.settings import SHIPPED
+        from fiberscope.models.graphs.settings import DEFAULTS
 
-        return SHIPPED
+        return DEFAULTS
     # After an option without a value, arguments are not parsed.
     values = (context.params.get(word) for word in ("accelerator", "name", "specification"))
     return accelerators.find(next(filter(None, values), None) or next(iter(context.args), "")).shipped

@@ -16,8 +16,7 @@ Terms of this package:
 *   A *way* is one input of a merger: a sorted list of elements.
 *   A *round* of a cascade that repeats is one pass through all of its Einsums (module ``rounds``). A round of
     a stage is the time between two evictions of the output from a shared buffer (``Stage.rounds``).
-*   The variable ``place`` is an index: of a stream, of an instance, or of a level. ``Stage.places`` are the
-    loops in space whose iterations become instances.
+*   The *places* of a stage are the loops in space whose iterations become instances (``Stage.places``).
 """
 
 PREFIX = "spec:"  # first part of a machine's name; the name of the specification follows

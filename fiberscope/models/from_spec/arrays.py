@@ -73,16 +73,16 @@ class StoredArray:
         """Size of the array in bytes."""
         return self.rows.bytes_of(int(self.first[-1]))
 
-    def at(self, base: int) -> StoredArray:
+    def with_base(self, base: int) -> StoredArray:
         """Return the same array at this byte address."""
         return replace(self, base=base)
 
 
 def stored_array(
     tensor: StoredTensor,
-    place: int,
+    number: int,
     *,
-    whole: bool,
+    uncompressed: bool,
     rows: Rows,
     piece: int = 0,
     banks: Banks | None = None,
@@ -91,45 +91,47 @@ def stored_array(
 
     Args:
         tensor: the tensor in the form in which the blocks read it.
-        place: number of the rank's level, from 0 at the root.
-        whole: whether the format has an entry for every coordinate (U), not only for present coordinates.
+        number: number of the rank's level, from 0 at the root.
+        uncompressed: whether the format has an entry for every coordinate (U).
         rows: layout of the entries.
         piece: number of coordinates of a fiber that is a piece of a partitioned rank; 0 for other ranks.
         banks: banks of the array; each begins with a new request. None for an array without banks.
     """
     if banks is not None:
-        return _banked_array(tensor, place, whole, rows, piece, banks)
-    level, size = tensor.levels[place], piece or tensor.shape[place]
-    fibers, offsets = _places(level, size)
-    if whole:
+        return _banked_array(tensor, number, uncompressed, rows, piece, banks)
+    level, size = tensor.levels[number], piece or tensor.shape[number]
+    fibers, offsets = _fibers_and_coordinates(level, size)
+    if uncompressed:
         entries = np.full(level.fibers, size)
         offsets = offsets % max(1, size)
     else:
-        present = _present(tensor, place)
+        present = _has_value(tensor, number)
         entries = np.bincount(fibers[present], minlength=level.fibers)
         preceding: Integers = np.cumsum(present) - present
         offsets = preceding - (np.cumsum(entries) - entries)[fibers]
     first = segments_of_counts(-(-entries // rows.entries))
     lines = (first[fibers] + offsets // rows.entries) // rows.rows
-    return StoredArray(rows, first, lines if whole else np.where(present, lines, NO_LINE))
+    return StoredArray(rows, first, lines if uncompressed else np.where(present, lines, NO_LINE))
 
 
 def _banked_array(
-    tensor: StoredTensor, place: int, whole: bool, rows: Rows, piece: int, banks: Banks
+    tensor: StoredTensor, level_number: int, uncompressed: bool, rows: Rows, piece: int, banks: Banks
 ) -> StoredArray:
     """Return the array of a rank, bank by bank. A fiber with entries in several banks has rows in each."""
-    level, size = tensor.levels[place], piece or tensor.shape[place]
-    fibers, coordinates = _places(level, size)
-    offsets, present = coordinates % max(1, size), _present(tensor, place)
+    level, size = tensor.levels[level_number], piece or tensor.shape[level_number]
+    fibers, coordinates = _fibers_and_coordinates(level, size)
+    offsets, present = coordinates % max(1, size), _has_value(tensor, level_number)
     begins = np.zeros(level.fibers, np.int64)
     begins[fibers] = coordinates - offsets
-    entry = fibers * size + offsets if whole else np.cumsum(present) - 1
-    if whole:
+    entry = fibers * size + offsets if uncompressed else np.cumsum(present) - 1
+    if uncompressed:
         owner = np.repeat(np.arange(level.fibers), size)
         inner = np.tile(np.arange(size), level.fibers) + begins[owner]
     else:
         owner, inner = fibers[present], coordinates[present]
-    bank = inner if banks.level == place else _coordinates_above(tensor, place, banks.level)[owner]
+    bank = inner
+    if banks.level != level_number:
+        bank = _ancestor_coordinates(tensor, level_number, banks.level)[owner]
     group = bank % banks.count * level.fibers + owner
     entries = np.bincount(group, minlength=banks.count * level.fibers)
     fiber_rows = -(-entries // rows.entries).reshape(banks.count, level.fibers)
@@ -141,23 +143,25 @@ def _banked_array(
     lines = (first[group] + number // rows.entries) // rows.rows
     if not len(lines):
         return StoredArray(rows, first, np.full(len(fibers), NO_LINE))
-    return StoredArray(rows, first, lines[entry] if whole else np.where(present, lines[entry], NO_LINE))
+    return StoredArray(
+        rows, first, lines[entry] if uncompressed else np.where(present, lines[entry], NO_LINE)
+    )
 
 
-def _coordinates_above(tensor: StoredTensor, place: int, above: int) -> Integers:
-    """Return for each fiber of a level the coordinate of the fiber's ancestor in level ``above``."""
-    coordinates = _places(tensor.levels[above], tensor.shape[above])[1]
-    return coordinates[ancestors(tensor, place - 1, above + 1)]
+def _ancestor_coordinates(tensor: StoredTensor, number: int, outer: int) -> Integers:
+    """Return for each fiber of a level the coordinate of the fiber's ancestor in level ``outer``."""
+    coordinates = _fibers_and_coordinates(tensor.levels[outer], tensor.shape[outer])[1]
+    return coordinates[ancestors(tensor, number - 1, outer + 1)]
 
 
 def intervals_below(
-    tensor: StoredTensor, place: int, arrays: Sequence[tuple[int, StoredArray]]
+    tensor: StoredTensor, first_level: int, arrays: Sequence[tuple[int, StoredArray]]
 ) -> tuple[Integers, Integers]:
     """Return, for each fiber of a compressed level, the lines that hold the subtree of the fiber.
 
     Args:
         tensor: the tensor in the form in which the blocks read it.
-        place: number of the level, from 0 at the root.
+        first_level: number of the level, from 0 at the root.
         arrays: arrays of compressed levels, each with the number of its level.
 
     Returns:
@@ -165,8 +169,9 @@ def intervals_below(
         line is less than the first if the array holds nothing of the fiber's subtree.
     """
     ends: dict[int, Integers] = {}
-    bounds = np.arange(tensor.levels[place].fibers + 1)  # for each level, where the part of a fiber begins
-    for number in range(place, max(level for level, _array in arrays) + 1):
+    # for each level, where the part of a fiber begins
+    bounds = np.arange(tensor.levels[first_level].fibers + 1)
+    for number in range(first_level, max(level for level, _array in arrays) + 1):
         ends[number] = bounds
         level = tensor.levels[number]
         assert isinstance(level, CompressedLevel)
@@ -180,22 +185,22 @@ def intervals_below(
     return np.stack(first, axis=1).ravel(), np.stack(last, axis=1).ravel()
 
 
-def ancestors(tensor: StoredTensor, place: int, depth: int) -> Integers:
+def ancestors(tensor: StoredTensor, number: int, depth: int) -> Integers:
     """Return for each position of a level the number of its ancestor among the positions of a level above.
 
     Args:
         tensor: the tensor in the form in which the blocks read it.
-        place: number of the level, from 0 at the root.
+        number: number of the level, from 0 at the root.
         depth: number of levels from the root to the level of the ancestor, inclusive; 0 for the root.
     """
-    level = tensor.levels[place]
+    level = tensor.levels[number]
     elements = np.arange(level.children)
-    for above in range(place, depth - 1, -1):
-        elements = _places(tensor.levels[above], tensor.shape[above])[0][elements]
+    for outer in range(number, depth - 1, -1):
+        elements = _fibers_and_coordinates(tensor.levels[outer], tensor.shape[outer])[0][elements]
     return elements
 
 
-def _places(level: Level, size: int) -> tuple[Integers, Integers]:
+def _fibers_and_coordinates(level: Level, size: int) -> tuple[Integers, Integers]:
     """Return the fiber and the coordinate of each position."""
     if isinstance(level, CompressedLevel):
         return np.repeat(np.arange(level.fibers), level.counts), level.coordinates
@@ -203,15 +208,15 @@ def _places(level: Level, size: int) -> tuple[Integers, Integers]:
     return positions // size, positions % size
 
 
-def _present(tensor: StoredTensor, place: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _has_value(tensor: StoredTensor, number: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return for each position of a level whether a value is stored at or below the position."""
-    level = tensor.levels[place]
+    level = tensor.levels[number]
     if isinstance(level, CompressedLevel):
         return np.ones(level.children, np.bool_)
-    if place + 1 == len(tensor.levels):
+    if number + 1 == len(tensor.levels):
         return np.asarray(tensor.values != 0)
-    level = tensor.levels[place + 1]
+    level = tensor.levels[number + 1]
     if isinstance(level, CompressedLevel):
         return level.counts > 0
     assert isinstance(level, DenseLevel)
-    return np.asarray(_present(tensor, place + 1).reshape(level.fibers, level.size).any(axis=1))
+    return np.asarray(_has_value(tensor, number + 1).reshape(level.fibers, level.size).any(axis=1))

@@ -118,13 +118,13 @@ class Cascade(Problem):
         for einsum in specification.einsums:
             if einsum.name in begins:
                 tensors |= next_inputs(specification, tensors)
-            written = answer.outputs.get(einsum.name)
-            if written is None:
+            output = answer.outputs.get(einsum.name)
+            if output is None:
                 tensors[einsum.output] = self.written[einsum.name]
                 continue
             work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
-            tensors = {**tensors, einsum.output: written}
-            output_comparison = verify(work, written, Rounding.estimate(self.precision, 1, 1))
+            tensors = {**tensors, einsum.output: output}
+            output_comparison = verify(work, output, Rounding.estimate(self.precision, 1, 1))
             error, overflows = (
                 max(error, output_comparison.max_relative_error),
                 overflows + output_comparison.overflows,

@@ -39,7 +39,7 @@ class Chain:
     lingers: bool = False
     buffer: tuple[str, int] | None = None
 
-    def at_instances(self, task: str) -> Chain:
+    def instance_chain(self, task: str) -> Chain:
         """Return the chain of an instance, which keeps data of a shared buffer until its next task ends.
 
         Args:
@@ -49,7 +49,7 @@ class Chain:
             return self
         return replace(self, kept=True, evict_on=task, lingers=True)
 
-    def in_front(self) -> Chain:
+    def outer_chain(self) -> Chain:
         """Return the chain of the blocks before the cut, which use the shared buffers as their own.
 
         Only a cache with a single copy stays shared between these blocks and the instances.
@@ -77,8 +77,8 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
     bindings = [binding for einsum in stage.einsums for binding in einsum.bindings.storage]
     for name, order in orders.items():
         for binding in bindings:
-            stored = specification.tensors[binding.tensor].formats[binding.format]
-            if binding.tensor == base_name(name) and stored.rank_order == order:
+            format = specification.tensors[binding.tensor].formats[binding.format]
+            if binding.tensor == base_name(name) and format.rank_order == order:
                 storage_bindings.setdefault((name, binding.rank, binding.kind), []).append(binding)
     chains = {key: _chain(specification, stage, bindings) for key, bindings in storage_bindings.items()}
     return {key: chain for key, chain in chains.items() if chain is not None and chain.bits}
@@ -92,20 +92,20 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
     if path[0].name not in configuration.memories or len(path) == 1:
         return None
     first_binding = bindings[0]
-    stored = (
+    rank_format = (
         specification.tensors[first_binding.tensor].formats[first_binding.format].ranks[first_binding.rank]
     )
     last_binding, nearest = bindings_by_store[path[-1].name], path[-1]
-    kept = not is_shared(nearest, stage)
+    keeps = not is_shared(nearest, stage)
     shared = next((component for component in reversed(path[1:]) if is_shared(component, stage)), None)
     return Chain(
-        format=stored,
-        bits=stored.entry_bits(first_binding.kind),
+        format=rank_format,
+        bits=rank_format.entry_bits(first_binding.kind),
         width=path[1].width,
         shared=shared.name if shared else "",
         copies=shared.all_instances if shared else 1,
         cached=any(component.kind == "Cache" for component in path),
-        kept=kept,
+        kept=keeps,
         evict_on="" if last_binding.evict_on in (None, "root") else str(last_binding.evict_on),
-        buffer=(nearest.name, nearest.depth * nearest.width) if kept and nearest.depth is not None else None,
+        buffer=(nearest.name, nearest.depth * nearest.width) if keeps and nearest.depth is not None else None,
     )

@@ -88,7 +88,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         """
         return self.kernel.add(part(f"{self.NAME}.{name}", *arguments, **options), clock)
 
-    def part(self, name: str, unit: str) -> str:
+    def part_name(self, name: str, unit: str) -> str:
         """Return the name of the part that stands for a component of the architecture.
 
         The result is the component's own name if it has a part of its own, unless the machine's part of its

@@ -32,10 +32,10 @@ from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import unrolled
 from fiberscope.models.from_spec.sampling import mapped_sampler
-from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
+from fiberscope.models.from_spec.settings import DEFAULTS, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
-from fiberscope.models.from_spec.units import own_part, units_in
+from fiberscope.models.from_spec.units import units_in, user_part
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.load import Draft, draft
@@ -87,15 +87,15 @@ def machine_of(name: str) -> Accelerator[Any]:
         name=f"{PREFIX}{stem}",
         summary=f"the machine of the specification {file}",
         configuration=_configuration(drafted, outline),
-        folder=machine.folder if machine else SHIPPED.parent,
-        defaults=(SHIPPED,) if machine else (),
+        folder=machine.folder if machine else DEFAULTS.parent,
+        defaults=(DEFAULTS,) if machine else (),
         preset=preset,
         channels="memory.channel",
         models={EVENT: build},
         sampler=partial(mapped_sampler, build),
-        parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
+        parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[name] for unit, name in units.items()}},
         own=_user_parts(drafted, outline, units),
-        costs=SHIPPED.with_name("costs.yaml"),
+        costs=DEFAULTS.with_name("costs.yaml"),
         chip_parts=lambda model: chip_parts(model.specification),
         chosen=lambda model: describe_instances(model.cascade_stages),
         unmoved=MappedMachine.unmoved,
@@ -139,26 +139,26 @@ def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]
         ConfigurationError: no block alone stands for the component, or the part cannot be loaded.
     """
     components = [
-        part
+        component
         for configuration in outline.configurations.values()
-        for part in configuration.components.values()
+        for component in configuration.components.values()
     ]
     factories = {}
     for scope, key, node in _timing(drafted, outline):
         if key != PART:
             continue
-        place = place_of(drafted.source.file, node)
+        location = place_of(drafted.source.file, node)
         replaced = {
             component.name for component in components if scope in (component.name, component.kind)
         } & units.keys()
         if not replaced:
             advice = nearest(scope, units) if units else "it has none"
             raise ConfigurationError(
-                f"{place}: a part takes a block's place, and {scope or 'this'} is none; {advice}"
+                f"{location}: a part takes a block's place, and {scope or 'this'} is none; {advice}"
             )
         for name in sorted(replaced):
-            factories[name] = own_part(
-                node, place, drafted.source.path.parent, units[name], drafted.source.name
+            factories[name] = user_part(
+                node, location, drafted.source.path.parent, units[name], drafted.source.name
             )
     return factories
 
@@ -170,18 +170,18 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
         ConfigurationError: the architecture has no component, class or level of the name.
     """
     units = [
-        part
+        component
         for configuration in outline.configurations.values()
-        for part in configuration.components.values()
+        for component in configuration.components.values()
     ]
     names = {name for unit in units for name in (*unit.path, unit.kind)}
     for key, node in drafted.source.entries("timing"):
         if not isinstance(node, MappingNode):
             yield "", key.value, node
         elif key.value not in names:
-            place = place_of(drafted.source.file, key)
+            location = place_of(drafted.source.file, key)
             raise ConfigurationError(
-                f"{place}: there is no component {key.value}; {nearest(key.value, names)}"
+                f"{location}: there is no component {key.value}; {nearest(key.value, names)}"
             )
         else:
             for name, value in node.value:

@@ -88,18 +88,18 @@ class InstanceBlocks:
         self._consumers: Counter[End] = Counter()
         self.reduces = memory.stage.reduces and not self._orders_heads  # whether partial fibers are sums
         for node in nodes:
-            self._make(node, self.called(node))
+            self._make(node, self.block_name(node))
             self._wait_for_coordinates(node)
             if node.type == "runsum" and self.reduces:
-                self._keep_sums(node, self.called(node))
+                self._keep_sums(node, self.block_name(node))
 
-    def called(self, node: Node) -> str:
+    def block_name(self, node: Node) -> str:
         """Return the name of a node's block."""
         return f"{self.name}{self.memory.graph.names[node.name]}"
 
     def _wait_for_coordinates(self, node: Node) -> None:
         """Delay what a scanner or a look-up sends until its coordinates have arrived from memory."""
-        fetch = self.memory.coordinate_fetch(self.name, node, self.called(node))
+        fetch = self.memory.coordinate_fetch(self.name, node, self.block_name(node))
         if fetch is not None:
             for port in ("ref", "crd") if node.primitive.scans else ():
                 self._wire(self.output(node, port), (fetch, f"in_{port}"))
@@ -128,15 +128,15 @@ class InstanceBlocks:
 
     def _part(self, node: Node) -> str:
         """Return the name of the part that implements a node with a component of the architecture."""
-        return self.machine.part(PART_OF[node.type], unit_of(self.memory.stage, node))
+        return self.machine.part_name(PART_OF[node.type], unit_of(self.memory.stage, node))
 
     def _accumulator(self, node: Node, name: str) -> None:
         """Add an accumulator that the stop of each task empties, after droppers of all other stops."""
-        kept = accumulated_variables(node)
+        variables = accumulated_variables(node)
         add, clock = self.machine.add_at, self.clock
-        block = add(clock, TensorReduce, name, len(kept), flushes=True, operation=self.arithmetic.sum)
+        block = add(clock, TensorReduce, name, len(variables), flushes=True, operation=self.arithmetic.sum)
         self.blocks[node.name] = block
-        pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}
+        pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(variables) - 1}"}
         for stream in self.context.graph.streams_into(node):
             port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
             carries = VAL if stream.kind == "val" else CRD
@@ -145,7 +145,7 @@ class InstanceBlocks:
             target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
             self._wire((points, "out_stream[0]"), (block, target))
             self._inputs[node.name, stream.input] = points, "in_stream"
-        for output in ("crd_outer", "crd_inner", *(f"crd[{place}]" for place in range(len(kept)))):
+        for output in ("crd_outer", "crd_inner", *(f"crd[{number}]" for number in range(len(variables)))):
             port = pairs.get(output, output.replace("[", "").replace("]", ""))
             self._outputs[node.name, output] = block, f"out_{port}"
 
@@ -166,7 +166,7 @@ class InstanceBlocks:
         assert isinstance(level, CompressedLevel)  # the innermost of a tensor that is merged
         carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
         lists, timing = Lists(carried), self.timing
-        arrays = self.memory.ways(self.name, node)
+        arrays = self.memory.merger_arrays(self.name, node)
         ways = self.machine.add(
             FiberHeads if self._orders_heads else FiberWays,
             f"{name}.ways",
@@ -179,15 +179,15 @@ class InstanceBlocks:
             ahead=timing.ahead,
             waiting=timing.tasks,
         )
-        for place, (chain, _lines) in enumerate(arrays):
-            copy = self.memory.copy(chain, self.name)
-            self.memory.memory.reads(chain, self.name, copy, ways, f"[{place}]")
+        for number, (chain, _lines) in enumerate(arrays):
+            copy = self.memory.copy_number(chain, self.name)
+            self.memory.memory.connect_reads(chain, self.name, copy, ways, f"[{number}]")
         points = self._order_heads(node, name, ways) if self._orders_heads else self._merge(node, name, ways)
         self.blocks[node.name] = ways
         inputs = {"crd": "in_crd", "ref": "in_ref"}
         outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
-        inputs |= {f"carried[{place}]": f"in_carried[{place}]" for place in range(carried)}
-        outputs |= {f"carried[{place}]": f"out_carried{place}" for place in range(carried)}
+        inputs |= {f"carried[{number}]": f"in_carried[{number}]" for number in range(carried)}
+        outputs |= {f"carried[{number}]": f"out_carried{number}" for number in range(carried)}
         self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
         self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
 
@@ -267,7 +267,7 @@ class InstanceBlocks:
         replaced = self._inputs.get((node.name, port))
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
         for fetch in reversed(
-            [*self.memory.input_fetches(self.name, node, port, f"{self.called(node)}.{port}")]
+            [*self.memory.input_fetches(self.name, node, port, f"{self.block_name(node)}.{port}")]
         ):
             self._wire((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
@@ -336,6 +336,6 @@ class InstanceBlocks:
                 end = self.input(target, stream.input)
                 self._wire(self.output(source, stream.output), end, bounded=bounded)
                 if target.primitive.writes:
-                    called = self.called(target)
-                    for writer in self.memory.writers(self.name, self.number, target, called):
+                    name = self.block_name(target)
+                    for writer in self.memory.writers(self.name, self.number, target, name):
                         self._wire(self.output(source, stream.output), (writer, "in_stream"))

@@ -11,55 +11,55 @@ from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Follow, Specification, UniformOccupancy
 
 
-def check_instances(specification: Specification, most: int, lanes: int = 0) -> None:
+def check_instances(specification: Specification, limit: int, lanes: int = 0) -> None:
     """Raise an error if a level of the machine has too many instances.
 
     Args:
         specification, lanes: arguments of ``stages_of``.
-        most: largest number of instances.
+        limit: largest number of instances.
 
     Raises:
         ConfigurationError: a level of the architecture has more instances.
     """
     for stage in stages_of(specification, lanes):
-        if stage.instances > most:
+        if stage.instances > limit:
             instances = f"it has {stage.instances:,} instances of {stage.level}"
-            raise refuse(specification, f"{instances}; timing.most is {most:,}")
+            raise refuse(specification, f"{instances}; timing.most is {limit:,}")
 
 
-def place_instances(stage: Stage, plan: LoopPlan, most: int | None) -> Stage:
+def place_instances(stage: Stage, plan: LoopPlan, limit: int | None) -> Stage:
     """Return a stage with one instance for each iteration of its loops in space, if it has ``places``.
 
     Args:
         stage: the stage; without loops in ``places`` it is returned unchanged.
         plan: plan of the loops of its first Einsum, with the shapes of ranks.
-        most: largest number of instances; None for no limit.
+        limit: largest number of instances; None for no limit.
     """
     if not stage.places:
         return stage
-    places = math.prod(count_places(plan, loop) for loop in stage.places)
+    count = math.prod(count_iterations(plan, loop) for loop in stage.places)
     loops = f"places of {' x '.join(stage.places)}"
-    if most is not None and places > most:
-        return replace(stage, instances=most, basis=f"{places:,} {loops}, more than timing.places")
-    return replace(stage, instances=places, basis=loops)
+    if limit is not None and count > limit:
+        return replace(stage, instances=limit, basis=f"{count:,} {loops}, more than timing.places")
+    return replace(stage, instances=count, basis=loops)
 
 
-def count_places(plan: LoopPlan, loop: str) -> int:
+def count_iterations(plan: LoopPlan, loop: str) -> int:
     """Return the largest number of iterations of a loop, at least 1: coordinates, or pieces of a rank."""
-    for part in plan.einsum.partitioning:
-        if isinstance(part, Follow) and loop in part.names:
-            return count_places(plan, plan.splits[part.leader].names[part.names.index(loop)])
+    for partition in plan.einsum.partitioning:
+        if isinstance(partition, Follow) and loop in partition.names:
+            return count_iterations(plan, plan.splits[partition.leader].names[partition.names.index(loop)])
     split = next((split for split in plan.splits.values() if loop in split.names), None)
     if split is None and loop in plan.flattened:
-        return math.prod(count_places(plan, rank) for rank in plan.flattened[loop].ranks)
+        return math.prod(count_iterations(plan, rank) for rank in plan.flattened[loop].ranks)
     if split is None:
         return max(1, plan.shapes[loop])
-    sizes = [count_places(plan, split.rank)]
+    sizes = [count_iterations(plan, split.rank)]
     for directive in split.directives:
-        ways = 0 if isinstance(directive, UniformOccupancy) else directive.ways
-        sizes.append(min(math.ceil(sizes[-1] / ways) if ways else directive.size, sizes[-1]))
-    place = split.names.index(loop)
-    return math.ceil(sizes[place] / [*sizes, 1][place + 1])
+        pieces = 0 if isinstance(directive, UniformOccupancy) else directive.ways
+        sizes.append(min(math.ceil(sizes[-1] / pieces) if pieces else directive.size, sizes[-1]))
+    position = split.names.index(loop)
+    return math.ceil(sizes[position] / [*sizes, 1][position + 1])
 
 
 def describe_instances(stages: Sequence[Stage]) -> tuple[str, ...]:

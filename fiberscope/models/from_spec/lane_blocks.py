@@ -47,11 +47,11 @@ def seek_on_lanes(
         return None
     rank, sought = lookups[0][1].rank, lookups[0][1].sought
     has_lists = scanned.level(variable).loads_coordinates and searched.level(rank).loads_coordinates
-    if not has_lists or [part.loop for part in sought.terms] != [variable]:
+    if not has_lists or [index.loop for index in sought.terms] != [variable]:
         return None
     inputs = {
-        f"ref[{way}]": operand.references or Wire(blocks.add("rootref", {}), "ref")
-        for way, operand in enumerate((scanned, searched))
+        f"ref[{number}]": operand.references or Wire(blocks.add("rootref", {}), "ref")
+        for number, operand in enumerate((scanned, searched))
     }
     levels = {
         "tensor0": scanned.access.tensor,
@@ -59,8 +59,8 @@ def seek_on_lanes(
         "tensor1": searched.access.tensor,
         "mode1": searched.dimension(rank),
     }
-    (part,) = sought.terms
-    terms = f"{part.factor} {part.divisor} {part.size}"
+    (index,) = sought.terms
+    terms = f"{index.factor} {index.divisor} {index.size}"
     node = blocks.add(LANE_SEEK, inputs, index=variable, **levels, terms=terms, constant=sought.constant)
     scanned.references, searched.references = Wire(node, "ref[0]"), Wire(node, "ref[1]")
     return LoweredLoop(variable, Wire(node, "crd"), intersects=True, filled=False)

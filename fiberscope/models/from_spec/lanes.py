@@ -25,7 +25,7 @@ def lane_loops(einsum: Einsum) -> tuple[str, ...]:
     """Return the innermost loops of an Einsum that are in space, the outermost first."""
     space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
     order = einsum.loop_order
-    count = next((place for place, rank in enumerate(reversed(order)) if rank not in space), len(order))
+    count = next((position for position, rank in enumerate(reversed(order)) if rank not in space), len(order))
     return order[len(order) - count :]
 
 
@@ -36,14 +36,14 @@ def register_entries(specification: Specification, einsum: Einsum) -> int:
     """
     bindings = einsum.bindings
     components = specification.configurations[bindings.config].components if bindings.config else {}
-    places = {name: place for place, name in enumerate(components)}
+    path_positions = {name: position for position, name in enumerate(components)}
     entries = 0
     for binding in bindings.storage:
         component = components[binding.component]
         stores = (other.component for other in bindings.storage if other.tensor == binding.tensor)
-        is_last = max(stores, key=places.__getitem__) == component.name
+        is_last = max(stores, key=path_positions.__getitem__) == component.name
         if binding.rank == einsum.loop_order[-1] and component.kind == "Buffet" and is_last:
-            stored = specification.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
-            bits = stored.entry_bits(binding.kind)
+            rank_format = specification.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
+            bits = rank_format.entry_bits(binding.kind)
             entries = max(entries, component.width // bits if bits else 0)
     return entries

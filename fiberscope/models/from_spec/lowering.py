@@ -96,17 +96,17 @@ class _Lowering:
         for variable in outer:
             loops.append(self._loop(term, variable, loops))
         cut = self._add_cut(term, loops)
-        before = set(self._graph.nodes)
-        written = self._lower_merger(term) if self._stage.merger else self._lower_inner_loops(term)
+        outer_nodes = set(self._graph.nodes)
+        output_coordinates = self._lower_merger(term) if self._stage.merger else self._lower_inner_loops(term)
         sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
         return StageGraph(
             self._writing.plan.einsum,
             self._graph,
             cut,
             tuple(self._crossings),
-            frozenset(self._graph.nodes.keys() - before - ({sums.name} if sums else set())),
+            frozenset(self._graph.nodes.keys() - outer_nodes - ({sums.name} if sums else set())),
             sums,
-            written,
+            output_coordinates,
             self._writing.plan,
             {name: tensor for nest in reversed(self._einsum_loops) for name, tensor in nest.tensors.items()},
             self._orders(),
@@ -137,8 +137,8 @@ class _Lowering:
             on_lanes = seek_on_lanes(self._blocks, self._stage, term, iteration, variable, self._lookups)
             if on_lanes is not None:
                 return on_lanes
-            before = loops[-1].coordinates if loops else None
-            loop = lower_loop(self._blocks, term, iteration, variable, before)
+            outer = loops[-1].coordinates if loops else None
+            loop = lower_loop(self._blocks, term, iteration, variable, outer)
         for operand in operands_in(term):
             for lookup in self._lookups(operand):
                 if lookup.loop == variable:
@@ -173,13 +173,13 @@ class _Lowering:
             wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
         return wire
 
-    def _loops_needed_after(self, term: Term) -> set[str]:
+    def _loops_needed_after_cut(self, term: Term) -> set[str]:
         """Return the loops before the cut whose coordinates look-ups and counters after the cut need."""
         plan, outer = self._einsum_loops[0].plan, self._stage.outer
         loops_needed: set[str] = set()
         for operand in operands_in(term):
             inner_lookups = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
-            loops_needed.update(part.loop for lookup in inner_lookups for part in lookup.sought.terms)
+            loops_needed.update(index.loop for lookup in inner_lookups for index in lookup.sought.terms)
         for variable in plan.loops[len(outer) :]:
             count = count_of(plan, variable) if iteration_of(term, variable) is None else None
             loops_needed.update([count.pieces] if count is not None else [])
@@ -192,7 +192,7 @@ class _Lowering:
 
     def _seek(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
         """Look up a rank of an operand in the last of the loops; iterations without a match are dropped."""
-        coordinates = [self._repeated_coordinates(part.loop, loops) for part in lookup.sought.terms]
+        coordinates = [self._repeated_coordinates(index.loop, loops) for index in lookup.sought.terms]
         other_operands = [other for other in operands_in(term) if other is not operand]
         streams = [loops[-1].coordinates, *(other.references for other in other_operands if other.references)]
         crd = project_coordinates(self._blocks, lookup.sought, coordinates)
@@ -201,29 +201,31 @@ class _Lowering:
             other.references = wire
         loops[-1].intersects, loops[-1].filled = True, False
 
-    def _refusal(self, what: str) -> Exception:
-        return refuse(self._specification, f"{self._writing.plan.einsum.name}: {what}")
+    def _refusal(self, reason: str) -> Exception:
+        return refuse(self._specification, f"{self._writing.plan.einsum.name}: {reason}")
 
     def _add_cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
         """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
         node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
-        required, loops_needed = set(_required_operands(term)), self._loops_needed_after(term)
+        required, loops_needed = set(_required_operands(term)), self._loops_needed_after_cut(term)
         for operand in operands_in(term):
             wire = operand.references or Wire(self._graph.add("rootref"), "ref")
             segments = self._segments_below(operand) if operand in required else None
             operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
-        for place, loop in enumerate(loops):
-            is_output, by_round = loop.variable in self._output_loops(), place < self._stage.rounds
-            groups = self._stage.eager and self._gives_output(loop.variable)
-            parts = dict(pair for pair in self._parts.items() if pair[1].terms[0].loop == loop.variable)
+        for depth, loop in enumerate(loops):
+            is_output, by_round = loop.variable in self._output_loops(), depth < self._stage.rounds
+            groups = self._stage.eager and self._belongs_to_output(loop.variable)
+            projections = dict(
+                pair for pair in self._projections.items() if pair[1].terms[0].loop == loop.variable
+            )
             crosses = is_output or by_round or groups or loop.variable in loops_needed
-            coordinates = self._hold(loops[place:]) if crosses or parts else loop.coordinates
+            coordinates = self._hold(loops[depth:]) if crosses or projections else loop.coordinates
             if crosses:
                 crossing = Crossing("crd", loop.variable, is_output, groups)
                 self._crossed[loop.variable] = self._cross(node, coordinates, crossing)
-            for part, projection in parts.items():
+            for name, projection in projections.items():
                 wire = project_coordinates(self._blocks, projection, [coordinates])
-                self._cross(node, wire, Crossing("crd", part, is_output=True))
+                self._cross(node, wire, Crossing("crd", name, is_output=True))
         return node
 
     def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
@@ -248,11 +250,11 @@ class _Lowering:
         return [plan.lowest(rank) for rank in ranks]
 
     @cached_property
-    def _parts(self) -> dict[str, Projection]:
+    def _projections(self) -> dict[str, Projection]:
         """The coordinates of the output that are parts of flattened ranks, each computed from its loop."""
         plan = self._writing.plan
-        parts = [part for part in self._output_loops() if part not in plan.loops]
-        return {part: projection_of(plan, Index(((part, 1),))) for part in parts}
+        names = [name for name in self._output_loops() if name not in plan.loops]
+        return {name: projection_of(plan, Index(((name, 1),))) for name in names}
 
     def _inner_output_loops(self) -> tuple[str, ...]:
         """Return the output's coordinates of the loops after the cut, by name."""
@@ -262,13 +264,13 @@ class _Lowering:
     @property
     def _sums_tasks(self) -> bool:
         """Return whether the Einsum sums over a loop before the cut."""
-        return not all(self._gives_output(loop) for loop in self._stage.outer)
+        return not all(self._belongs_to_output(loop) for loop in self._stage.outer)
 
-    def _gives_output(self, loop: str) -> bool:
+    def _belongs_to_output(self, loop: str) -> bool:
         plan = self._writing.plan
         base = plan.base(loop)
         if base in plan.flattened:
-            return all(self._gives_output(part) for part in plan.flattened[base].ranks)
+            return all(self._belongs_to_output(rank) for rank in plan.flattened[base].ranks)
         return base in plan.equation.output.ranks
 
     def _hold(self, loops: Sequence[LoweredLoop]) -> Wire:
@@ -292,8 +294,12 @@ class _Lowering:
             loops.append(self._loop(term, variable, loops))
         output = Access.at(plan.einsum.output, output_loops)
         make = TaskSum if self._sums_tasks else WrittenResult
-        parts = {part: projection for part, projection in self._parts.items() if part in output_loops}
-        result = make(output, Format("s" * len(output_loops), tuple(range(len(output_loops)))), inner, parts)
+        projections = {
+            name: projection for name, projection in self._projections.items() if name in output_loops
+        }
+        result = make(
+            output, Format("s" * len(output_loops), tuple(range(len(output_loops)))), inner, projections
+        )
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _operand: None))
         return output_loops
 
@@ -309,9 +315,9 @@ class _Lowering:
         loop = self._loop(term, upper, [])
         carried = self._carried_operands(other_operands)
         node = self._add_merger(merged, loop, lower, [other_operands[name] for name in carried])
-        for place, operands in enumerate(carried.values()):
+        for number, operands in enumerate(carried.values()):
             for operand in operands:
-                operand.references = Wire(node, f"carried[{place}]")
+                operand.references = Wire(node, f"carried[{number}]")
         values: dict[Operand | Summed, Wire] = {self._output_of_first(): Wire(node, "val")}
         value = value_of(self._blocks, self._terms[1], values.get)
         return self._add_run_writers(Wire(node, "outer"), value, lower)
@@ -319,15 +325,15 @@ class _Lowering:
     def _merged_operand(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
         """Return the operand whose fibers are merged, and by name the operands that only select fibers."""
         operands = list(operands_in(term))
-        having = [operand for operand in operands if operand.has(lower)]
+        owners = [operand for operand in operands if operand.has(lower)]
         selected = term
         while isinstance(selected, Function) and selected.name == "take":
             selected = selected.terms[-1]
-        if len(having) != 1 or selected is not having[0] or having[0].access.variables[-1] != lower:
+        if len(owners) != 1 or selected is not owners[0] or owners[0].access.variables[-1] != lower:
             raise self._refusal(
                 f"{self._stage.einsums[0].output} is merged, but is no take of one tensor's fibers of {lower}"
             )
-        return having[0], {operand.access.tensor: operand for operand in operands if operand is not having[0]}
+        return owners[0], {operand.access.tensor: operand for operand in operands if operand is not owners[0]}
 
     def _output_of_first(self) -> Operand:
         output = self._stage.einsums[0].output
@@ -341,10 +347,10 @@ class _Lowering:
             name = operand.access.tensor
             if name == merged_name:
                 continue
-            before = other_operands.get(base_name(name))
-            if before is None or set(before.access.variables) != set(operand.access.variables):
+            carried = other_operands.get(base_name(name))
+            if carried is None or set(carried.access.variables) != set(operand.access.variables):
                 raise self._refusal(f"{name} is read behind a merger, but not before it")
-            operands.setdefault(before.access.tensor, []).append(operand)
+            operands.setdefault(carried.access.tensor, []).append(operand)
         return operands
 
     def _add_merger(self, merged: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
@@ -356,7 +362,7 @@ class _Lowering:
                 f"{merger.name} has no bound on its inputs, and the number of fibers is not known"
             )
         inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": merged.references}
-        inputs |= {f"carried[{place}]": scan.references for place, scan in enumerate(carried)}
+        inputs |= {f"carried[{number}]": scan.references for number, scan in enumerate(carried)}
         return self._blocks.add(
             "swap",
             inputs,

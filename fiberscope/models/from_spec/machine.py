@@ -33,7 +33,7 @@ from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.workloads.fibertree import FiberTree
 
 NO_BLOCK = "no block moves it"  # for example the rows of an output that the unit which sums tasks holds
-PARTS = 16  # the clock of a store's banks is a multiple of the core's clock divided by this number
+CLOCK_DIVISIONS = 16  # the clock of a store's banks is a multiple of the core's clock divided by this number
 PICOSECONDS = 10**12  # picoseconds in a second
 MEGAHERTZ = 10**6  # the memory's clock in Hz is a multiple, so that its ratio to other clocks is simple
 
@@ -67,18 +67,18 @@ class MappedMachine(MappedComposition):
         kernel: Kernel | None = None,
     ) -> None:
         super().__init__(parameters, specification, [stage for stage, _graph in stages], name, parts, kernel)
-        several = len(stages) > 1
+        has_several = len(stages) > 1
         self._trees = dict(operands)
         self._ideal = parameters.timing.memory != "modelled"
         chains = [
             {} if self._ideal else chains_of(specification, stage, graph.formatted) for stage, graph in stages
         ]
-        self.stores = MappedMemory(self, [chain for each in chains for chain in each.values()])
+        self.stores = MappedMemory(self, [chain for by_key in chains for chain in by_key.values()])
         self.stages: list[BuiltStage] = []
-        for (stage, graph), each in zip(stages, chains, strict=True):
-            prefix = f"{graph.name}." if several else ""
-            before = self.stages[-1] if self.stages else None
-            self.stages.append(BuiltStage(self.stores, stage, graph, each, prefix, before))
+        for (stage, graph), stage_chains in zip(stages, chains, strict=True):
+            prefix = f"{graph.name}." if has_several else ""
+            previous = self.stages[-1] if self.stages else None
+            self.stages.append(BuiltStage(self.stores, stage, graph, stage_chains, prefix, previous))
         for component in self.kernel.components:
             if isinstance(component, StreamBlock):
                 component.value_type = self.value_type
@@ -119,7 +119,8 @@ class MappedMachine(MappedComposition):
     def memory_parameters(self) -> MemoryParameters:
         """The memory parameters: those of the referred machine, or channels for the file's bandwidth."""
         parameters = self.parameters.memory
-        names = {name for each in self.specification.configurations.values() for name in each.memories}
+        configurations = self.specification.configurations.values()
+        names = {name for configuration in configurations for name in configuration.memories}
         memories = [component for component in self._components() if component.name in names]
         memory = min(memories, key=lambda component: component.kind != "DRAM")  # a DRAM if there is one
         if memory.kind != "DRAM":
@@ -144,7 +145,7 @@ class MappedMachine(MappedComposition):
         clock, line, width = int(self.kernel.clocks[0].hertz), self.stores.line, self.parameters.memory.width
         bandwidth = int((store.bandwidth or 0) / 8)
         banks = -(-bandwidth // (line * clock))
-        step = clock * 2 * width // (8 * PARTS)  # bytes per second at the smallest clock, see ``PARTS``
+        step = clock * 2 * width // (8 * CLOCK_DIVISIONS)  # bytes per second at the smallest clock
         settings = {
             "model": "simple",
             "bandwidth": max(1, round(bandwidth / banks / step)) * step,
@@ -195,10 +196,10 @@ class MappedMachine(MappedComposition):
             [statistics[root.name].input_stall.get("after", 0) for root in stage.outer_blocks.all_roots()]
             for stage in self.stages
         ]
-        begins = [-(-max(cycles, default=0) * core // walk) for cycles in waits]
-        return {stage.graph.einsum.name: begin for stage, begin in zip(self.stages, begins, strict=True)}
+        starts = [-(-max(cycles, default=0) * core // walk) for cycles in waits]
+        return {stage.graph.einsum.name: start for stage, start in zip(self.stages, starts, strict=True)}
 
     def progress(self) -> tuple[int, int]:
         """Return the number of tasks that have ended, and the number of dispatched tasks."""
-        dealt = sum(stage.cut.dealt for stage in self.stages)
-        return dealt - sum(stage.cut.under_way for stage in self.stages), dealt
+        dispatched = sum(stage.cut.dealt for stage in self.stages)
+        return dispatched - sum(stage.cut.under_way for stage in self.stages), dispatched

@@ -54,8 +54,8 @@ class _Port:
 class MappedMemory:
     """The stores of a machine, and the memory layout of its tensors.
 
-    The stages first reserve addresses and register their requests (``reads``, ``writes``). ``build`` is
-    called once, after the last stage, and adds the stores and the connections.
+    The stages first reserve addresses and register their requests by ``connect_reads`` and
+    ``connect_writes``. ``build`` is called once, after the last stage, and adds the stores and connections.
 
     Args:
         machine: the machine to which the stores are added.
@@ -84,7 +84,7 @@ class MappedMemory:
         """Return the layout of the entries of a rank in requests."""
         return Rows(max(1, chain.width // chain.bits), max(1, self.line * 8 // chain.width), self.line)
 
-    def place(self, tensor: str, size: int, role: Role) -> int:
+    def reserve(self, tensor: str, size: int, role: Role) -> int:
         """Reserve ``size`` bytes for a tensor, and return their address.
 
         Each tensor has a number and an address range; tensors beyond the largest number share it.
@@ -95,10 +95,10 @@ class MappedMemory:
             role: whether the machine reads the array, writes it as a result, or does both.
         """
         number = self.tensors.setdefault(tensor, min(len(self.tensors), TENSORS - 1))
-        begin = self.ends.get(number, -(-(number << TENSOR_SHIFT) // self.line) * self.line)
-        self.ends[number] = begin + size
-        self.layouts.append(Layout(begin, size, role))
-        return begin
+        address = self.ends.get(number, -(-(number << TENSOR_SHIFT) // self.line) * self.line)
+        self.ends[number] = address + size
+        self.layouts.append(Layout(address, size, role))
+        return address
 
     def operand_address(self, array: Array, size: int, chain: Chain) -> int:
         """Return the address of an operand's array, the same address in all stages.
@@ -109,7 +109,7 @@ class MappedMemory:
             chain: path of the data, whose shared store serves the array.
         """
         if array not in self.bases:
-            self.bases[array] = self.place(array[0], size, Role.OPERAND)
+            self.bases[array] = self.reserve(array[0], size, Role.OPERAND)
             self.array_bytes[chain.shared] += size
         return self.bases[array]
 
@@ -123,7 +123,9 @@ class MappedMemory:
             reads_back: whether the instance reads the array back.
         """
         if array not in self.bases:
-            self.bases[array] = self.place(array[0], OUTPUT_BYTES, Role.WORK if reads_back else Role.PRODUCT)
+            self.bases[array] = self.reserve(
+                array[0], OUTPUT_BYTES, Role.WORK if reads_back else Role.PRODUCT
+            )
             self.array_bytes[chain.shared] += self.line
         return self.bases[array] + number * self.page_lines * self.line
 
@@ -136,15 +138,16 @@ class MappedMemory:
             kind: ``coord``, ``payload`` or ``elem``.
         """
         return any(
-            (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
-            for base, _source, order, place, stored, _banks in self.bases
+            (tensor, kind) == (base, array_kind)
+            and rank == (order[level] if isinstance(level, int) else level)
+            for base, _source, order, level, array_kind, _banks in self.bases
         )
 
     def port(self, chain: Chain, copy: int) -> int:
         """Return the number of the next port of this copy of the chain's shared store; 0 without one."""
         return len(self.shared.get(Store(chain.shared, copy, chain.copies), ()))
 
-    def reads(self, chain: Chain, leaf: str, copy: int, block: Block, place: str = "") -> None:
+    def connect_reads(self, chain: Chain, leaf: str, copy: int, block: Block, index: str = "") -> None:
         """Connect a block's requests to a copy of the chain's shared store, or to memory without one.
 
         Args:
@@ -152,23 +155,25 @@ class MappedMemory:
             leaf: name of the instance.
             copy: number of the copy.
             block: the block.
-            place: index of the ports in brackets, if the block has arrays of ports.
+            index: index of the ports in brackets, if the block has arrays of ports.
         """
-        user = (block, f"requests{place}", f"replies{place}")
+        user = (block, f"requests{index}", f"replies{index}")
         if chain.shared:
             self.shared.setdefault(Store(chain.shared, copy, chain.copies), []).append(user)
         else:
             self.ports.setdefault(leaf, _Port()).readers.append(user)
 
-    def writes(self, chain: Chain, leaf: str, copy: int, block: Block, *, reads_back: bool = False) -> None:
+    def connect_writes(
+        self, chain: Chain, leaf: str, copy: int, block: Block, *, reads_back: bool = False
+    ) -> None:
         """Connect a block's writes to a cache, which acknowledges them, or to memory if there is no cache.
 
         Args:
-            chain, leaf, copy, block: arguments of ``reads``.
+            chain, leaf, copy, block: arguments of ``connect_reads``.
             reads_back: whether the block reads back from memory what it has written.
         """
         if chain.cached:
-            self.reads(chain, leaf, copy, block)
+            self.connect_reads(chain, leaf, copy, block)
         elif reads_back:
             self.ports.setdefault(leaf, _Port()).readers.append((block, "requests", "replies"))
         else:
@@ -194,10 +199,10 @@ class MappedMemory:
         connect, queue = self.machine.kernel.connect, self.timing.queue
         clients = [*port.readers, *port.writers]
         concentrator = self.machine.add(Concentrator, f"{leaf}memory_port", first)
-        for place, (block, requests, replies) in enumerate(clients):
-            connect(block, requests, concentrator, f"inputs[{place}]", capacity=queue)
+        for number, (block, requests, replies) in enumerate(clients):
+            connect(block, requests, concentrator, f"inputs[{number}]", capacity=queue)
             if replies:
-                connect(concentrator, f"outputs[{place}]", block, replies, capacity=queue)
+                connect(concentrator, f"outputs[{number}]", block, replies, capacity=queue)
         return concentrator, "requests", "replies"
 
     def _store(self, store: Store, store_users: Sequence[User], first: int, group: int) -> list[User]:
@@ -205,8 +210,10 @@ class MappedMemory:
         banks, name = self._geometry(store), numbered(store.name.lower(), store.copies)[store.copy]
         prefix = name if store.copies > 1 else store.name.lower()
         bank_units = [
-            self.machine.add(self.machine.part("bank", store.name), bank_name, banks, first + place * group)
-            for place, bank_name in enumerate(numbered(f"{prefix}.bank", banks.banks))
+            self.machine.add(
+                self.machine.part_name("bank", store.name), bank_name, banks, first + number * group
+            )
+            for number, bank_name in enumerate(numbered(f"{prefix}.bank", banks.banks))
         ]
         latency = self.timing.network_latency
         self.machine.add_network(prefix, store_users, bank_units, interleave=self.line, latency=latency)

@@ -141,26 +141,28 @@ def _lookups(
     lookups = () if operand.name == handed else lookups_of(plan, operand)
     skipped = skipped_loops(specification, plan.einsum)
     for lookup in lookups:
-        why = ""
+        reason = ""
         if not _multiplies(plan):
-            why = "for a sum, and no block does that"
+            reason = "for a sum, and no block does that"
         elif not lookup.loop:
-            why = "at a constant, and no block does that"
+            reason = "at a constant, and no block does that"
         elif lookup.loop in skipped:
-            why = f"in {lookup.loop}, whose intersector skips ahead, and no block does both"
-        if why:
+            reason = f"in {lookup.loop}, whose intersector skips ahead, and no block does both"
+        if reason:
             raise refuse(
-                specification, f"{plan.einsum.name}: {operand.name} is looked up by {lookup.rank} {why}"
+                specification, f"{plan.einsum.name}: {operand.name} is looked up by {lookup.rank} {reason}"
             )
     return lookups
 
 
 def _ranks_led_by(einsum: Einsum, leader: str) -> Iterator[str]:
     """Yield the ranks that are partitioned by occupancy with a tensor as the leader."""
-    for part in einsum.partitioning:
-        if isinstance(part, Split):
-            pieces = (directive for directive in part.directives if isinstance(directive, UniformOccupancy))
-            yield from (part.rank for directive in pieces if directive.leader == leader)
+    for partition in einsum.partitioning:
+        if isinstance(partition, Split):
+            pieces = (
+                directive for directive in partition.directives if isinstance(directive, UniformOccupancy)
+            )
+            yield from (partition.rank for directive in pieces if directive.leader == leader)
 
 
 def _is_alone(plan: LoopPlan, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:

@@ -65,12 +65,12 @@ def lists_in(
     shared_iteration = iteration_of(term, loops[-1])
     if rows is None or columns is None or len(list(operands_in(term))) != len(loops) - 1 or rows is columns:
         return None
-    parts = (
+    iterations = (
         shared_iteration.parts
         if isinstance(shared_iteration, Join) and shared_iteration.kind == "intersect"
         else ()
     )
-    joined_operands = [_scanned_operand(part, loops[-1]) for part in parts]
+    joined_operands = [_scanned_operand(iteration, loops[-1]) for iteration in iterations]
     if set(joined_operands) != {rows, columns} or not _has_eager_stores(specification, stage, loops):
         return None
     return FiberLists((loops[0], loops[1], loops[2]), rows, columns)
@@ -115,13 +115,13 @@ def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> Non
     outer, inner, shared = lists.loops
     inputs: dict[str, Wire | None] = {}
     levels: dict[str, object] = {}
-    for way, (operand, loop) in enumerate(((lists.rows, outer), (lists.columns, inner))):
-        inputs[f"ref[{way}]"] = operand.references
-        levels |= {f"tensor{way}": operand.access.tensor, f"mode{way}": operand.dimension(loop)}
-        levels[f"below{way}"] = operand.dimension(shared)
+    for number, (operand, loop) in enumerate(((lists.rows, outer), (lists.columns, inner))):
+        inputs[f"ref[{number}]"] = operand.references
+        levels |= {f"tensor{number}": operand.access.tensor, f"mode{number}": operand.dimension(loop)}
+        levels[f"below{number}"] = operand.dimension(shared)
     node = blocks.add(FIBER_PAIRS, inputs, index=shared, outer=outer, inner=inner, **levels)
-    for way, operand in enumerate((lists.rows, lists.columns)):
-        operand.references = Wire(node, f"ref[{way}]")
+    for number, operand in enumerate((lists.rows, lists.columns)):
+        operand.references = Wire(node, f"ref[{number}]")
     columns = Wire(node, "inner")
     value = blocks.add_reducer(value_of(blocks, term, lambda _operand: None), columns, "mark")
     points = {"crd[0]": Wire(node, "outer"), "crd[1]": columns, "val": value}

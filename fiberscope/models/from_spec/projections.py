@@ -97,9 +97,9 @@ def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
     if lowest == loop:
         return Term(loop, factor)
     ranks = plan.flattened[str(plan.holder(lowest))].ranks
-    place = ranks.index(lowest)
-    divisor = math.prod(plan.shape(lower) for lower in ranks[place + 1 :])
-    return Term(loop, factor, divisor, plan.shape(lowest) if place else 0)
+    position = ranks.index(lowest)
+    divisor = math.prod(plan.shape(lower) for lower in ranks[position + 1 :])
+    return Term(loop, factor, divisor, plan.shape(lowest) if position else 0)
 
 
 def count_of(plan: LoopPlan, loop: str) -> Count | None:

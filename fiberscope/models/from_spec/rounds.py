@@ -44,15 +44,15 @@ def first_round(specification: Specification) -> Specification:
 
 def first_stages(stages: Iterable[Stage]) -> list[Stage]:
     """Return the stages of the first round, with the names that their Einsums have in the cascade."""
-    kept = []
+    first_round = []
     for stage in stages:
         names = [einsum.name.rpartition(MARK) for einsum in stage.einsums]
         if all(name and number == "1" for name, _mark, number in names):
             einsums = zip(stage.einsums, names, strict=True)
-            kept.append(
+            first_round.append(
                 replace(stage, einsums=tuple(replace(einsum, name=name[0]) for einsum, name in einsums))
             )
-    return kept
+    return first_round
 
 
 def round_begins(specification: Specification) -> frozenset[str]:
@@ -61,6 +61,6 @@ def round_begins(specification: Specification) -> frozenset[str]:
 
 
 def _begins(specification: Specification) -> Iterator[str]:
-    for before, einsum in pairwise(specification.einsums):
-        if before.name.rpartition(MARK)[2] != einsum.name.rpartition(MARK)[2]:
+    for previous, einsum in pairwise(specification.einsums):
+        if previous.name.rpartition(MARK)[2] != einsum.name.rpartition(MARK)[2]:
             yield einsum.name

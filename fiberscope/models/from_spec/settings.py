@@ -13,7 +13,7 @@ from fiberscope.accelerators.memory import ChannelParameters
 from fiberscope.hw.memory.cache_geometry import LIMITS
 from fiberscope.hw.value_type import ValueName
 
-SHIPPED = Path(__file__).parent / "config.yaml"
+DEFAULTS = Path(__file__).parent / "config.yaml"
 
 
 class Timing(Configuration):
@@ -70,9 +70,11 @@ def value_name(parameters: MappedParameters) -> ValueName:
 def is_own(key: str, configuration: type[Configuration]) -> bool:
     """Return whether a parameter, by dotted key, is not among those that the specification is read with."""
     section = key.partition(".")[0]
-    alone = issubclass(configuration, MappedParameters)  # the specification refers to no other machine
+    refers_to_none = issubclass(
+        configuration, MappedParameters
+    )  # the specification refers to no other machine
     return (
         section == "timing"
         or key in ("value", "value.type")
-        or (alone and section in ("clock", *MappedParameters.model_fields))
+        or (refers_to_none and section in ("clock", *MappedParameters.model_fields))
     )

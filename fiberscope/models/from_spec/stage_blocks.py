@@ -36,9 +36,11 @@ from fiberscope.workloads.fibertree import FiberTree
 
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
-COUNTED = {"mul": "multiply"}  # by operator, the name of its operations in a report if it differs
-ENOUGH = 1 << 14  # upper bound of a channel's capacity between blocks on lanes, unless it is below 2 per lane
-Part: TypeAlias = tuple[
+OPERATION_NAMES = {"mul": "multiply"}  # by operator, the name of its operations in a report if it differs
+MAX_LANE_CAPACITY = (
+    1 << 14
+)  # upper bound of a channel's capacity between blocks on lanes, unless it is below 2 per lane
+OutputPart: TypeAlias = tuple[
     Mapping[str, Integers], Values
 ]  # a part of an output: coordinates by loop, and values
 
@@ -76,9 +78,9 @@ class BuiltStage:
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0, machine.parameters.timing.registered)
         inner_chains = {
-            what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
+            key: chain.instance_chain(stage.outer[-1]) for key, chain in chains.items() if stage.outer
         }
-        outer_chains = {what: chain.in_front() for what, chain in chains.items()}
+        outer_chains = {key: chain.outer_chain() for key, chain in chains.items()}
         inner_clock, outer_clock = _clocks(machine, stage)
         self.clock, self.walking = inner_clock, outer_clock
         names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
@@ -112,13 +114,15 @@ class BuiltStage:
         capacity = self.machine.parameters.timing.capacity
         if capacity is None or not self.stage.lanes:
             return capacity
-        return min(capacity * self.stage.lanes, max(ENOUGH, 2 * self.stage.lanes))
+        return min(capacity * self.stage.lanes, max(MAX_LANE_CAPACITY, 2 * self.stage.lanes))
 
     def _add_cut(self, prefix: str) -> Cut:
         crossings = self.graph.crossings
         banked_loop = self.stage.outer[-1] if self.stage.banked else ""
-        places = (
-            place for place, crossing in enumerate(crossings) if banked_loop and crossing.loop == banked_loop
+        numbers = (
+            number
+            for number, crossing in enumerate(crossings)
+            if banked_loop and crossing.loop == banked_loop
         )
         return self.machine.add_at(
             self.walking,
@@ -133,17 +137,19 @@ class BuiltStage:
             ],
             static=self.machine.parameters.timing.dispatch == "static",
             near=self.machine.parameters.timing.dispatch == "near",
-            coordinates=next(places, NO_STREAM),
+            coordinates=next(numbers, NO_STREAM),
             of_elements=self.stage.of_elements,
         )
 
     def _add_sums(self, prefix: str) -> TaskSum:
         """Add the unit that sums the results of tasks; the cut sends it the instance of each task."""
         crossings, elements = self.graph.crossings, self.cut.elements
-        outer = [elements[place] for place, crossing in enumerate(crossings) if crossing.is_output]
+        outer = [elements[number] for number, crossing in enumerate(crossings) if crossing.is_output]
         round_loops = self.stage.outer[: self.stage.rounds]
-        rounds = [elements[place] for place, crossing in enumerate(crossings) if crossing.loop in round_loops]
-        groups = [elements[place] for place, crossing in enumerate(crossings) if crossing.groups]
+        rounds = [
+            elements[number] for number, crossing in enumerate(crossings) if crossing.loop in round_loops
+        ]
+        groups = [elements[number] for number, crossing in enumerate(crossings) if crossing.groups]
         name = f"{prefix}{self.graph.names[self._output.name]}"
         sums = self.machine.add_at(
             self.clock,
@@ -159,25 +165,25 @@ class BuiltStage:
             of_elements=self.stage.of_elements,
         )
         self.machine.kernel.connect(self.cut, "turns", sums, "turns", capacity=None)
-        for place in range(sums.writers):
-            self._write_sums(sums, name, place)
+        for number in range(sums.writers):
+            self._write_sums(sums, name, number)
         return sums
 
-    def _write_sums(self, sums: TaskSum, unit: str, place: int) -> None:
+    def _write_sums(self, sums: TaskSum, unit: str, instance: int) -> None:
         """Add the writers of one output of the unit that sums tasks, at the memory port of an instance.
 
         Args:
             sums: the unit that sums tasks.
             unit: name of the unit.
-            place: number of the output, and of the instance.
+            instance: number of the output, and of the instance.
         """
         reads_back = self.stage.rounds > 0
         capacity = None if reads_back else self._depth
-        leaf, name, connect = self.leaves[place].name, f"{unit}.{place}", self.machine.kernel.connect
-        for number, writer in enumerate(self.memory.sum_writers(leaf, place, name, reads_back=reads_back)):
-            connect(sums, f"out_element{place}[{number}]", writer, "in_stream", capacity=capacity)
+        leaf, name, connect = self.leaves[instance].name, f"{unit}.{instance}", self.machine.kernel.connect
+        for number, writer in enumerate(self.memory.sum_writers(leaf, instance, name, reads_back=reads_back)):
+            connect(sums, f"out_element{instance}[{number}]", writer, "in_stream", capacity=capacity)
             if reads_back:
-                connect(sums, f"out_again{place}[{number}]", writer, "in_again", capacity=None)
+                connect(sums, f"out_again{instance}[{number}]", writer, "in_again", capacity=None)
 
     @property
     def _output(self) -> Node:
@@ -202,8 +208,8 @@ class BuiltStage:
     def _follow(self, previous: BuiltStage) -> None:
         """Let this stage begin when the stage before it has ended."""
         last = previous.sums or previous.cut
-        for place, root in enumerate(self.outer_blocks.all_roots()):
-            self.machine.kernel.connect(last, f"out_over[{place}]", root, "after", capacity=None)
+        for number, root in enumerate(self.outer_blocks.all_roots()):
+            self.machine.kernel.connect(last, f"out_over[{number}]", root, "after", capacity=None)
 
     def _connect(self) -> None:
         """Connect the blocks before the cut to the cut, and the cut to the blocks of each instance."""
@@ -215,48 +221,48 @@ class BuiltStage:
             number = stream.input[len("in") :]
             end = self.outer_blocks.output(source, stream.output)
             connect(*end, self.cut, f"in_stream{number}", capacity=self._depth)
-        for place, leaf in enumerate(self.leaves):
+        for instance, leaf in enumerate(self.leaves):
             leaf.connect(streams)
-            self._connect_tasks(place, leaf)
-            self._add_task_end(place, leaf)
+            self._connect_tasks(instance, leaf)
+            self._add_task_end(instance, leaf)
 
-    def _connect_tasks(self, place: int, leaf: InstanceBlocks) -> None:
+    def _connect_tasks(self, instance: int, leaf: InstanceBlocks) -> None:
         """Connect the cut to an instance. The channels have no bound: the cut limits the number of tasks."""
-        graph, used = self.graph.graph, Counter[int]()
+        graph, used_ports = self.graph.graph, Counter[int]()
         for stream in graph.streams_from(self.graph.cut):
             if stream.target in leaf.nodes:
                 number = int(stream.output[len("out[") : -1])
-                port = f"out_{number}_{place}[{used[number]}]"
-                used[number] += 1
+                port = f"out_{number}_{instance}[{used_ports[number]}]"
+                used_ports[number] += 1
                 target = leaf.input(leaf.nodes[stream.target], stream.input)
                 self.machine.kernel.connect(self.cut, port, *target, capacity=None)
         for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
             for writer in (
-                self.memory.task_writers(leaf.name, place, crossing.loop) if crossing.is_output else ()
+                self.memory.task_writers(leaf.name, instance, crossing.loop) if crossing.is_output else ()
             ):
-                port = f"out_{number}_{place}[{used[number]}]"
+                port = f"out_{number}_{instance}[{used_ports[number]}]"
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
-    def _add_task_end(self, place: int, leaf: InstanceBlocks) -> None:
+    def _add_task_end(self, instance: int, leaf: InstanceBlocks) -> None:
         """Add the block that reports the end of each task of an instance to the cut.
 
         If tasks are summed, also connect the points of the instance to the unit that sums them.
         """
         graph, connect = self.graph.graph, self.machine.kernel.connect
         add, clock = self.machine.add_at, self.clock
-        ends = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())
+        task_end = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())
         source = leaf.output(leaf.nodes[self._value_stream.source], self._value_stream.output)
-        connect(*source, ends, "in_stream", capacity=None)
-        connect(ends, "ended", self.cut, f"ended[{place}]", capacity=None)
+        connect(*source, task_end, "in_stream", capacity=None)
+        connect(task_end, "ended", self.cut, f"ended[{instance}]", capacity=None)
         if self.sums is not None:
-            ways = graph.arity(self._output)
-            points = add(clock, TaskPoints, f"{leaf.name}points", ways, self._last_level())
+            arity = graph.arity(self._output)
+            points = add(clock, TaskPoints, f"{leaf.name}points", arity, self._last_level())
             for stream in graph.streams_into(self._output):
                 port = stream.input.removeprefix("crd[").removesuffix("]")
                 end = leaf.output(leaf.nodes[stream.source], stream.output)
                 connect(*end, points, f"in_{port}", capacity=self._depth)
-                waiting = self.machine.parameters.timing.partials
-                connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{place}]", capacity=waiting)
+                capacity = self.machine.parameters.timing.partials
+                connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{instance}]", capacity=capacity)
 
     def operations(self) -> dict[str, int]:
         """Return the number of operations of all instances, by kind."""
@@ -283,38 +289,38 @@ class BuiltStage:
 
     def output(self) -> FiberTree:
         """Return the output as a fibertree, assembled from the parts of all instances or from the sums."""
-        parts = self._written() if self.sums is None else self._summed_part()
+        parts = self._written_parts() if self.sums is None else self._summed_part()
         plan, specification = self.graph.plan, self.machine.specification
         ranks = [index.rank for index in plan.equation.output.indices]
         declared = specification.tensors[self.graph.einsum.output].ranks
         shape = {name: plan.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
         loops = [plan.lowest(str(rank)) for rank in ranks]
-        columns = [_joined([columns[loop] for columns, _values in parts]) for loop in loops]
+        columns = [_concatenate([columns[loop] for columns, _values in parts]) for loop in loops]
         values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
         if not self.graph.arithmetic.is_standard and shape:
-            stored = values != self.graph.arithmetic.empty
-            columns, values = [column[stored] for column in columns], values[stored]
+            is_stored = values != self.graph.arithmetic.empty
+            columns, values = [column[is_stored] for column in columns], values[is_stored]
         if not shape:
             return FiberTree((), (), (), values if len(values) else np.full(1, self.graph.arithmetic.empty))
         return FiberTree.from_coo(shape, columns, values)
 
-    def _written(self) -> list[Part]:
+    def _written_parts(self) -> list[OutputPart]:
         """Return the part of the output that each instance's writers wrote."""
         owners = np.array(self.cut.owner.integers(), np.int64)
         outer = {
-            crossing.loop: np.array(self.cut.elements[place].integers(), np.int64)
-            for place, crossing in enumerate(self.graph.crossings)
+            crossing.loop: np.array(self.cut.elements[instance].integers(), np.int64)
+            for instance, crossing in enumerate(self.graph.crossings)
             if crossing.is_output
         }
         entries = []
-        for place, leaf in enumerate(self.leaves):
-            is_own = owners == place
+        for instance, leaf in enumerate(self.leaves):
+            is_own = owners == instance
             if is_own.any():
                 columns = {loop: column[is_own] for loop, column in outer.items()}
-                entries.append(_written(leaf, int(is_own.sum()), columns, self.graph.loops))
+                entries.append(_written_part(leaf, int(is_own.sum()), columns, self.graph.loops))
         return entries
 
-    def _summed_part(self) -> list[Part]:
+    def _summed_part(self) -> list[OutputPart]:
         """Return the output of the unit that sums all tasks, as a single part."""
         assert self.sums is not None  # only stages that sum tasks call this method
         loops = [crossing.loop for crossing in self.graph.crossings if crossing.is_output]
@@ -330,11 +336,13 @@ def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
     """
     inner_clock = machine.lane_clock if stage.lanes else machine.kernel.clocks[0]
     space = stage.einsums[0].spacetime.space if stage.einsums[0].spacetime else ()
-    alone = stage.lanes and len(space) == stage.vectors
-    return inner_clock, machine.lane_clock if alone else machine.walking
+    shares_steps = stage.lanes and len(space) == stage.vectors
+    return inner_clock, machine.lane_clock if shares_steps else machine.walking
 
 
-def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
+def _written_part(
+    leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]
+) -> OutputPart:
     """Return the part of the output that one instance wrote.
 
     Args:
@@ -362,7 +370,7 @@ def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], lo
     return columns_by_loop, np.array(values.values, np.float64)  # type: ignore[attr-defined]
 
 
-def _joined(columns: Sequence[Integers]) -> Integers:
+def _concatenate(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
@@ -373,7 +381,7 @@ def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *,
         absent = sum(
             getattr(block, "absent", 0) for block in blocks
         )  # a part of the user's own may lack the counter
-        counted = COUNTED.get(node["counted"], node["counted"]) or node.primitive.operation_name
+        counted = OPERATION_NAMES.get(node["counted"], node["counted"]) or node.primitive.operation_name
         operations[counted] += _total("operations", blocks) - absent
     if adds and "reductions" in counters:
         skipped = sum(block.missing + block.filled for block in blocks)  # type: ignore[attr-defined]

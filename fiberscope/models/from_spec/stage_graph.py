@@ -71,18 +71,18 @@ class StageGraph:
     arithmetic: StageArithmetic
     sources: Mapping[str, str] = field(default_factory=dict)
 
-    def piece(self, tensor: str, place: int) -> int:
+    def piece(self, tensor: str, level: int) -> int:
         """Return the coordinates per fiber of a level whose fibers are pieces of a fixed size; else 0.
 
         Args:
             tensor: name of the tensor in the graph.
-            place: number of the level, from 0 at the root.
+            level: number of the level, from 0 at the root.
         """
         ranks = self.orders[tensor]
         for split in self.plan.splits.values():
             pairs = zip(split.names, split.names[1:], self.plan.piece_sizes(split), strict=False)
             for upper, lower, size in pairs:
-                if lower == ranks[place] and upper in ranks:
+                if lower == ranks[level] and upper in ranks:
                     return size
         return 0
 

@@ -56,13 +56,13 @@ class StageMemory:
         self.clock = clock or memory.machine.kernel.clocks[0]
         self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
         self.arrays: dict[tuple[str, int, str], StoredArray] = {}
-        self.rooms: dict[tuple[str, str], BufferRoom] = {}
+        self.free_lines: dict[tuple[str, str], BufferRoom] = {}
         self.eager_levels = {
-            (node[f"tensor{way}"], int(node[f"{place}{way}"]))
+            (node[f"tensor{operand}"], int(node[f"{attribute}{operand}"]))
             for node in graph.graph.nodes.values()
             if node.type == FIBER_PAIRS
-            for way in (0, 1)
-            for place in ("mode", "below")
+            for operand in (0, 1)
+            for attribute in ("mode", "below")
         }  # tensor and level of data that is fetched as whole subtrees
         self.intervals: dict[
             tuple[str, tuple[str, int]], tuple[Integers, Integers]
@@ -80,40 +80,43 @@ class StageMemory:
         """
         stream = self.graph.graph.stream_into(node, port)
         nest = () if stream is None else self.nests[stream.source, stream.output]
-        tensor, place = self._referenced_level(node, port)
-        has_element = place < 0 or isinstance(self.graph.tensors[tensor].levels[place], CompressedLevel)
+        tensor, level = self._referenced_level(node, port)
+        has_element = level < 0 or isinstance(self.graph.tensors[tensor].levels[level], CompressedLevel)
         kinds = (
             ("payload",) if has_element else ("payload", "elem")
         )  # the fetch of a coordinate has loaded its element
-        for kind in kinds if place >= 0 and (tensor, place) not in self.eager_levels else ():
-            chain = self._chain(tensor, place, kind)
+        for kind in kinds if level >= 0 and (tensor, level) not in self.eager_levels else ():
+            chain = self._chain(tensor, level, kind)
             if chain is not None and self._is_fetched_here(chain, node, port, stream):
-                yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
+                yield self._fetch(leaf, tensor, level, kind, chain, nest, f"{name}_payloads")
                 break
         if node.type in READERS:
-            for kind, chain in self._coordinates(tensor, place + 1):
-                segments = self._segments(tensor, place + 1)
+            for kind, chain in self._coordinates(tensor, level + 1):
+                segments = self._segments(tensor, level + 1)
                 fibers = f"{name}_coordinates"
-                yield self._fetch(leaf, tensor, place + 1, kind, chain, nest, fibers, segments)
+                yield self._fetch(leaf, tensor, level + 1, kind, chain, nest, fibers, segments)
 
         if node.type == FIBER_PAIRS:
-            yield from self._subtrees(leaf, tensor, place + 1, f"{name}_subtrees")
+            yield from self._subtrees(leaf, tensor, level + 1, f"{name}_subtrees")
 
-    def _subtrees(self, leaf: str, tensor: str, place: int, name: str) -> Iterator[SubtreeFetch]:
+    def _subtrees(self, leaf: str, tensor: str, level: int, name: str) -> Iterator[SubtreeFetch]:
         """Yield a fetch for each store that supplies subtrees of a level's fibers."""
         stores: dict[tuple[str, int], list[tuple[int, str, Chain]]] = {}
-        for eager_tensor, level in sorted(self.eager_levels):
+        for eager_tensor, eager_level in sorted(self.eager_levels):
             for kind in ("coord", "payload", "elem") if eager_tensor == tensor else ():
-                chain = self._chain(tensor, level, kind)
+                chain = self._chain(tensor, eager_level, kind)
                 if chain is not None:
-                    stores.setdefault((chain.shared, chain.copies), []).append((level, kind, chain))
-        for store, parts in stores.items():
-            arrays = [(level, self._array(tensor, level, kind, chain)) for level, kind, chain in parts]
+                    stores.setdefault((chain.shared, chain.copies), []).append((eager_level, kind, chain))
+        for store, arrays_of_store in stores.items():
+            arrays = [
+                (eager_level, self._array(tensor, eager_level, kind, chain))
+                for eager_level, kind, chain in arrays_of_store
+            ]
             if (tensor, store) not in self.intervals:
-                intervals = intervals_below(self.graph.tensors[tensor], place, arrays)
+                intervals = intervals_below(self.graph.tensors[tensor], level, arrays)
                 self.intervals[tensor, store] = intervals
             first, last = self.intervals[tensor, store]
-            memory, chain = self.memory, parts[0][-1]
+            memory, chain = self.memory, arrays_of_store[0][-1]
             fetch = memory.machine.add_at(
                 self.clock,
                 SubtreeFetch,
@@ -124,23 +127,23 @@ class StageMemory:
                 line_bytes=memory.line,
                 window=memory.timing.window,
                 outstanding=memory.timing.ahead,
-                port=memory.port(chain, self.copy(chain, leaf)),
+                port=memory.port(chain, self.copy_number(chain, leaf)),
             )
-            memory.reads(chain, leaf, self.copy(chain, leaf), fetch)
+            memory.connect_reads(chain, leaf, self.copy_number(chain, leaf), fetch)
             yield fetch
 
-    def _coordinates(self, tensor: str, place: int) -> Iterator[tuple[str, Chain]]:
+    def _coordinates(self, tensor: str, level: int) -> Iterator[tuple[str, Chain]]:
         """Yield the kind and the chain of a level's coordinates, if they are moved."""
         for kind in ("coord", "elem"):
-            chain = self._chain(tensor, place, kind)
+            chain = self._chain(tensor, level, kind)
             if chain is not None:
                 yield kind, chain
                 return
 
-    def _segments(self, tensor: str, place: int) -> memoryview[int]:
-        level = self.graph.tensors[tensor].levels[place]
-        assert isinstance(level, CompressedLevel)  # such a unit reads compressed levels only
-        return integers_of(level.segments)
+    def _segments(self, tensor: str, level: int) -> memoryview[int]:
+        compressed = self.graph.tensors[tensor].levels[level]
+        assert isinstance(compressed, CompressedLevel)  # such a unit reads compressed levels only
+        return integers_of(compressed.segments)
 
     def _is_fetched_here(self, chain: Chain, node: Node, port: str, stream: Stream | None) -> bool:
         """Return whether payloads are fetched at this input.
@@ -161,15 +164,15 @@ class StageMemory:
             consumer = next(stream for stream in graph.streams_from(node) if stream.output == port)
             return self._referenced_level(graph.nodes[consumer.target], consumer.input)
         if node.type in (*READERS, FIBER_PAIRS):
-            way = port[len("ref[") : -1]
-            return node[f"tensor{way}"], int(node[f"mode{way}"]) - 1
-        tensor, place = node["tensor"], -1
+            operand = port[len("ref[") : -1]
+            return node[f"tensor{operand}"], int(node[f"mode{operand}"]) - 1
+        tensor, level = node["tensor"], -1
         if node.primitive.loads and port == "ref":
-            place = len(self.graph.tensors[tensor].levels) - 1
+            level = len(self.graph.tensors[tensor].levels) - 1
         elif node.primitive.accesses_level and not node.primitive.writes:
             looks_up = node.primitive.position_output == LOCATED
-            place = int(node["mode"]) - 1 if port == ("base" if looks_up else "ref") else -1
-        return tensor, place
+            level = int(node["mode"]) - 1 if port == ("base" if looks_up else "ref") else -1
+        return tensor, level
 
     def coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
         """Return the fetch that delays a scanner's coordinates or a look-up's results; None without one.
@@ -181,25 +184,25 @@ class StageMemory:
         """
         if not (node.type == "seek" or (node.primitive.scans and node.level.loads_coordinates)):
             return None
-        tensor, place = node["tensor"], int(node["mode"])
+        tensor, level = node["tensor"], int(node["mode"])
         nest = self.nests[node.name, "crd" if node.primitive.scans else LOCATED]
-        for kind, chain in self._coordinates(tensor, place):
-            return self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}.coordinates")
+        for kind, chain in self._coordinates(tensor, level):
+            return self._fetch(leaf, tensor, level, kind, chain, nest, f"{name}.coordinates")
         return None
 
     def _fetch(
         self,
         leaf: str,
         tensor: str,
-        place: int,
+        level: int,
         kind: str,
         chain: Chain,
         nest: Nest,
         name: str,
         segments: memoryview[int] | None = None,
     ) -> LineFetch:
-        array, memory = self._array(tensor, place, kind, chain), self.memory
-        groups = None if segments is not None else self._groups(tensor, place, chain)
+        array, memory = self._array(tensor, level, kind, chain), self.memory
+        groups = None if segments is not None else self._groups(tensor, level, chain)
         fetch = memory.machine.add_at(
             self.clock,
             LineFetch,
@@ -212,15 +215,15 @@ class StageMemory:
             lets_go=NEVER if groups is not None else self._eviction_level(chain, nest),
             groups=groups,
             lingers=chain.lingers,
-            room=self._room(leaf, chain),
+            room=self._free_lines_of(leaf, chain),
             window=memory.timing.window * max(1, self.stage.lanes),
             outstanding=memory.timing.ahead,
-            port=memory.port(chain, self.copy(chain, leaf)),
+            port=memory.port(chain, self.copy_number(chain, leaf)),
         )
-        memory.reads(chain, leaf, self.copy(chain, leaf), fetch)
+        memory.connect_reads(chain, leaf, self.copy_number(chain, leaf), fetch)
         return fetch
 
-    def _groups(self, tensor: str, place: int, chain: Chain) -> memoryview[int] | None:
+    def _groups(self, tensor: str, level: int, chain: Chain) -> memoryview[int] | None:
         """Return the group of each entry, if the buffer evicts lines when the group changes; else None.
 
         A single instance on lanes receives all tasks. The groups are the tensor's own coordinates of the
@@ -229,15 +232,15 @@ class StageMemory:
         outer = self.stage.outer[:-1]
         if not (self.stage.lanes and self.stage.instances == 1 and chain.kept and chain.evict_on in outer):
             return None
-        above = outer[: outer.index(chain.evict_on) + 1]
-        depth = sum(rank in above for rank in self.graph.orders[tensor][:place])
-        return integers_of(ancestors(self.graph.tensors[tensor], place, depth))
+        outer_ranks = outer[: outer.index(chain.evict_on) + 1]
+        depth = sum(rank in outer_ranks for rank in self.graph.orders[tensor][:level])
+        return integers_of(ancestors(self.graph.tensors[tensor], level, depth))
 
-    def copy(self, chain: Chain, leaf: str) -> int:
+    def copy_number(self, chain: Chain, leaf: str) -> int:
         """Return the copy of a chain's shared store that serves an instance; 0 for blocks before the cut."""
         return self.numbers.get(leaf, 0) * chain.copies // max(1, len(self.numbers))
 
-    def _room(self, leaf: str, chain: Chain) -> BufferRoom | None:
+    def _free_lines_of(self, leaf: str, chain: Chain) -> BufferRoom | None:
         """Return the free lines of an instance's buffer, shared by its fetches; None without a bound."""
         if chain.buffer is None:
             return None
@@ -246,11 +249,11 @@ class StageMemory:
             self.stage.lanes and self.stage.instances == 1
         ):  # one instance stands for all instances and their buffers
             bits *= self.memory.machine.component(name).all_instances
-        return self.rooms.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
+        return self.free_lines.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
 
-    def _chain(self, tensor: str, place: int, kind: str) -> Chain | None:
+    def _chain(self, tensor: str, level: int, kind: str) -> Chain | None:
         ranks = self.graph.orders[tensor]
-        return self.chains.get((tensor, ranks[place], kind))
+        return self.chains.get((tensor, ranks[level], kind))
 
     def _eviction_level(self, chain: Chain, nest: Nest) -> int:
         """Return the level of the stops that empty the buffer.
@@ -268,47 +271,51 @@ class StageMemory:
         without_stops = self.stage.of_elements and self.numbers  # no stop separates tasks
         if without_stops or (chain.evict_on not in nest and not outer):
             return EACH
-        place = nest.index(chain.evict_on) if chain.evict_on in nest else 0
+        depth = nest.index(chain.evict_on) if chain.evict_on in nest else 0
         # A stop of level 0 ends the innermost fiber; each loop further out ends with a stop one level higher.
-        return max(EACH, len(nest) - 2 - place)
+        return max(EACH, len(nest) - 2 - depth)
 
-    def _array(self, tensor: str, place: int, kind: str, chain: Chain) -> StoredArray:
-        if (tensor, place, kind) not in self.arrays:
-            whole, rows = chain.format.kind == "U", self.memory.rows(chain)
-            piece = self.graph.piece(tensor, place)
-            banks = self._banks(tensor, place, chain)
-            stored = self.graph.tensors[tensor]
-            array = stored_array(stored, place, whole=whole, rows=rows, piece=piece, banks=banks)
+    def _array(self, tensor: str, level: int, kind: str, chain: Chain) -> StoredArray:
+        if (tensor, level, kind) not in self.arrays:
+            uncompressed, rows = chain.format.kind == "U", self.memory.rows(chain)
+            piece = self.graph.piece(tensor, level)
+            banks = self._banks(tensor, level, chain)
+            stored_tensor = self.graph.tensors[tensor]
+            array = stored_array(
+                stored_tensor, level, uncompressed=uncompressed, rows=rows, piece=piece, banks=banks
+            )
             name, number = base_name(tensor), banks.count if banks else 1
-            key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], place, kind, number)
-            self.arrays[tensor, place, kind] = array.at(self.memory.operand_address(key, array.size, chain))
-        return self.arrays[tensor, place, kind]
+            key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], level, kind, number)
+            self.arrays[tensor, level, kind] = array.with_base(
+                self.memory.operand_address(key, array.size, chain)
+            )
+        return self.arrays[tensor, level, kind]
 
-    def _banks(self, tensor: str, place: int, chain: Chain) -> Banks | None:
+    def _banks(self, tensor: str, level: int, chain: Chain) -> Banks | None:
         """Return the banks of an array, one per instance, if coordinates determine the instances of tasks."""
-        ranks = self.graph.orders[tensor][: place + 1]
+        ranks = self.graph.orders[tensor][: level + 1]
         loop = self.stage.outer[-1] if self.stage.banked and self.numbers and not chain.shared else ""
         supports_banks = self.stage.merger is None and not self.eager_levels
         return Banks(ranks.index(loop), self.stage.instances) if supports_banks and loop in ranks else None
 
-    def ways(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
+    def merger_arrays(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """Return the chains and arrays from which the ways of a merger read lines.
 
         Args:
             leaf: name of the instance.
             node: node of the merger.
         """
-        tensor, place = node["tensor"], int(node["mode"])
+        tensor, level = node["tensor"], int(node["mode"])
         chains: list[tuple[Chain, ArrayLines]] = []
         for kind in ("elem", "coord", "payload"):
-            chain = self._chain(tensor, place, kind)
+            chain = self._chain(tensor, level, kind)
             if chain is not None:
-                array = self._array(tensor, place, kind, chain)
+                array = self._array(tensor, level, kind, chain)
                 rows, first = array.rows, integers_of(array.first)
                 input_fetches = sum(
                     bool(chain.shared) and chain_.shared == chain.shared for chain_, _lines in chains
                 )
-                port = self.memory.port(chain, self.copy(chain, leaf)) + input_fetches
+                port = self.memory.port(chain, self.copy_number(chain, leaf)) + input_fetches
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
                 chains.append((chain, lines))
         return chains
@@ -329,10 +336,12 @@ class StageMemory:
             kinds = ("payload", "elem")
             yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
             return
-        place = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
-        yield from self._writers(leaf, number, ranks[place : place + 1], ("coord",), f"{name}.coordinates")
-        above = ranks[max(0, place - 1) : place]
-        yield from self._writers(leaf, number, above, ("payload",), f"{name}.segments", of_stops=True)
+        position = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
+        yield from self._writers(
+            leaf, number, ranks[position : position + 1], ("coord",), f"{name}.coordinates"
+        )
+        parent = ranks[max(0, position - 1) : position]
+        yield from self._writers(leaf, number, parent, ("payload",), f"{name}.segments", of_stops=True)
 
     def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
         """Yield the blocks that write the coordinates of an instance's tasks in a loop before the cut.
@@ -349,8 +358,8 @@ class StageMemory:
         """
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
-            called = f"{name}.{kinds[0]}s"
-            yield from self._writers(leaf, number, ranks, kinds, called, level=NEVER, reads_back=reads_back)
+            prefix = f"{name}.{kinds[0]}s"
+            yield from self._writers(leaf, number, ranks, kinds, prefix, level=NEVER, reads_back=reads_back)
 
     def _writers(
         self,
@@ -386,9 +395,11 @@ class StageMemory:
                     rows=rows.rows,
                     page_lines=memory.page_lines,
                     pages=memory.machine.instances,
-                    port=memory.port(chain, self.copy(chain, leaf)) if chain.cached else 0,
+                    port=memory.port(chain, self.copy_number(chain, leaf)) if chain.cached else 0,
                 )
-                memory.writes(chain, leaf, self.copy(chain, leaf), writer, reads_back=reads_back)
+                memory.connect_writes(
+                    chain, leaf, self.copy_number(chain, leaf), writer, reads_back=reads_back
+                )
                 yield writer
 
 

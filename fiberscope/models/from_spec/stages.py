@@ -66,14 +66,14 @@ class Stage:
         return self.merger is not None and self.merger.reduces
 
 
-def refuse(specification: Specification, what: str) -> ConfigurationError:
+def refuse(specification: Specification, reason: str) -> ConfigurationError:
     """Return the error that explains why no machine can be built from a specification.
 
     Args:
         specification: the specification; its name begins the message.
-        what: the reason.
+        reason: the reason.
     """
-    return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
+    return ConfigurationError(f"{PREFIX}{specification.name}: {reason}")
 
 
 def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
@@ -92,11 +92,11 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
     by_name = {einsum.name: einsum for einsum in specification.einsums}
     stages: list[Stage] = []
     for names in blocks(specification.einsums):  # only Einsums of one block can share a stage
-        left = [by_name[name] for name in names]
-        while left:
-            stage = _first_stage(specification, left, lanes)
+        remaining = [by_name[name] for name in names]
+        while remaining:
+            stage = _first_stage(specification, remaining, lanes)
             stages.append(stage)
-            left = left[len(stage.einsums) :]
+            remaining = remaining[len(stage.einsums) :]
     return stages
 
 
@@ -120,8 +120,8 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
     output = equation.output
     if not any(accesses(equation.expression)):
-        what = f"{name}: {equation.text} reads no tensor, and no block begins its loops"
-        raise refuse(specification, f"{what}; give the values as a tensor, and read that")
+        reason = f"{name}: {equation.text} reads no tensor, and no block begins its loops"
+        raise refuse(specification, f"{reason}; give the values as a tensor, and read that")
     if len(set(output.ranks)) < len(output.indices):
         raise refuse(specification, f"{name}: {output.tensor} has the same index twice")
 
@@ -148,13 +148,15 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
     lanes = lanes or (entries if entries > 1 else 0)
     if not (loops and lanes):
         return stage
-    left = einsum.loop_order[: -len(loops)]
-    outer = _outer(replace(einsum, loop_order=left))
+    outer_order = einsum.loop_order[: -len(loops)]
+    outer = _outer(replace(einsum, loop_order=outer_order))
     if outer:
         places = tuple(loop for loop in stage.places if loop not in loops)
         return replace(stage, outer=outer, places=places, lanes=lanes, vectors=len(loops))
     together = min(lanes * stage.instances, MOST_LANES)
-    return replace(stage, outer=left, instances=1, basis="", places=(), lanes=together, vectors=len(loops))
+    return replace(
+        stage, outer=outer_order, instances=1, basis="", places=(), lanes=together, vectors=len(loops)
+    )
 
 
 def is_shared(component: Component, stage: Stage) -> bool:
@@ -164,8 +166,8 @@ def is_shared(component: Component, stage: Stage) -> bool:
         component: the store.
         stage: the stage whose instances are meant.
     """
-    above = component.kind == "Buffet" and component.all_instances < stage.instances
-    return component.kind == "Cache" or above
+    is_shared_buffer = component.kind == "Buffet" and component.all_instances < stage.instances
+    return component.kind == "Cache" or is_shared_buffer
 
 
 def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
@@ -173,16 +175,16 @@ def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
     einsum = stage.einsums[-1]
     components = specification.configurations[einsum.bindings.config].components
     for binding in einsum.bindings.storage:
-        held = is_shared(components[binding.component], stage) and binding.evict_on in stage.outer
-        if binding.tensor == einsum.output and held:
+        evicts = is_shared(components[binding.component], stage) and binding.evict_on in stage.outer
+        if binding.tensor == einsum.output and evicts:
             return {"rounds": stage.outer.index(str(binding.evict_on)) + 1, "eager": binding.style == "eager"}
     return {}
 
 
 def _outer(einsum: Einsum) -> tuple[str, ...]:
     """Return the loops up to the last loop in space; empty if no loop is in space."""
-    space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
-    last = max((place for place, rank in enumerate(einsum.loop_order) if rank in space), default=-1)
+    space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
+    last = max((position for position, rank in enumerate(einsum.loop_order) if rank in space), default=-1)
     return einsum.loop_order[: last + 1]
 
 
@@ -221,4 +223,4 @@ def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tu
 
 
 def _names(ranks: Sequence[SpaceTimeRank]) -> tuple[str, ...]:
-    return tuple(each.rank for each in ranks)
+    return tuple(rank.rank for rank in ranks)

@@ -26,7 +26,7 @@ def project_coordinates(blocks: Blocks, projection: Projection, coordinates: Seq
     if projection.plain:
         return coordinates[0]
     terms = " ".join(f"{term.factor} {term.divisor} {term.size}" for term in projection.terms)
-    inputs: dict[str, Wire | None] = {f"crd[{place}]": wire for place, wire in enumerate(coordinates)}
+    inputs: dict[str, Wire | None] = {f"crd[{number}]": wire for number, wire in enumerate(coordinates)}
     loop = projection.terms[-1].loop
     return Wire(blocks.add("project", inputs, index=loop, terms=terms, constant=projection.constant), "crd")
 
@@ -63,11 +63,13 @@ class TaskBlocks(Blocks):
         """Add a skip-ahead intersector, which reads the fibers of both operands itself."""
         inputs: dict[str, Wire | None] = {}
         levels: dict[str, object] = {}
-        for way, operand in enumerate(operands):
-            inputs[f"ref[{way}]"] = operand.references or Wire(self.add("rootref", {}), "ref")
-            levels |= {f"tensor{way}": operand.access.tensor, f"mode{way}": operand.dimension(variable)}
+        for number, operand in enumerate(operands):
+            inputs[f"ref[{number}]"] = operand.references or Wire(self.add("rootref", {}), "ref")
+            levels |= {f"tensor{number}": operand.access.tensor, f"mode{number}": operand.dimension(variable)}
         node = self.add(SKIP_AHEAD, inputs, index=variable, **levels)
-        return Wire(node, "crd"), {operand: Wire(node, f"ref[{way}]") for way, operand in enumerate(operands)}
+        return Wire(node, "crd"), {
+            operand: Wire(node, f"ref[{number}]") for number, operand in enumerate(operands)
+        }
 
     def seek(self, operand: Operand, rank: str, crd: Wire, streams: Sequence[Wire]) -> list[Wire]:
         """Add a look-up of coordinates in a rank of an operand, which drops coordinates without a match.
@@ -82,11 +84,11 @@ class TaskBlocks(Blocks):
             The ``streams`` after the look-up, in the same order.
         """
         inputs = {"crd": crd, "base": operand.references}
-        inputs |= {f"carried[{place}]": wire for place, wire in enumerate(streams)}
+        inputs |= {f"carried[{number}]": wire for number, wire in enumerate(streams)}
         tensor, mode = operand.access.tensor, operand.dimension(rank)
         node = self.add("seek", inputs, index=rank, tensor=tensor, mode=mode)
         operand.references = Wire(node, "located")
-        return [Wire(node, f"carried[{place}]") for place in range(len(streams))]
+        return [Wire(node, f"carried[{number}]") for number in range(len(streams))]
 
     def _locate_operand(self, operand: Operand, variable: str, crd: Wire) -> Wire:
         base = None
@@ -112,20 +114,20 @@ class WrittenResult(Result):
     omits_inner_empty = True
 
     def __init__(
-        self, access: Access, format: Format, nest: Sequence[str], parts: Mapping[str, Projection]
+        self, access: Access, format: Format, nest: Sequence[str], projections: Mapping[str, Projection]
     ) -> None:
         super().__init__(
-            access, format, nest, {part: projection.terms[0].loop for part, projection in parts.items()}
+            access, format, nest, {name: projection.terms[0].loop for name, projection in projections.items()}
         )
-        self._parts = parts
+        self._projections = projections
         if self.accumulates:
             self.empty_result = "mark"
 
     def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
         """Return the coordinates of each loop, and of the parts of flattened ranks."""
         coordinates = super()._coordinates(blocks, loops)
-        for part, projection in self._parts.items():
-            coordinates[part] = project_coordinates(
+        for name, projection in self._projections.items():
+            coordinates[name] = project_coordinates(
                 blocks, projection, [coordinates[projection.terms[0].loop]]
             )
         return coordinates
@@ -143,7 +145,7 @@ class TaskSum(WrittenResult):
     def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
         levels = self._levels
         inputs: dict[str, Wire | None] = {
-            f"crd[{place}]": self._repeat_coordinates(blocks, coordinates, level, levels[place + 1 :])
-            for place, level in enumerate(levels)
+            f"crd[{number}]": self._repeat_coordinates(blocks, coordinates, level, levels[number + 1 :])
+            for number, level in enumerate(levels)
         }
         blocks.add("tasksum", {**inputs, "val": values}, tensor=self._access.tensor)

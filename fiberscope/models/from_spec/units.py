@@ -110,13 +110,13 @@ class VerilogPart:
 
     Args:
         path: path of the Verilog file.
-        where: place in the specification that names the file, for messages.
+        location: place in the specification that names the file, for messages.
         part: name of the machine's part that the Verilog replaces.
         specification: name of the specification on the command line.
     """
 
     path: Path
-    where: str
+    location: str
     part: str
     specification: str
 
@@ -127,15 +127,15 @@ class VerilogPart:
             SimulationError: always, with the command that runs the Verilog.
         """
         command = f"fiberscope rtl loop {self.part} {self.specification}"
-        raise SimulationError(f"{self.where}: {self.path} is Verilog, which runs by {command}")
+        raise SimulationError(f"{self.location}: {self.path} is Verilog, which runs by {command}")
 
 
-def own_part(node: YamlNode, where: str, folder: Path, part: str, specification: str) -> PartFactory:
+def user_part(node: YamlNode, location: str, folder: Path, part: str, specification: str) -> PartFactory:
     """Return the part that replaces a component.
 
     Args:
         node: value in the specification: ``FILE.py:CLASS``, or the name of a Verilog file.
-        where: place of the value, for messages.
+        location: place of the value, for messages.
         folder: folder to which file names are relative.
         part: name of the machine's part that is replaced.
         specification: name of the specification on the command line.
@@ -149,16 +149,16 @@ def own_part(node: YamlNode, where: str, folder: Path, part: str, specification:
     path = folder / file
     if path.suffix not in ((".py",) if name else VERILOG):
         raise ConfigurationError(
-            f"{where}: {text or 'this'} is no part; write my_parts.py:MyMerger, or mine.v"
+            f"{location}: {text or 'this'} is no part; write my_parts.py:MyMerger, or mine.v"
         )
     if not path.is_file():
-        raise ConfigurationError(f"{where}: there is no file {path}; it is looked for beside this one")
+        raise ConfigurationError(f"{location}: there is no file {path}; it is looked for beside this one")
     if not name:
-        return VerilogPart(path, where, part, specification)
+        return VerilogPart(path, location, part, specification)
     module = run_file(path)
     factory: PartFactory | None = getattr(module, name, None)
     if callable(factory):
         return factory
     classes = [class_name for class_name, value in vars(module).items() if isinstance(value, type)]
     advice = nearest(name, classes) if classes else "it has none"
-    raise ConfigurationError(f"{where}: {path} has no class {name}; {advice}")
+    raise ConfigurationError(f"{location}: {path} has no class {name}; {advice}")

@@ -30,7 +30,7 @@ from fiberscope.models.graphs.result import (
     reference,
     unit_values,
 )
-from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
+from fiberscope.models.graphs.settings import DEFAULTS, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.results.errors import raise_fault
 from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source_entry
@@ -128,7 +128,7 @@ def graph_settings(settings: Mapping[str, object], config: str | Path | None = N
     Raises:
         ConfigurationError: a key or a value is invalid.
     """
-    return validate(GraphParameters, layers(SHIPPED, name="graph", file=config, settings=settings), "graph")
+    return validate(GraphParameters, layers(DEFAULTS, name="graph", file=config, settings=settings), "graph")
 
 
 def _check_memory(parameters: GraphParameters, trace: Path | None) -> None:

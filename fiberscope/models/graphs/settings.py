@@ -12,7 +12,7 @@ from fiberscope.accelerators.configuration import Bytes, Configuration, Hertz
 from fiberscope.hw.streams import quirks as quirk_masks
 from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 
-SHIPPED = Path(__file__).parent / "config.yaml"
+DEFAULTS = Path(__file__).parent / "config.yaml"
 COMBINATIONAL: Final = "combinational"  # the default of ``memory``, which no report mentions
 QUIRK_SETS = ("auto", "none", "all")  # values of ``quirks`` in place of numbers
 

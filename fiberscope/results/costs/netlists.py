@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import get_type_hints
 
-SHIPPED = Path(__file__).parent / "netlists.csv"
+SHIPPED_NETLISTS = Path(__file__).parent / "netlists.csv"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def user_table() -> Path:
 
 @lru_cache(maxsize=4)
 def _tables(user_path: Path, _modified: int) -> Mapping[tuple[str, str], Netlist]:
-    return {**read_netlists(user_path), **read_netlists(SHIPPED)}
+    return {**read_netlists(user_path), **read_netlists(SHIPPED_NETLISTS)}
 
 
 def read_netlists(path: Path) -> dict[tuple[str, str], Netlist]:

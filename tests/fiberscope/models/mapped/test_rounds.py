@@ -21,16 +21,16 @@ def test_each_round_but_the_first_begins_with_its_first_einsum(rounds):
 
 def test_of_shared_stores_only_a_cache_of_one_copy_stays_shared_before_the_cut():
     cache = Chain(None, 32, 64, shared="LLC", cached=True, kept=False, evict_on="")
-    assert cache.in_front() is cache
+    assert cache.outer_chain() is cache
     alone = {"kept": True, "shared": "", "cached": False, "copies": 1}
-    assert replace(cache, copies=2).in_front() == replace(cache, **alone)
-    assert replace(cache, cached=False).in_front() == replace(cache, **alone)
+    assert replace(cache, copies=2).outer_chain() == replace(cache, **alone)
+    assert replace(cache, cached=False).outer_chain() == replace(cache, **alone)
     own = replace(cache, shared="")
-    assert own.in_front() is own
+    assert own.outer_chain() is own
 
 
 def test_an_instance_keeps_data_of_a_shared_buffer_until_its_next_task_ends():
     cache = Chain(None, 32, 64, shared="LLC", cached=True, kept=False, evict_on="")
-    assert cache.at_instances("M") is cache
+    assert cache.instance_chain("M") is cache
     buffer = replace(cache, cached=False)
-    assert buffer.at_instances("M") == replace(buffer, kept=True, evict_on="M", lingers=True)
+    assert buffer.instance_chain("M") == replace(buffer, kept=True, evict_on="M", lingers=True)
