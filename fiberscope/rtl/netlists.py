@@ -15,7 +15,14 @@ from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters, combinations
 from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
-from fiberscope.results.costs.netlists import LIBRARIES, LIBRARY, SHIPPED, Netlist, call_of, read_netlists
+from fiberscope.results.costs.netlists import (
+    LIBRARIES,
+    LIBRARY,
+    SHIPPED_NETLISTS,
+    Netlist,
+    call_of,
+    read_netlists,
+)
 from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.select_block import find_block, input_errors
 from fiberscope.rtl.units import measured_units
@@ -88,7 +95,7 @@ def update_table(
     Raises:
         InputError: a tool or the library is missing, or does not accept a module.
     """
-    shipped, user_netlists, netlists = read_netlists(SHIPPED), read_netlists(table), []
+    shipped, user_netlists, netlists = read_netlists(SHIPPED_NETLISTS), read_netlists(table), []
     try:
         liberty = library(cells)
         require()

@@ -13,7 +13,7 @@ from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.models.from_spec.machine import MappedMachine
-from fiberscope.models.from_spec.settings import SHIPPED
+from fiberscope.models.from_spec.settings import DEFAULTS
 from fiberscope.results.errors import VerificationError
 
 ROOT = Path(__file__).parents[2]
@@ -169,7 +169,7 @@ def test_the_variants_of_the_memory_have_the_bytes_and_cycles_of_the_page(tmp_pa
 
 
 def test_the_timing_parameters_are_those_of_the_machine() -> None:
-    shipped = yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))["timing"]
+    shipped = yaml.safe_load(DEFAULTS.read_text(encoding="utf-8"))["timing"]
     shown = {row[0].strip("`"): row[2].strip("`") for row in rows("`timing.`")}
     assert shown == {name: str(default) for name, default in shipped.items()}
 

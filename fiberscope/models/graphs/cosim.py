@@ -129,14 +129,14 @@ def area_table(verilog: GraphVerilog) -> Table:
     names: dict[Part, list[str]] = {}
     for name in verilog.names:
         names.setdefault(verilog.composition.parts[name], []).append(name)
-    areas = {name: measure(name.block, name.parameters) for name in names}
+    areas = {part: measure(part.block, part.parameters) for part in names}
     table = Table("Area by block", ("block", "gates", "flip-flops", "memory bits", "depth"))
-    for name in sorted(areas, key=lambda name: -areas[name].gate_count):
-        same_parts = f" (each of {len(names[name])})" if len(names[name]) > 1 else ""
-        depth = str(areas[name].depth)
-        table.add(f"{', '.join(names[name])}{same_parts}", *map(_with_commas, _sizes(areas[name])), depth)
-    rows = [_sizes(areas[name]) for name, same_parts in names.items() for _name in same_parts]
-    table.add("all blocks", *(_with_commas(sum(column)) for column in zip(*rows, strict=True)), "")
+    for part in sorted(areas, key=lambda part: -areas[part].gate_count):
+        same_parts = f" (each of {len(names[part])})" if len(names[part]) > 1 else ""
+        depth = str(areas[part].depth)
+        table.add(f"{', '.join(names[part])}{same_parts}", *map(_with_commas, _sizes(areas[part])), depth)
+    sizes = [_sizes(areas[part]) for part, same_parts in names.items() for _name in same_parts]
+    table.add("all blocks", *(_with_commas(sum(column)) for column in zip(*sizes, strict=True)), "")
     return table
 
 

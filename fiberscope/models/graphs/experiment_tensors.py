@@ -131,9 +131,9 @@ def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
                 vector.put(coordinate + offset)
             coordinate += spec.length
             for shared in pair:
-                shared.put(coordinate, always=True)
+                shared.put(coordinate, force=True)
             coordinate += 1
-    first.put(coordinate, always=True)
+    first.put(coordinate, force=True)
     return pair
 
 

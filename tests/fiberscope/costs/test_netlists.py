@@ -7,7 +7,7 @@ from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, call_of, read_netlists
+from fiberscope.results.costs.netlists import LIBRARY, SHIPPED_NETLISTS, call_of, read_netlists
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
@@ -63,10 +63,12 @@ def test_a_block_with_parameters_is_written_in_one_way():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", [call for call, library in read_netlists(SHIPPED) if library == LIBRARY])
+@pytest.mark.parametrize(
+    "call", [call for call, library in read_netlists(SHIPPED_NETLISTS) if library == LIBRARY]
+)
 def test_what_ships_is_what_is_measured(tmp_path, call):
     (found,) = update_table([parse_call(call)], tmp_path / "netlists.csv", print)
-    assert found == read_netlists(SHIPPED)[call, LIBRARY]
+    assert found == read_netlists(SHIPPED_NETLISTS)[call, LIBRARY]
 
 
 def test_cells_of_a_technology_that_is_not_on_record_cost_a_line(tmp_path):

@@ -8,12 +8,12 @@ import pytest
 
 from fiberscope import cli
 from fiberscope.results.costs import laws
-from fiberscope.results.costs.netlists import PRICED, SHIPPED, read_netlists
+from fiberscope.results.costs.netlists import PRICED, SHIPPED_NETLISTS, read_netlists
 from fiberscope.results.costs.paths import SPEEDUPS, find_path
 
 
 def test_the_ratio_of_both_libraries_covers_all_netlists_that_were_measured_in_both():
-    rows = read_netlists(SHIPPED)
+    rows = read_netlists(SHIPPED_NETLISTS)
     both = [(row, rows[call, PRICED]) for (call, _library), row in rows.items() if (call, PRICED) in rows]
     ratios = [row.path_ns / priced.path_ns for row, priced in both if row.library != PRICED]
     assert len(ratios) >= 10
@@ -24,7 +24,7 @@ def test_the_ratio_of_both_libraries_covers_all_netlists_that_were_measured_in_b
 def test_a_measured_path_is_what_it_is_and_bounds_that_of_larger_sizes():
     measured = find_path("merger(radix=16, stages=6)")
     assert (measured.ns, measured.basis) == (
-        read_netlists(SHIPPED)["merger(radix=16, stages=6)", PRICED].path_ns,
+        read_netlists(SHIPPED_NETLISTS)["merger(radix=16, stages=6)", PRICED].path_ns,
         "measured",
     )
     larger = find_path("merger(radix=64, stages=6)")
@@ -35,7 +35,7 @@ def test_a_measured_path_is_what_it_is_and_bounds_that_of_larger_sizes():
 
 
 def test_a_path_in_other_cells_is_divided_by_the_larger_ratio(monkeypatch):
-    (row, *_others) = (row for row in read_netlists(SHIPPED).values() if row.library != PRICED)
+    (row, *_others) = (row for row in read_netlists(SHIPPED_NETLISTS).values() if row.library != PRICED)
     monkeypatch.setattr(laws, "measured_netlists", lambda: {(row.call, row.library): row})
     path = find_path(row.call)
     assert (path.ns, path.basis) == (pytest.approx(row.path_ns / 5.1), "law")

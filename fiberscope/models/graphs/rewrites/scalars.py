@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.rewrites.edits import copy_graph, remove, source_of
+from fiberscope.models.graphs.rewrites.edits import copy_graph, remove_block, source_of
 
 
 def scalar_broadcast(graph: Graph) -> Graph:
@@ -31,7 +31,7 @@ def _hold_scalar(graph: Graph, alu: Node) -> None:
             for stream in graph.streams_into(alu):
                 stream.input = "val[0]"
             if not any(graph.streams_from(array)):
-                remove(graph, array.name)
+                remove_block(graph, array.name)
             return
 
 

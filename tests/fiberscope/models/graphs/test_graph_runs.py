@@ -14,7 +14,7 @@ from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.algebra import _maximum
-from fiberscope.models.graphs.deadlock import advice, least_depth
+from fiberscope.models.graphs.deadlock import explain_deadlock, least_depth
 from fiberscope.models.graphs.experiment_tensors import generate
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
@@ -213,7 +213,7 @@ def test_a_graph_that_fails_without_bounds_too_says_how() -> None:
         raise SimulationError("cycle 28, graph.intersect: N meets a stop")
 
     unbounded = SimpleNamespace(kernel=SimpleNamespace(run=fail))
-    message = advice(None, lambda: unbounded, lambda _depth: unbounded)
+    message = explain_deadlock(None, lambda: unbounded, lambda _depth: unbounded)
     assert message == "Without bounds, the graph fails too: cycle 28, graph.intersect: N meets a stop"
 
 

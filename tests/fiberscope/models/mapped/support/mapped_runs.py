@@ -7,7 +7,7 @@ from pydantic import create_model
 
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.machine import MappedMachine
-from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters
+from fiberscope.models.from_spec.settings import DEFAULTS, MappedParameters
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, SKIP_AHEAD
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.model import Model
@@ -18,7 +18,7 @@ from fiberscope.models.trace.specification import Split
 from fiberscope.models.trace.verify import verify
 
 MOST_EQUAL = 2  # factors
-SHIPPED_SETTINGS = yaml.safe_load(SHIPPED.read_text())
+SHIPPED_SETTINGS = yaml.safe_load(DEFAULTS.read_text())
 
 
 def parameters(of_memory=None, **timing):
