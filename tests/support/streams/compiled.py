@@ -23,7 +23,7 @@ def results_of(graph, operands, settings=None):
 
 def _run(graph, operands, settings):
     runs = PhaseRuns(prepare(graph, operands), graph_settings(settings))
-    runs.report()
+    runs.execute()
     return runs.results
 
 

@@ -96,11 +96,11 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
     if output is None:
         return None
     parent = _scanner_of(graph, output)
-    same_tensor = parent is not None and parent["tensor"] == scanner["tensor"]
-    is_full = parent is not None and (
-        not parent.level.has_all_coordinates or scanner.level.has_all_coordinates
-    )
-    return output if same_tensor and is_full else None
+    if parent is None or parent["tensor"] != scanner["tensor"]:
+        return None
+    # a locator computes positions in a dense level, and has no format
+    is_dense = not parent.primitive.scans or parent.level.has_all_coordinates
+    return None if is_dense and not scanner.level.has_all_coordinates else output
 
 
 def _passes_references(node: Node) -> bool:
