@@ -180,7 +180,7 @@ class InstanceBlocks:
             waiting=timing.tasks,
         )
         for number, (chain, _lines) in enumerate(arrays):
-            copy = self.memory.copy_number(chain, self.name)
+            copy = self.memory.copy_of(chain, self.name)
             self.memory.memory.connect_reads(chain, self.name, copy, ways, f"[{number}]")
         points = self._order_heads(node, name, ways) if self._orders_heads else self._merge(node, name, ways)
         self.blocks[node.name] = ways

@@ -215,15 +215,13 @@ class _Lowering:
         for depth, loop in enumerate(loops):
             is_output, by_round = loop.variable in self._output_loops(), depth < self._stage.rounds
             groups = self._stage.eager and self._belongs_to_output(loop.variable)
-            projections = dict(
-                pair for pair in self._projections.items() if pair[1].terms[0].loop == loop.variable
-            )
+            parts = [pair for pair in self._projections.items() if pair[1].terms[0].loop == loop.variable]
             crosses = is_output or by_round or groups or loop.variable in loops_needed
-            coordinates = self._hold(loops[depth:]) if crosses or projections else loop.coordinates
+            coordinates = self._hold(loops[depth:]) if crosses or parts else loop.coordinates
             if crosses:
                 crossing = Crossing("crd", loop.variable, is_output, groups)
                 self._crossed[loop.variable] = self._cross(node, coordinates, crossing)
-            for name, projection in projections.items():
+            for name, projection in parts:
                 wire = project_coordinates(self._blocks, projection, [coordinates])
                 self._cross(node, wire, Crossing("crd", name, is_output=True))
         return node
@@ -294,12 +292,9 @@ class _Lowering:
             loops.append(self._loop(term, variable, loops))
         output = Access.at(plan.einsum.output, output_loops)
         make = TaskSum if self._sums_tasks else WrittenResult
-        projections = {
-            name: projection for name, projection in self._projections.items() if name in output_loops
-        }
-        result = make(
-            output, Format("s" * len(output_loops), tuple(range(len(output_loops)))), inner, projections
-        )
+        projections = {name: self._projections[name] for name in output_loops if name in self._projections}
+        format = Format("s" * len(output_loops), tuple(range(len(output_loops))))
+        result = make(output, format, inner, projections)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _operand: None))
         return output_loops
 

@@ -37,9 +37,8 @@ from fiberscope.workloads.fibertree import FiberTree
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
 OPERATION_NAMES = {"mul": "multiply"}  # by operator, the name of its operations in a report if it differs
-MAX_LANE_CAPACITY = (
-    1 << 14
-)  # upper bound of a channel's capacity between blocks on lanes, unless it is below 2 per lane
+# Upper bound of a channel's capacity between blocks on lanes, unless it is below 2 per lane
+MAX_LANE_CAPACITY = 1 << 14
 OutputPart: TypeAlias = tuple[
     Mapping[str, Integers], Values
 ]  # a part of an output: coordinates by loop, and values
@@ -119,11 +118,7 @@ class BuiltStage:
     def _add_cut(self, prefix: str) -> Cut:
         crossings = self.graph.crossings
         banked_loop = self.stage.outer[-1] if self.stage.banked else ""
-        numbers = (
-            number
-            for number, crossing in enumerate(crossings)
-            if banked_loop and crossing.loop == banked_loop
-        )
+        loops = [crossing.loop for crossing in crossings]
         return self.machine.add_at(
             self.walking,
             Cut,
@@ -137,19 +132,17 @@ class BuiltStage:
             ],
             static=self.machine.parameters.timing.dispatch == "static",
             near=self.machine.parameters.timing.dispatch == "near",
-            coordinates=next(numbers, NO_STREAM),
+            coordinates=loops.index(banked_loop) if banked_loop and banked_loop in loops else NO_STREAM,
             of_elements=self.stage.of_elements,
         )
 
     def _add_sums(self, prefix: str) -> TaskSum:
         """Add the unit that sums the results of tasks; the cut sends it the instance of each task."""
         crossings, elements = self.graph.crossings, self.cut.elements
-        outer = [elements[number] for number, crossing in enumerate(crossings) if crossing.is_output]
+        outer = [elements[index] for index, crossing in enumerate(crossings) if crossing.is_output]
         round_loops = self.stage.outer[: self.stage.rounds]
-        rounds = [
-            elements[number] for number, crossing in enumerate(crossings) if crossing.loop in round_loops
-        ]
-        groups = [elements[number] for number, crossing in enumerate(crossings) if crossing.groups]
+        rounds = [elements[index] for index, crossing in enumerate(crossings) if crossing.loop in round_loops]
+        groups = [elements[index] for index, crossing in enumerate(crossings) if crossing.groups]
         name = f"{prefix}{self.graph.names[self._output.name]}"
         sums = self.machine.add_at(
             self.clock,

@@ -102,21 +102,18 @@ class StageMemory:
     def _subtrees(self, leaf: str, tensor: str, level: int, name: str) -> Iterator[SubtreeFetch]:
         """Yield a fetch for each store that supplies subtrees of a level's fibers."""
         stores: dict[tuple[str, int], list[tuple[int, str, Chain]]] = {}
-        for eager_tensor, eager_level in sorted(self.eager_levels):
+        for eager_tensor, inner in sorted(self.eager_levels):
             for kind in ("coord", "payload", "elem") if eager_tensor == tensor else ():
-                chain = self._chain(tensor, eager_level, kind)
+                chain = self._chain(tensor, inner, kind)
                 if chain is not None:
-                    stores.setdefault((chain.shared, chain.copies), []).append((eager_level, kind, chain))
-        for store, arrays_of_store in stores.items():
-            arrays = [
-                (eager_level, self._array(tensor, eager_level, kind, chain))
-                for eager_level, kind, chain in arrays_of_store
-            ]
+                    stores.setdefault((chain.shared, chain.copies), []).append((inner, kind, chain))
+        for store, entries in stores.items():
+            arrays = [(inner, self._array(tensor, inner, kind, chain)) for inner, kind, chain in entries]
             if (tensor, store) not in self.intervals:
                 intervals = intervals_below(self.graph.tensors[tensor], level, arrays)
                 self.intervals[tensor, store] = intervals
             first, last = self.intervals[tensor, store]
-            memory, chain = self.memory, arrays_of_store[0][-1]
+            memory, chain = self.memory, entries[0][-1]
             fetch = memory.machine.add_at(
                 self.clock,
                 SubtreeFetch,
@@ -127,9 +124,9 @@ class StageMemory:
                 line_bytes=memory.line,
                 window=memory.timing.window,
                 outstanding=memory.timing.ahead,
-                port=memory.port(chain, self.copy_number(chain, leaf)),
+                port=memory.port(chain, self.copy_of(chain, leaf)),
             )
-            memory.connect_reads(chain, leaf, self.copy_number(chain, leaf), fetch)
+            memory.connect_reads(chain, leaf, self.copy_of(chain, leaf), fetch)
             yield fetch
 
     def _coordinates(self, tensor: str, level: int) -> Iterator[tuple[str, Chain]]:
@@ -218,9 +215,9 @@ class StageMemory:
             room=self._free_lines_of(leaf, chain),
             window=memory.timing.window * max(1, self.stage.lanes),
             outstanding=memory.timing.ahead,
-            port=memory.port(chain, self.copy_number(chain, leaf)),
+            port=memory.port(chain, self.copy_of(chain, leaf)),
         )
-        memory.connect_reads(chain, leaf, self.copy_number(chain, leaf), fetch)
+        memory.connect_reads(chain, leaf, self.copy_of(chain, leaf), fetch)
         return fetch
 
     def _groups(self, tensor: str, level: int, chain: Chain) -> memoryview[int] | None:
@@ -236,7 +233,7 @@ class StageMemory:
         depth = sum(rank in outer_ranks for rank in self.graph.orders[tensor][:level])
         return integers_of(ancestors(self.graph.tensors[tensor], level, depth))
 
-    def copy_number(self, chain: Chain, leaf: str) -> int:
+    def copy_of(self, chain: Chain, leaf: str) -> int:
         """Return the copy of a chain's shared store that serves an instance; 0 for blocks before the cut."""
         return self.numbers.get(leaf, 0) * chain.copies // max(1, len(self.numbers))
 
@@ -277,18 +274,15 @@ class StageMemory:
 
     def _array(self, tensor: str, level: int, kind: str, chain: Chain) -> StoredArray:
         if (tensor, level, kind) not in self.arrays:
-            uncompressed, rows = chain.format.kind == "U", self.memory.rows(chain)
+            dense, rows = chain.format.kind == "U", self.memory.rows(chain)
             piece = self.graph.piece(tensor, level)
             banks = self._banks(tensor, level, chain)
-            stored_tensor = self.graph.tensors[tensor]
-            array = stored_array(
-                stored_tensor, level, uncompressed=uncompressed, rows=rows, piece=piece, banks=banks
-            )
+            stored = self.graph.tensors[tensor]
+            array = stored_array(stored, level, uncompressed=dense, rows=rows, piece=piece, banks=banks)
             name, number = base_name(tensor), banks.count if banks else 1
             key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], level, kind, number)
-            self.arrays[tensor, level, kind] = array.with_base(
-                self.memory.operand_address(key, array.size, chain)
-            )
+            address = self.memory.operand_address(key, array.size, chain)
+            self.arrays[tensor, level, kind] = array.with_base(address)
         return self.arrays[tensor, level, kind]
 
     def _banks(self, tensor: str, level: int, chain: Chain) -> Banks | None:
@@ -315,7 +309,7 @@ class StageMemory:
                 input_fetches = sum(
                     bool(chain.shared) and chain_.shared == chain.shared for chain_, _lines in chains
                 )
-                port = self.memory.port(chain, self.copy_number(chain, leaf)) + input_fetches
+                port = self.memory.port(chain, self.copy_of(chain, leaf)) + input_fetches
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
                 chains.append((chain, lines))
         return chains
@@ -336,11 +330,9 @@ class StageMemory:
             kinds = ("payload", "elem")
             yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
             return
-        position = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
-        yield from self._writers(
-            leaf, number, ranks[position : position + 1], ("coord",), f"{name}.coordinates"
-        )
-        parent = ranks[max(0, position - 1) : position]
+        index = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
+        yield from self._writers(leaf, number, ranks[index : index + 1], ("coord",), f"{name}.coordinates")
+        parent = ranks[max(0, index - 1) : index]
         yield from self._writers(leaf, number, parent, ("payload",), f"{name}.segments", of_stops=True)
 
     def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
@@ -395,11 +387,9 @@ class StageMemory:
                     rows=rows.rows,
                     page_lines=memory.page_lines,
                     pages=memory.machine.instances,
-                    port=memory.port(chain, self.copy_number(chain, leaf)) if chain.cached else 0,
+                    port=memory.port(chain, self.copy_of(chain, leaf)) if chain.cached else 0,
                 )
-                memory.connect_writes(
-                    chain, leaf, self.copy_number(chain, leaf), writer, reads_back=reads_back
-                )
+                memory.connect_writes(chain, leaf, self.copy_of(chain, leaf), writer, reads_back=reads_back)
                 yield writer
 
 
