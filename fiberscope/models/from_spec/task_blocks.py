@@ -108,7 +108,7 @@ class WrittenResult(Result):
         access: the output, indexed by its loops after the cut.
         format: format of the output's levels after the cut.
         nest: the loops after the cut, outermost first.
-        parts: for each coordinate of the output that is a part of a flattened rank, how it is computed.
+        projections: for each coordinate of the output that is a part of a flattened rank, how it is computed.
     """
 
     omits_inner_empty = True
