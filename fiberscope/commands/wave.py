@@ -20,7 +20,8 @@ _Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="Waveform writte
 def wave(vcd: _Waveform) -> None:
     """Open a waveform in GTKWave or Surfer.
 
-    GTKWave also opens the save file of the same name that ends in .gtkw, with groups, names and formats.
+    GTKWave also opens the save file of the same name that ends in .gtkw, with groups, names and formats;
+    Surfer the command file that ends in .sucl.
 
     \b
     Example:
@@ -38,8 +39,9 @@ def wave(vcd: _Waveform) -> None:
         raise InputError(
             f"there is no display to open {VIEWERS[program]} on; copy {vcd} to a machine that has one"
         )
-    save = vcd.with_suffix(".gtkw")
-    views = [save.name] if program == "gtkwave" and save.is_file() else []
+    view = vcd.with_suffix(".gtkw" if program == "gtkwave" else ".sucl")
+    option = [] if program == "gtkwave" else ["--command-file"]
+    views = [*option, view.name] if view.is_file() else []
     # GTKWave finds the table of states in its working directory.
     code = subprocess.run([program, vcd.name, *views], check=False, cwd=vcd.parent).returncode
     if code != 0:

@@ -43,7 +43,7 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
         waveform: contents of the waveform.
         landmark: time and component at which GTKWave opens.
     """
-    if path.exists() and not _is_ours(path):
+    if path.exists() and not is_ours(path):
         warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
         return
     table = path.with_suffix(TABLE_ENDING)
@@ -57,9 +57,10 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
         _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
 
 
-def _is_ours(path: Path) -> bool:
+def is_ours(path: Path) -> bool:
+    """Return whether Fiberscope wrote a file, by the comment in its first line."""
     with path.open(encoding="utf-8", errors="replace") as file:
-        return file.readline().rstrip() == f"[*] {OURS}"
+        return file.readline().rstrip() in (f"[*] {OURS}", f"# {OURS}")
 
 
 def _write(view: _View, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
@@ -75,27 +76,27 @@ def _write(view: _View, vcd: VcdFile, variables: Sequence[Variable], landmark: L
     for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
         save.treeopen(machine)
     view.states([variable for variable in variables if variable.name == STATE])
-    for scope in sorted(_scopes(variables), key=lambda scope: scope.name != part_of(landmark.scope)):
+    for scope in sorted(scopes_of(variables), key=lambda scope: scope.name != part_of(landmark.scope)):
         view.scope(scope)
 
 
 @dataclass
-class _Scope:
+class Scope:
     """A scope with its variables and its inner scopes."""
 
     name: str
     variables: list[Variable] = field(default_factory=list)
-    parts: dict[str, _Scope] = field(default_factory=dict)
+    parts: dict[str, Scope] = field(default_factory=dict)
 
 
-def _scopes(variables: Sequence[Variable]) -> list[_Scope]:
+def scopes_of(variables: Sequence[Variable]) -> list[Scope]:
     """Return the scopes of the machine's parts; for a machine of one component, the machine's scope."""
-    root = _Scope("")
+    root = Scope("")
     for variable in variables:
         scope = root
         for part in variable.scope.split("."):
             name = f"{scope.name}.{part}" if scope.name else part
-            scope = scope.parts.setdefault(part, _Scope(name))
+            scope = scope.parts.setdefault(part, Scope(name))
         scope.variables.append(variable)
     tops = list(root.parts.values())
     return [part for top in tops for part in ([top] if top.variables else top.parts.values())]
@@ -143,7 +144,7 @@ class _View:
         else:
             self.save.trace(name, alias=alias, datafmt="ascii", color=colour)
 
-    def scope(self, scope: _Scope) -> None:
+    def scope(self, scope: Scope) -> None:
         """Write a component, or a scope with its parts; folded if the scope begins below ``OPEN_LINES``."""
         closed = self.lines >= OPEN_LINES
         with self.save.group(scope.name, closed=closed):

@@ -17,6 +17,7 @@ from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.landmark import Landmark
 from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING, write_save_file
+from fiberscope.sim.surfer_file import COMMAND_FILE_ENDING, write_command_file
 from fiberscope.sim.trigger import Trigger
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import Waveform
@@ -49,7 +50,7 @@ def write_vcd(
         trigger: a condition such as ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``) that starts
             the waveform. It is evaluated every ``CHECK_CYCLES`` cycles of the first clock within the window.
         cycles: the maximum length of the waveform, in cycles of the first clock.
-        save_file: whether to write a GTKWave save file beside the waveform, with the ending ``.gtkw``.
+        save_file: whether to write the view beside the waveform: ``.gtkw`` for GTKWave, ``.sucl`` for Surfer.
         colours: whether the save file shows states in colour, by a table ``.enum`` beside it. Without
             colours, the file is plain IEEE 1364: texts are numbers, listed in the comment and ``.enum``.
 
@@ -153,7 +154,7 @@ class Tracer:
         self._waveform = waveform
         self._landmark = Landmark(waveform.variables)
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
-        if path.suffix in {SAVE_FILE_ENDING, TABLE_ENDING}:
+        if path.suffix in {SAVE_FILE_ENDING, TABLE_ENDING, COMMAND_FILE_ENDING}:
             raise SimulationError(f"the waveform {path} cannot end in {path.suffix}: a file beside it does")
         comment = [*_clock_lines(kernel), *_table_lines(waveform)]
         self._file = VcdFile(path, 1 / kernel.base_hertz, comment)
@@ -236,7 +237,7 @@ class Tracer:
                 self._write_start()
             if self.begun:
                 self._file.keep(min(self._last_time(finished), self.end))
-                self._write_save_file()
+                self._write_views()
         finally:
             self._file.discard()
 
@@ -246,9 +247,11 @@ class Tracer:
             return max(self._kernel.end, self._latest)
         return self._latest + self._kernel.clocks[0].period
 
-    def _write_save_file(self) -> None:
+    def _write_views(self) -> None:
         if self._save_path is not None:
             write_save_file(self._save_path, self._file, self._waveform, self._landmark)
+            commands = self._save_path.with_suffix(COMMAND_FILE_ENDING)
+            write_command_file(commands, self._file, self._waveform, self._landmark)
 
     def _warn(self) -> None:
         kernel, period = self._kernel, self._kernel.clocks[0].period

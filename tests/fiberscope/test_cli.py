@@ -289,6 +289,9 @@ def test_wave_opens_surfer_where_gtkwave_is_not_installed(
     Path("out.gtkw").write_text("")  # GTKWave's alone
     code, _out, err = said(capsys, "wave", "out.vcd")
     assert Path("shown").read_text() == "out.vcd\n"
+    Path("out.sucl").write_text("")
+    said(capsys, "wave", "out.vcd")
+    assert Path("shown").read_text() == "out.vcd --command-file out.sucl\n"
     assert (code, err) == (2, "fiberscope: Surfer ended with the exit code 3; what it said stands above\n")
 
 

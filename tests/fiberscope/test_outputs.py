@@ -123,6 +123,10 @@ def test_a_view_that_the_user_saved_is_kept(toy: str, capsys: pytest.CaptureFixt
     first = Path("y.gtkw").read_text()
     assert cli.run(["sim", toy, SMALL, "-q", "--vcd", "y.vcd"]) == 0
     assert (capsys.readouterr().err, Path("y.gtkw").read_text()) == ("", first)
+    Path("y.sucl").write_text("variable_add mine")
+    assert cli.run(["sim", toy, SMALL, "-q", "--vcd", "y.vcd"]) == 0
+    assert Path("y.sucl").read_text() == "variable_add mine"
+    assert "y.sucl is not Fiberscope's own and is kept as it is" in capsys.readouterr().err
 
 
 def leftovers() -> list[str]:

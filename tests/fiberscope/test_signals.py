@@ -64,7 +64,13 @@ def test_a_run_that_is_ended_from_outside_leaves_its_report_and_no_litter(
     assert err.startswith(b"fiberscope: INCOMPLETE: interrupted at cycle")
     document = json.loads((tmp_path / "out.json").read_text())
     assert (document["ending"], document["complete"]) == ("interrupted", False)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.enum", "out.gtkw", "out.json", "out.vcd"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "out.enum",
+        "out.gtkw",
+        "out.json",
+        "out.sucl",
+        "out.vcd",
+    ]
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:

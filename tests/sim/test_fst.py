@@ -20,7 +20,7 @@ def write_fst(path, **options):
 @needs("fst2vcd", "vcd2fst")
 def test_an_fst_holds_what_the_vcd_does(tmp_path):
     write_fst(tmp_path / "run.fst")
-    assert {path.name for path in tmp_path.iterdir()} == {"run.fst", "run.gtkw", "run.enum"}
+    assert {path.name for path in tmp_path.iterdir()} == {"run.fst", "run.gtkw", "run.enum", "run.sucl"}
     assert '[dumpfile] "run.fst"' in (tmp_path / "run.gtkw").read_text()
     plain = trace(tmp_path / "run.vcd")
     back = subprocess.run(

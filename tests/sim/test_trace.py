@@ -84,7 +84,7 @@ def test_changes_are_counted_and_only_changes_are_written(tmp_path):
     assert all(before[1] != after[1] for of_one in changes for before, after in pairwise(of_one))
 
 
-@pytest.mark.parametrize("name", ["small.vcd", "small.gtkw"])
+@pytest.mark.parametrize("name", ["small.vcd", "small.gtkw", "small.sucl"])
 def test_the_files_of_a_small_machine_are_the_committed_ones(tmp_path, name):
     trace(tmp_path / "small.vcd")
     assert (tmp_path / name).read_text() == (GOLDEN / name).read_text()

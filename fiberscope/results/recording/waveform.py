@@ -36,8 +36,13 @@ class Waveform:
 def files_of(path: Path) -> dict[str, Path]:
     """Return the files of a waveform, by their names in messages."""
     from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING  # noqa: PLC0415  (as below)
+    from fiberscope.sim.surfer_file import COMMAND_FILE_ENDING  # noqa: PLC0415  (as below)
 
-    endings = {"its save file": SAVE_FILE_ENDING, "its table of states": TABLE_ENDING}
+    endings = {
+        "its save file": SAVE_FILE_ENDING,
+        "its table of states": TABLE_ENDING,
+        "its command file": COMMAND_FILE_ENDING,
+    }
     files = {name: path.parent / f"{path.stem}{ending}" for name, ending in endings.items()}
     return {"the waveform": path, **{name: file for name, file in files.items() if file != path}}
 
