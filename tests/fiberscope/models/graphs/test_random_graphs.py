@@ -59,7 +59,7 @@ def check_one(seed):
     assert run(graph, operands).verification.passed
 
 
-@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in (2, 3))])
+@pytest.mark.parametrize("part", range(4))
 def test_a_few_random_graphs(part) -> None:
     for seed in range(part, FEW, 4):
         check_one(seed)
