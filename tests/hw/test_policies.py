@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
@@ -203,6 +204,22 @@ def test_the_schedule_policy_itself_changes_nothing_and_another_one_does(machine
     shipped = run(machine)
     assert run(machine, **{part: SchedulePolicy}) == shipped
     assert run(machine, **{part: LastTask})["cycles"] != shipped["cycles"]
+
+
+def test_a_task_of_extensor_is_as_long_as_its_microtiles_let_expect() -> None:
+    """Two microtiles of A, of 1 element and of 2 fibers with 2 each, times one of B: 3 fibers with 2 each."""
+    sizes: dict[int, int] = {}
+
+    class Recorded(SchedulePolicy):
+        def worker(self, task, workers, now):
+            sizes[task.number] = task.size
+            return workers[0]
+
+    a = sparse.csr_array(([1.0] * 5, ([3, 130, 130, 140, 140], [7, 7, 9, 8, 9])), shape=(256, 128))
+    b = sparse.csr_array(([1.0] * 6, ([7, 8, 7, 9, 8, 9], [1, 1, 2, 2, 5, 5])), shape=(128, 128))
+    settings = {"pe.count": 4, "llb.intersectors": 4}
+    fiberscope.simulate("extensor", a, b, settings=settings, parts={"dispatcher": Recorded})
+    assert sorted(sizes.values()) == [2 * 1 * 6 * 3 // (1 * 3 + 6 * 1), 2 * 4 * 6 * 6 // (4 * 3 + 6 * 2)]
 
 
 def test_the_prefetch_policy_itself_changes_nothing_and_another_one_does() -> None:

@@ -74,8 +74,33 @@ def test_keys_zoom_and_move_and_the_link_keeps_it(tab: Any, opened: Open, folder
     assert 150 < last - first < 250
     again = opened(folder / "run.html", fragment)
     assert again.inner_text("#waits-range") == tab.inner_text("#waits-range")
+    told = tab.inner_text("#waits-range"), tab.inner_text(TOLD)
+    for key in ("x", "Control+Home", "Meta+Home", "Control+ArrowRight"):  # of the browser, or of nobody
+        tab.keyboard.press(key)
+    assert (tab.inner_text("#waits-range"), tab.inner_text(TOLD)) == told
     tab.keyboard.press("Home")
     assert "from" not in tab.evaluate("location.hash")
+
+
+def test_arrows_move_the_cursor_by_rows_and_by_cycles(tab: Any) -> None:
+    def told() -> tuple[str, int]:
+        text = tab.inner_text(TOLD)
+        cycle = re.search(r"cycle ([\d,]+)", text)
+        assert cycle is not None
+        return text.replace(cycle[0], ""), int(cycle[1].replace(",", ""))
+
+    tab.focus("#waits")
+    tab.keyboard.press("ArrowLeft")
+    start = told()
+    tab.keyboard.press("ArrowDown")
+    assert told()[0] != start[0]
+    assert told()[1] == start[1]
+    tab.keyboard.press("ArrowUp")
+    assert told() == start
+    tab.keyboard.press("ArrowRight")
+    assert told()[1] > start[1]
+    tab.keyboard.press("ArrowLeft")
+    assert told() == start
 
 
 def test_the_wheel_zooms_where_it_points(tab: Any) -> None:

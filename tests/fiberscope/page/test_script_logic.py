@@ -182,3 +182,16 @@ def test_groups_of_a_chart_are_at_most_as_many_as_colours(tab: Any) -> None:
         assert sum(size for _name, size, _colour in groups) == count
         assert (groups[-1][0] == "others") == (count > 6)
         assert groups[0][0] == "pe.count 0"
+
+
+def test_a_page_begins_with_its_own_view_unless_a_link_has_another(browser: Any, tmp_path: Any) -> None:
+    data = {**study_data(study(tmp_path / "study", 2), "View"), "view": {"show": "front"}}
+    file = tmp_path / "view.html"
+    file.write_text(page(data, "View"), encoding="utf-8")
+    shown = browser.new_page()
+    for link, view in (("", "front"), ("#show=cycles", "cycles")):
+        shown.goto("about:blank")
+        shown.goto(file.as_uri() + link)
+        shown.wait_for_selector("[role=tab][aria-selected=true]")
+        assert shown.get_attribute("[role=tab][aria-selected=true]", "id") == f"tab-{view}"
+    shown.close()
