@@ -28,19 +28,19 @@ def new_machine(name: str, folder: Path) -> Path:
         InputError: the name is not valid, or a file or folder of this name exists already.
     """
     _check(name)
-    place = folder / name
+    target = folder / name
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; {name} is written into a folder that exists")
-    if place.exists():
-        raise InputError(f"{place} exists already; choose another name, or another folder by --in")
+    if target.exists():
+        raise InputError(f"{target} exists already; choose another name, or another folder by --in")
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as folder_:
-        whole = Path(folder_) / name  # renamed at the end, so that the folder is never incomplete
-        whole.mkdir()
+        draft = Path(folder_) / name  # renamed at the end, so that the folder is never incomplete
+        draft.mkdir()
         for file in (file for pattern in FILES for file in TEMPLATE.glob(pattern)):
             text = file.read_text(encoding="utf-8").replace(NAME, name).replace(_class(NAME), _class(name))
-            (whole / file.name.replace(NAME, name)).write_text(text, encoding="utf-8")
-        whole.rename(place)
-    return place
+            (draft / file.name.replace(NAME, name)).write_text(text, encoding="utf-8")
+        draft.rename(target)
+    return target
 
 
 def _check(name: str) -> None:

@@ -25,7 +25,7 @@ from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
 PRODUCTS = 1 << 24  # products of patterns that are multiplied at once
-MOST = 1 << 62  # bound of the numbers of points
+MAX_POINTS = 1 << 62  # bound of the numbers of points
 
 # Nonzeros, or places where several operands have nonzeros: by index, the coordinates of all points.
 Points = dict[str, Integers]
@@ -51,7 +51,7 @@ def level_counts(
     left, right = reduce(join, points[:-1], _POINT), points[-1]
     tiles = {index: shape[index] for index in (*output, *outside)}
     steps = [tiles | dict.fromkeys(output[:depth], 1) for depth in range(len(output) + 1)]
-    return [_distinct(left, right, each) for each in steps]
+    return [_distinct(left, right, level_steps) for level_steps in steps]
 
 
 def _count(points: Points) -> int:
@@ -64,12 +64,12 @@ def join(left: Points, right: Points) -> Points:
     order = np.argsort(right_numbers, kind="stable")
     counts = np.bincount(right_numbers, minlength=bound)
     repeated = np.repeat(np.arange(len(left_numbers)), counts[left_numbers])
-    places = np.arange(len(repeated)) - np.repeat(
+    positions = np.arange(len(repeated)) - np.repeat(
         np.cumsum(counts[left_numbers]) - counts[left_numbers], counts[left_numbers]
     )
-    partners = order[(np.cumsum(counts) - counts)[left_numbers[repeated]] + places]
-    joined = {index: column[repeated] for index, column in left.items()}
-    return joined | {index: column[partners] for index, column in right.items() if index not in left}
+    partners = order[(np.cumsum(counts) - counts)[left_numbers[repeated]] + positions]
+    columns = {index: column[repeated] for index, column in left.items()}
+    return columns | {index: column[partners] for index, column in right.items() if index not in left}
 
 
 def _distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
@@ -99,7 +99,7 @@ def _number_points(columns: Iterable[Integers], count: int) -> tuple[Integers, i
     numbers, bound = np.zeros(count, np.int64), 1
     for column in columns:
         extent = int(column.max(initial=0)) + 1
-        if bound * extent > MOST:
+        if bound * extent > MAX_POINTS:
             numbers, bound = _dense(numbers)
         numbers, bound = numbers * extent + column, bound * extent
     return (numbers, bound) if bound <= 4 * count else _dense(numbers)
@@ -155,11 +155,11 @@ class MeasuredTraffic:
     @property
     def total(self) -> int:
         """Return the words of all inputs and of the output."""
-        return sum(each.words for each in self.inputs.values()) + self.output.words
+        return sum(traffic.words for traffic in self.inputs.values()) + self.output.words
 
     def words(self) -> dict[str, int]:
         """Return the words by operand, of the output as ``O``, and in total."""
-        inputs = {name: each.words for name, each in self.inputs.items()}
+        inputs = {name: traffic.words for name, traffic in self.inputs.items()}
         return {**inputs, "O": self.output.words, "total": self.total}
 
 

@@ -74,14 +74,14 @@ def _by_spectra(
     members: Integers, starts: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
 ) -> Numbers:
     """Return the counts of large sets."""
-    many = np.flatnonzero(~few)
-    if not len(many):
+    large = np.flatnonzero(~few)
+    if not len(large):
         return np.zeros((len(weights), extent))
     length = 1 << (2 * extent - 1).bit_length()  # twice the extent, or the ends would meet
     power = np.zeros((len(weights), length + 2))  # of real and imaginary parts in turn
     step = max(1, _AT_ONCE // length)
-    for begin in range(0, len(many), step):
-        sets = many[begin : begin + step]
+    for start in range(0, len(large), step):
+        sets = large[start : start + step]
         parts = np.fft.rfft(_rows(members, starts, sets, extent), length).view(np.float64)
         power += np.einsum("rs,sp->rp", weights[:, sets], np.square(parts, out=parts))
     return np.fft.irfft(power[:, ::2] + power[:, 1::2], length)[:, :extent]

@@ -53,7 +53,8 @@ def why(plan: Plan) -> str:
         return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
     best = _candidate_of(candidates, chosen)
     savings = {
-        name: words - best.prediction.inputs[name] for name, words in candidates[0].prediction.inputs.items()
+        name: word_counts - best.prediction.inputs[name]
+        for name, word_counts in candidates[0].prediction.inputs.items()
     }
     name = max(savings, key=savings.__getitem__)
     growth = _describe_growth(plan, best)
@@ -185,7 +186,7 @@ def _schemes(plan: Plan, measured: bool) -> Table:
 
 def _traffic_cells(words: Mapping[str, int], least: int) -> list[str]:
     saves = f"{least / words['total']:.3g} x" if words["total"] else ""
-    return [*(f"{each:,}" for each in words.values()), saves]
+    return [*(f"{word_count:,}" for word_count in words.values()), saves]
 
 
 def _format_shape(shape: Mapping[str, int]) -> str:
@@ -251,9 +252,9 @@ def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
     """Return words by operand, of the output and in total, and the other counts of a measurement."""
     return {
         **measured.words(),
-        "fetches": {name: each.fetches for name, each in measured.inputs.items()},
+        "fetches": {name: input_traffic.fetches for name, input_traffic in measured.inputs.items()},
         "nonzeros": {
-            **{name: each.nonzeros for name, each in measured.inputs.items()},
+            **{name: input_traffic.nonzeros for name, input_traffic in measured.inputs.items()},
             "O": measured.output.nonzeros,
         },
         "visits": measured.output.visits,

@@ -177,11 +177,11 @@ class _Walk:
                 fetched.nonzeros += int(tree.nonzeros[needed].sum())
 
 
-def _sums(places: Integers, numbers: Integers, place_count: int) -> Integers:
+def _sums(positions: Integers, numbers: Integers, place_count: int) -> Integers:
     """Return the sums of numbers by place; places are increasing."""
-    before = np.append(0, np.cumsum(numbers))
-    ends = np.searchsorted(places, np.arange(place_count + 1))
-    return np.diff(before[ends])
+    preceding = np.append(0, np.cumsum(numbers))
+    ends = np.searchsorted(positions, np.arange(place_count + 1))
+    return np.diff(preceding[ends])
 
 
 def _portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Iterator[list[Integers]]:

@@ -28,7 +28,11 @@ def chip_parts(specification: Specification) -> ChipParts:
 
 def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:
     for architecture in specification.configurations.values():
-        yield from ((name, each) for name, each in architecture.components.items() if each.kind != OFF_CHIP)
+        yield from (
+            (name, component)
+            for name, component in architecture.components.items()
+            if component.kind != OFF_CHIP
+        )
 
 
 def _part(component: Component) -> Part | None:

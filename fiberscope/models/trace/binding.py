@@ -105,8 +105,8 @@ class BindingReader:
             raise self.document.error((*path, 0, "config"), f"no configuration {first.config}; {advice}")
         components = self.configurations[first.config].components
         collected = _Collected()
-        for at, step in enumerate(steps[1:], start=1):
-            self._step(step, components, collected, (*path, at))
+        for index, step in enumerate(steps[1:], start=1):
+            self._step(step, components, collected, (*path, index))
         return Bindings(
             first.config,
             tuple(collected.storage),
@@ -125,10 +125,10 @@ class BindingReader:
             message = f"there is no component {step.component}; {nearest(step.component, components)}"
             raise self.document.error((*path, "component"), message)
         component = components[step.component]
-        for at, binding in enumerate(step.bindings):
-            place = (*path, "bindings", at)
-            self._check_keys(component, binding, place)
-            self._bind(component, binding, collected, place)
+        for index, binding in enumerate(step.bindings):
+            binding_path = (*path, "bindings", index)
+            self._check_keys(component, binding, binding_path)
+            self._bind(component, binding, collected, binding_path)
 
     def _check_keys(self, component: Component, binding: BindingSchema, path: Path) -> None:
         expected = _KEYS[component.kind]

@@ -59,12 +59,12 @@ class Energy:
     def items(self) -> list[EnergyItem]:
         """Return the energy of each component by action; a memory's action names its tensor."""
         costs: dict[tuple[str, str], Cost] = {}
-        for each in self.totals:
-            action = f"{each.action} {each.tensor}".rstrip() if each.energy else each.action
-            key = (each.component, action)
-            source = each.energy.source if each.energy else ""
-            picojoules = each.picojoules + (costs[key].lower if key in costs else 0.0)
-            costs[key] = Cost.exact(picojoules, "published", source) if each.energy else UNKNOWN
+        for total in self.totals:
+            action = f"{total.action} {total.tensor}".rstrip() if total.energy else total.action
+            key = (total.component, action)
+            source = total.energy.source if total.energy else ""
+            picojoules = total.picojoules + (costs[key].lower if key in costs else 0.0)
+            costs[key] = Cost.exact(picojoules, "published", source) if total.energy else UNKNOWN
         return [
             *(
                 EnergyItem(name, action, MEMORY if name in self.off_chip else DYNAMIC, cost)
@@ -76,28 +76,24 @@ class Energy:
     @property
     def by_tensor(self) -> dict[str, float]:
         """Return the energy of moving each tensor."""
-        return self._by(lambda each: each.tensor)
+        return self._by(lambda total: total.tensor)
 
     @property
     def by_einsum(self) -> dict[str, float]:
         """Return the energy of each Einsum."""
-        return self._by(lambda each: each.einsum)
+        return self._by(lambda total: total.einsum)
 
     @property
     def unknown(self) -> list[str]:
         """Return the actions without an entry in the table; their energy counts as 0."""
         return list(
-            dict.fromkeys(f"{each.component}.{each.action}" for each in self.totals if not each.energy)
+            dict.fromkeys(f"{total.component}.{total.action}" for total in self.totals if not total.energy)
         )
 
     @property
     def report_fields(self) -> dict[str, Any]:
         """Return the entries of a report besides the energies by component."""
-        return {
-            "table": self.table,
-            "by_tensor": self.by_tensor,
-            "by_einsum": self.by_einsum,
-        }
+        return {"table": self.table, "by_tensor": self.by_tensor, "by_einsum": self.by_einsum}
 
     def _by(self, owner: Callable[[ActionTotal], str]) -> dict[str, float]:
         total: dict[str, float] = {}

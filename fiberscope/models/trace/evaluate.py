@@ -303,13 +303,14 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
     return Operand(access.tensor, uses, replace(tree, ranks=ranks), declared.empty, declared.uncompressed)
 
 
-def _have_same_elements(before: FiberTree | None, after: FiberTree) -> bool:
+def _have_same_elements(previous: FiberTree | None, current: FiberTree) -> bool:
     """Return whether two trees of one tensor have the same elements."""
-    if before is None or before.nonzeros != after.nonzeros:
+    if previous is None or previous.nonzeros != current.nonzeros:
         return False
-    before = before.swizzle(after.names)
-    return np.array_equal(before.values, after.values) and all(
-        np.array_equal(mine, theirs) for mine, theirs in zip(before.columns(), after.columns(), strict=True)
+    previous = previous.swizzle(current.names)
+    return np.array_equal(previous.values, current.values) and all(
+        np.array_equal(mine, theirs)
+        for mine, theirs in zip(previous.columns(), current.columns(), strict=True)
     )
 
 

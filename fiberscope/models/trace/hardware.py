@@ -82,10 +82,13 @@ class _Reader:
                 raise self.document.error((*path, "attributes", attribute), message, key=True)
         branch = (*above, name)
         for position, component in enumerate(level.local):
-            place = (*path, "local", position)
-            yield self._component(component, place, branch, count, product * count), (*place, "name")
-        for position, below in enumerate(level.subtree):
-            yield from self.level(below, (*path, "subtree", position), branch, product * count)
+            component_path = (*path, "local", position)
+            yield (
+                self._component(component, component_path, branch, count, product * count),
+                (*component_path, "name"),
+            )
+        for position, inner_level in enumerate(level.subtree):
+            yield from self.level(inner_level, (*path, "subtree", position), branch, product * count)
 
     def _instances(self, text: str, path: Path) -> tuple[str, int]:
         match = _LEVEL.fullmatch(text)
@@ -131,8 +134,8 @@ class _Reader:
         for attribute in names:
             if attribute not in (*allowed.required, *allowed.optional):
                 advice = nearest(attribute, (*allowed.required, *allowed.optional))
-                place = (*path, "attributes", attribute)
-                raise self.document.error(place, f"a {kind} has no {attribute}; {advice}", key=True)
+                attribute_path = (*path, "attributes", attribute)
+                raise self.document.error(attribute_path, f"a {kind} has no {attribute}; {advice}", key=True)
         for attribute in allowed.required:
             if attribute not in names:
                 raise self.document.error(path, f"{schema.name}, a {kind}, needs the attribute {attribute}")

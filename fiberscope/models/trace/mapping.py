@@ -236,7 +236,7 @@ class MappingReader:
         texts = self.schema.partitioning[name][key]
         if not texts:
             raise self.document.error(path, f"{key} has no directive, such as {_DIRECTIVES['uniform_shape']}")
-        return [self._directive(text, equation, (*path, at)) for at, text in enumerate(texts)]
+        return [self._directive(text, equation, (*path, index)) for index, text in enumerate(texts)]
 
     def _directive(self, text: str, equation: Equation, path: Path) -> Directive:
         if text.partition("(")[0].strip().upper() == DYNAMIC:
@@ -277,18 +277,18 @@ class MappingReader:
             raise self.document.error(path, f"{key}: follow() stands alone")
         if kinds != sorted(kinds, key=lambda kind: kind == "uniform_occupancy"):
             raise self.document.error(path, f"{key}: no part by shape lies within one by occupancy")
-        cuts = tuple(self._cut(directive, (*path, at)) for at, directive in enumerate(directives))
+        cuts = tuple(self._cut(directive, (*path, index)) for index, directive in enumerate(directives))
         self._check_sizes(cuts, path)
         names = tuple(f"{ranks[0]}{level}" for level in range(len(cuts), -1, -1))
         return Split(ranks[0], names, cuts)
 
     def _check_sizes(self, cuts: tuple[UniformShape | UniformOccupancy, ...], path: Path) -> None:
         """Refuse a partition that is larger than the partition of its kind around it."""
-        for at, (outer, inner) in enumerate(pairwise(cuts), start=1):
+        for index, (outer, inner) in enumerate(pairwise(cuts), start=1):
             comparable = type(outer) is type(inner) and outer.size and inner.size
             if comparable and inner.size > outer.size:
                 raise self.document.error(
-                    (*path, at), f"a part of {inner.size} does not fit the one of {outer.size} around it"
+                    (*path, index), f"a part of {inner.size} does not fit the one of {outer.size} around it"
                 )
 
     def _cut(self, directive: Directive, path: Path) -> UniformShape | UniformOccupancy:

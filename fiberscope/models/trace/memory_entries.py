@@ -72,38 +72,40 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
     tensors = dict.fromkeys([*specification.inputs, *(einsum.output for einsum in specification.einsums)])
     unmoved: dict[str, str] = {}
     for tensor in tensors:
-        bound = [(entry, why) for entry, why in entries if entry.tensor == tensor]
-        by_einsum = dict.fromkeys(entry.einsum for entry, _why in bound)
-        if bound and all(why for _entry, why in bound):
+        bound = [(entry, reason) for entry, reason in entries if entry.tensor == tensor]
+        by_einsum = dict.fromkeys(entry.einsum for entry, _reason in bound)
+        if bound and all(reason for _entry, reason in bound):
             unmoved[tensor] = _reasons(bound)
             continue
         for einsum in by_einsum:
-            of_einsum = [(entry, why) for entry, why in bound if entry.einsum == einsum]
+            of_einsum = [(entry, reason) for entry, reason in bound if entry.einsum == einsum]
             suffix = f" in {einsum}" if len(by_einsum) > 1 else ""
-            unmoved |= {f"{name}{suffix}": why for name, why in _parts(tensor, of_einsum)}
-    if any(each.memories for each in specification.configurations.values()):
+            unmoved |= {f"{name}{suffix}": reason for name, reason in _unmoved_parts(tensor, of_einsum)}
+    if any(configuration.memories for configuration in specification.configurations.values()):
         end_tensors = _inputs_and_results(specification)
         unmoved |= {
-            name: UNBOUND for name in end_tensors if name not in {entry.tensor for entry, _why in entries}
+            name: UNBOUND for name in end_tensors if name not in {entry.tensor for entry, _reason in entries}
         }
     return {name: unmoved[name] for name in sorted(unmoved)}
 
 
-def _parts(tensor: str, bound: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
+def _unmoved_parts(tensor: str, bound: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
     """Yield the largest parts of a tensor that do not move in an Einsum."""
-    if all(why for _entry, why in bound):
+    if all(reason for _entry, reason in bound):
         yield tensor, _reasons(bound)
         return
-    for rank in dict.fromkeys(entry.rank for entry, _why in bound):
-        of_rank = [(entry, why) for entry, why in bound if entry.rank == rank]
-        if all(why for _entry, why in of_rank):
-            yield f"{tensor}.{rank}", _reasons(of_rank)
+    for rank in dict.fromkeys(entry.rank for entry, _reason in bound):
+        entries_of_rank = [(entry, reason) for entry, reason in bound if entry.rank == rank]
+        if all(reason for _entry, reason in entries_of_rank):
+            yield f"{tensor}.{rank}", _reasons(entries_of_rank)
         else:
-            yield from ((f"{tensor}.{rank}.{entry.kind}", why) for entry, why in of_rank if why)
+            yield from (
+                (f"{tensor}.{rank}.{entry.kind}", reason) for entry, reason in entries_of_rank if reason
+            )
 
 
 def _reasons(bound: Iterable[tuple[MemoryEntry, str]]) -> str:
-    return "; ".join(dict.fromkeys(why for _entry, why in bound))
+    return "; ".join(dict.fromkeys(reason for _entry, reason in bound))
 
 
 def _inputs_and_results(specification: Specification) -> list[str]:
@@ -128,29 +130,31 @@ def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) ->
         for entry in entries:
             if entry.tensor == name:
                 by_format.setdefault(entry.format.name, set()).add((entry.rank, entry.kind))
-        sizes = [_stored_bits(trees[name], formats[each], kinds) for each, kinds in by_format.items()]
+        sizes = [
+            _count_bits(trees[name], formats[format_name], kinds) for format_name, kinds in by_format.items()
+        ]
         least += -(-min(sizes, default=0) // 8)
     return least
 
 
-def _stored_bits(tree: FiberTree, stored: Format, kinds: Iterable[tuple[str, str]]) -> int:
+def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]]) -> int:
     """Return the bits of entries of an unpartitioned tensor, a lower bound for outer pieces."""
-    base = {rank: _base(rank, tree.names) for rank in stored.rank_order}
-    order = list(dict.fromkeys(name for name in base.values() if name))
+    declared = {rank: _declared_rank(rank, tree.names) for rank in format.rank_order}
+    order = list(dict.fromkeys(name for name in declared.values() if name))
     ordered = tree.swizzle([*order, *(name for name in tree.names if name not in order)])
     bits = 0
     for rank, kind in kinds:
-        above = stored.rank_order[: stored.rank_order.index(rank) + 1]
-        depth = len({base[name] for name in above if base[name]})
+        outer_ranks = format.rank_order[: format.rank_order.index(rank) + 1]
+        depth = len({declared[name] for name in outer_ranks if declared[name]})
         entries = 1
-        if base[rank] and stored.ranks[rank].kind == "U":
+        if declared[rank] and format.ranks[rank].kind == "U":
             entries = (len(ordered.segments[depth - 1]) - 1) * ordered.ranks[depth - 1].shape
         elif depth:
             entries = len(ordered.coordinates[depth - 1])
-        bits += entries * stored.ranks[rank].entry_bits(kind)
+        bits += entries * format.ranks[rank].entry_bits(kind)
     return bits
 
 
-def _base(rank: str, names: Iterable[str]) -> str:
+def _declared_rank(rank: str, names: Iterable[str]) -> str:
     """Return the declared rank with the coordinates of a rank or of its innermost piece (``K0``)."""
     return next((name for name in names if rank in (name, f"{name}0")), "")

@@ -39,23 +39,26 @@ def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
     block do not count.
     """
     groups: list[list[str]] = []
-    used: set[str] = set()
-    before: Einsum | None = None
+    used_units: set[str] = set()
+    previous: Einsum | None = None
     for einsum in einsums:
-        if before is None or _outer(einsum) != _outer(before) or used & _units(einsum):
+        if previous is None or _outer(einsum) != _outer(previous) or used_units & _units(einsum):
             groups.append([])
-            used = set()
+            used_units = set()
         else:
-            used |= _units(einsum)
+            used_units |= _units(einsum)
         groups[-1].append(einsum.name)
-        before = einsum
+        previous = einsum
     return groups
 
 
 def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
     """Return the seconds of a block of Einsums: the largest total of a component over all Einsums."""
-    components = dict.fromkeys(name for each in metrics for name in each)
-    totals = [sum(each[name]["time"] for each in metrics if name in each) for name in components]
+    components = dict.fromkeys(name for block_metrics in metrics for name in block_metrics)
+    totals = [
+        sum(block_metrics[name]["time"] for block_metrics in metrics if name in block_metrics)
+        for name in components
+    ]
     return max(totals, default=0.0)
 
 
@@ -65,14 +68,14 @@ def _outer(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
 
 def loops_outside_space(einsum: Einsum) -> tuple[str, ...]:
     """Return the loops outside of the first loop in space."""
-    space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
+    space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
     return tuple(takewhile(lambda rank: rank not in space, einsum.loop_order))
 
 
 def _units(einsum: Einsum) -> set[str]:
     bound = einsum.bindings
     lists = (bound.compute, bound.intersectors, bound.sequencers)
-    return {each.component for bindings in lists for each in bindings}
+    return {binding.component for bindings in lists for binding in bindings}
 
 
 def swaps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
@@ -105,9 +108,9 @@ def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
     """Yield the depths at which a rank is exchanged with the rank below to reach the final order."""
     names = list(initial)
     for depth, name in enumerate(final):
-        place = names.index(name)
-        yield from range(place - 1, depth - 1, -1)
-        names.insert(depth, names.pop(place))
+        position = names.index(name)
+        yield from range(position - 1, depth - 1, -1)
+        names.insert(depth, names.pop(position))
 
 
 class Model:

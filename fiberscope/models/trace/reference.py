@@ -201,9 +201,9 @@ def _gather(
         key = key * shapes[rank] + np.clip(coordinate, 0, shapes[rank] - 1)
     if len(values) == 0:
         return np.full(key.shape, empty), np.zeros(key.shape, bool)
-    places = np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)
-    present = inside & (keys[order[places]] == key)
-    return np.where(present, values[order[places]].astype(np.float64), empty), present
+    indices = np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)
+    present = inside & (keys[order[indices]] == key)
+    return np.where(present, values[order[indices]].astype(np.float64), empty), present
 
 
 def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, Floats, Floats]:
@@ -234,8 +234,8 @@ def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integ
 
 def _fold(function: Binary, values: Floats) -> float:
     result = values[:1]
-    for place in range(1, len(values)):
-        result = function(result, values[place : place + 1])
+    for index in range(1, len(values)):
+        result = function(result, values[index : index + 1])
     return float(result[0])
 
 

@@ -181,16 +181,16 @@ def blocks_in_words(specification: Specification) -> str:
         return "no Einsum is bound to an architecture"
     groups, by_name = blocks(bound), {einsum.name: einsum for einsum in bound}
     lines = [" and ".join(groups[0])]
-    for before, block in pairwise(groups):
-        lines.append(f"{' and '.join(block)}: {_separation_reason(by_name[before[-1]], by_name[block[0]])}")
+    for previous, block in pairwise(groups):
+        lines.append(f"{' and '.join(block)}: {_separation_reason(by_name[previous[-1]], by_name[block[0]])}")
     return "\n".join(lines)
 
 
-def _separation_reason(before: Einsum, einsum: Einsum) -> str:
+def _separation_reason(previous: Einsum, einsum: Einsum) -> str:
     """Return why an Einsum does not run concurrently with the previous Einsum."""
-    if before.bindings.config != einsum.bindings.config:
+    if previous.bindings.config != einsum.bindings.config:
         return f"in another configuration, {einsum.bindings.config}"
-    outer = [loops_outside_space(stage) for stage in (before, einsum)]
+    outer = [loops_outside_space(stage) for stage in (previous, einsum)]
     if outer[0] != outer[1]:
         return f"loops outside of space are [{', '.join(outer[1])}], not [{', '.join(outer[0])}]"
     return "a unit is needed by both"

@@ -170,11 +170,11 @@ class _Projection:
 
     def of_table(self, table: Points) -> tuple[Floats, Floats]:
         """Return the sums of values and of absolute values by the output's first rank."""
-        places, count = table.columns[self.first_rank], self.work.shapes[self.first_rank]
-        values = np.bincount(places, table.values, count).astype(np.float64)
+        coordinates, count = table.columns[self.first_rank], self.work.shapes[self.first_rank]
+        values = np.bincount(coordinates, table.values, count).astype(np.float64)
         if table.sizes is table.values:
             return values, values
-        return values, np.bincount(places, table.sizes, count).astype(np.float64)
+        return values, np.bincount(coordinates, table.sizes, count).astype(np.float64)
 
     def of_term(self, term: Term) -> tuple[Floats, Floats]:
         """Return the contribution of a term."""
@@ -282,8 +282,8 @@ def _compare_keyed(
     all_keys = np.union1d(keys, our_keys)
     expected, sizes = (np.full(len(all_keys), fill) for fill in (empty, 0.0))
     values_expected = np.full(len(all_keys), empty)
-    places = np.searchsorted(all_keys, keys)
-    expected[places], sizes[places] = values, magnitudes
+    indices = np.searchsorted(all_keys, keys)
+    expected[indices], sizes[indices] = values, magnitudes
     values_expected[np.searchsorted(all_keys, our_keys)] = ours
     return _compare_sums(expected, values_expected, sizes, rounding)
 

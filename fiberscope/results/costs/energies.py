@@ -21,7 +21,7 @@ from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.accelerators.yaml_schema import validate_document
 
-_INSTANCES = re.compile(r"\[[^]]*\]")
+_INSTANCE_RANGE = re.compile(r"\[[^]]*\]")  # as in "pe[0..7].mac"
 _COLUMNS = ("component", "event", "picojoules")
 
 
@@ -67,7 +67,7 @@ class EnergyTable:
         for table, full_name in (
             (entry, component) for entry in tables for component in (entry.name, *entry.also)
         ):
-            owner = _INSTANCES.sub("", full_name)
+            owner = _INSTANCE_RANGE.sub("", full_name)
             actions = components.setdefault(owner.rpartition(".")[2] if bare else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
@@ -117,23 +117,23 @@ class ComponentActions(BaseModel):
     actions: list[EnergyAction]
 
 
-class _Tables(BaseModel):
+class _ErtSchema(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     tables: list[ComponentActions]
 
 
-class _File(BaseModel):
+class _FileSchema(BaseModel):
     model_config = ConfigDict(frozen=True)
 
-    ERT: _Tables
+    ERT: _ErtSchema
 
 
 @cache
 def default_table() -> EnergyTable:
     """Return the shipped table: published figures for 45 nm, LPDDR4 and HBM2."""
     text = (files("fiberscope.results.costs") / "energies.yaml").read_text("utf-8")
-    return EnergyTable.from_tables(_tables(text, "energies.yaml"), "energies.yaml")
+    return EnergyTable.from_tables(_parse_ert(text, "energies.yaml"), "energies.yaml")
 
 
 def read_table(path: Path) -> EnergyTable:
@@ -142,39 +142,41 @@ def read_table(path: Path) -> EnergyTable:
     In Accelergy's tables only the part of a component's name after the last dot is used.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is no such table; one line with the position.
+        ConfigurationError: the file cannot be read, or is no energy table; one line with file and line.
     """
     text = read_text(path, str(path))
     if path.suffix == ".csv":
-        return _from_csv(text, str(path))
-    return EnergyTable.from_tables(_tables(text, str(path)), str(path), bare=True)
+        return _parse_csv(text, str(path))
+    return EnergyTable.from_tables(_parse_ert(text, str(path)), str(path), bare=True)
 
 
-def _tables(text: str, name: str) -> list[ComponentActions]:
+def _parse_ert(text: str, name: str) -> list[ComponentActions]:
     with yaml_errors(name):
         document = Document.from_nodes(compose(text), name, lambda value, _complain: value)
-    return validate_document(_File, document).ERT.tables
+    return validate_document(_FileSchema, document).ERT.tables
 
 
-def _from_csv(text: str, name: str) -> EnergyTable:
+def _parse_csv(text: str, name: str) -> EnergyTable:
     rows = csv.DictReader(io.StringIO(text))
     missing = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
     if missing:
         raise ConfigurationError(f"{name}:1: a table of energies needs a column {missing[0]}")
     components: dict[str, dict[str, ActionEnergy]] = {}
     for line, row in enumerate(rows, start=2):
-        energy = _number(row["picojoules"], f"{name}:{line}")
+        energy = _parse_picojoules(row["picojoules"], f"{name}:{line}")
         components.setdefault(row["component"], {})[row["event"]] = ActionEnergy(
             energy, None, row.get("source") or name
         )
     return EnergyTable(name, components)
 
 
-def _number(text: str | None, place: str) -> float:
+def _parse_picojoules(text: str | None, location: str) -> float:
     try:
         number = float(text or "")
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:
-        raise ConfigurationError(f"{place}: picojoules should be a number from 0 on, not {text or 'nothing'}")
+        raise ConfigurationError(
+            f"{location}: picojoules should be a number from 0 on, not {text or 'nothing'}"
+        )
     return number

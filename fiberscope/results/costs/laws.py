@@ -161,26 +161,28 @@ def _by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> Netlis
     """Return the area on the line through the two next smaller sizes, or through the two smallest sizes."""
     ordered = sorted(sizes)
     if size in sizes:  # the netlists differ in ignored parameters only
-        near, um2, flip_flops = size, sizes[size].um2, sizes[size].flip_flops
+        nearest, um2, flip_flops = size, sizes[size].um2, sizes[size].flip_flops
         source = "netlists.csv, other sizes ignored"
     elif len(ordered) == 1:
-        (near,) = ordered
-        um2, flip_flops = (size / near * amount for amount in (sizes[near].um2, sizes[near].flip_flops))
-        source = f"proportional to size {near:g} of netlists.csv"
+        (nearest,) = ordered
+        um2, flip_flops = (
+            size / nearest * amount for amount in (sizes[nearest].um2, sizes[nearest].flip_flops)
+        )
+        source = f"proportional to size {nearest:g} of netlists.csv"
     else:
-        first, near = (
+        first, nearest = (
             [amount for amount in ordered if amount < size][-2:] if size > ordered[1] else ordered[:2]
         )
-        share = (size - first) / (near - first)
+        share = (size - first) / (nearest - first)
         um2, flip_flops = (
-            max(getattr(sizes[first], name) * (1 - share) + getattr(sizes[near], name) * share, 0.0)
+            max(getattr(sizes[first], name) * (1 - share) + getattr(sizes[nearest], name) * share, 0.0)
             for name in ("um2", "flip_flops")
         )
-        source = f"a line through sizes {first:g} and {near:g} of netlists.csv"
-    doublings = max(1.0, abs(log2(size / near)))
-    spread = sizes[near].upper / sizes[near].um2 * (1 + law.error) ** doublings
-    below = size / ordered[0] * sizes[ordered[0]].upper if size < ordered[0] else 0.0
-    return NetlistArea(um2, max(um2 * spread, below), flip_flops, "law", source)
+        source = f"a line through sizes {first:g} and {nearest:g} of netlists.csv"
+    doublings = max(1.0, abs(log2(size / nearest)))
+    spread = sizes[nearest].upper / sizes[nearest].um2 * (1 + law.error) ** doublings
+    scaled_upper = size / ordered[0] * sizes[ordered[0]].upper if size < ordered[0] else 0.0
+    return NetlistArea(um2, max(um2 * spread, scaled_upper), flip_flops, "law", source)
 
 
 def _rows(block: str) -> Iterator[tuple[tuple[tuple[str, str], ...], NetlistArea]]:
@@ -196,10 +198,10 @@ def _area(netlist: Netlist) -> NetlistArea:
     if netlist.library == PRICED:
         source = f"netlists.csv: {PRICED}"
         return NetlistArea(netlist.um2, netlist.um2, netlist.flip_flops, "measured", source)
-    least, most = (netlist.um2 / factor for factor in FROM_OSU018)
+    least, greatest = (netlist.um2 / factor for factor in FROM_OSU018)
     nanometres = LIBRARIES[netlist.library].nanometres
     source = f"netlists.csv: {netlist.library}, {nanometres:g} nm, over {FROM_OSU018[0]} to {FROM_OSU018[1]}"
-    return NetlistArea(least, most, netlist.flip_flops, "law", source)
+    return NetlistArea(least, greatest, netlist.flip_flops, "law", source)
 
 
 @cache

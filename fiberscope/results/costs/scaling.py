@@ -76,7 +76,7 @@ def _energy(nanometres: float, volts: float) -> float:
 def _interpolate(table: Mapping[int, float], nanometres: float) -> float:
     """Return a value between two nodes of a table, linear in the logarithms of size and value."""
     nodes = list(table)
-    place = max(1, bisect_left(nodes, nanometres))
-    low, high = nodes[place - 1], nodes[place]
+    index = max(1, bisect_left(nodes, nanometres))
+    low, high = nodes[index - 1], nodes[index]
     share = log(nanometres / low) / log(high / low)
     return exp((1 - share) * log(table[low]) + share * log(table[high]))

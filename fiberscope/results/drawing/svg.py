@@ -85,8 +85,8 @@ def _frames(
             yield _label_with_count(scope, counts.pop()), (left, top, right - left, bottom - top), members
 
 
-def _frame(label: str, place: tuple[float, float, float, float]) -> str:
-    x, y, width, height = place
+def _frame(label: str, extent: tuple[float, float, float, float]) -> str:
+    x, y, width, height = extent
     return (
         f'<rect class="frame" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>'
         f'<text class="count" x="{x + 8:g}" y="{y + 14:g}">{escape(label)}</text>'
@@ -108,13 +108,13 @@ def _line(line: Line) -> str:
 def _path(points: list[Place]) -> str:
     """Return a rectilinear path with rounded corners; collinear points are skipped."""
     corners = [points[0]]
-    for point, after in pairwise(points[1:]):
-        if point != corners[-1] and not _straight(corners[-1], point, after):
+    for point, following in pairwise(points[1:]):
+        if point != corners[-1] and not _straight(corners[-1], point, following):
             corners.append(point)
     corners.append(points[-1])
     text = f"M{corners[0][0]:g} {corners[0][1]:g}"
-    for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
-        near, far = _towards(corner, before), _towards(corner, after)
+    for before, corner, following in zip(corners, corners[1:], corners[2:], strict=False):
+        near, far = _towards(corner, before), _towards(corner, following)
         text += f"L{near[0]:g} {near[1]:g}Q{corner[0]:g} {corner[1]:g} {far[0]:g} {far[1]:g}"
     return f"{text}L{corners[-1][0]:g} {corners[-1][1]:g}"
 
@@ -131,9 +131,9 @@ def _towards(corner: Place, other: Place) -> Place:
     return corner[0] + x * part, corner[1] + y * part
 
 
-def _box(shape: Box, place: Place, framed: bool) -> str:
+def _box(shape: Box, middle: Place, framed: bool) -> str:
     label = shape.name.rpartition(".")[2] if framed else _label_with_count(shape.name, shape.count)
-    return box(place, (WIDTH, HEIGHT), shape.kind, label)
+    return box(middle, (WIDTH, HEIGHT), shape.kind, label)
 
 
 def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:

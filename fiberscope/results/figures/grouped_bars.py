@@ -93,8 +93,8 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float
         narrowest: the minimum width of a bar, in points.
     """
     points = points_of(width - AXIS_INCHES)
-    most = max(1, int(points / max(bars * narrowest / GROUP, SMALL + 2)))
-    rows = -(-len(groups) // most)
+    limit = max(1, int(points / max(bars * narrowest / GROUP, SMALL + 2)))
+    rows = -(-len(groups) // limit)
     longest = -(-len(groups) // rows)
     pitch = points / longest
     text = text_points(groups, SMALL)
@@ -146,12 +146,12 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
         pattern = pattern_of(number)
         offset = (number + 0.5) * bar - GROUP / 2
         present = list(_present_bars(heights, bars.errors[number], groups))
-        for place, group in enumerate(groups):
+        for index, group in enumerate(groups):
             if heights[group] is None:
-                axes.text(place + offset, base, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
-        places, tops, errors = zip(*present, strict=True) if present else ((), (), ())
+                axes.text(index + offset, base, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
+        positions, tops, errors = zip(*present, strict=True) if present else ((), (), ())
         axes.bar(
-            [place + offset for place in places],
+            [index + offset for index in positions],
             [top - base for top in tops],
             bar,
             bottom=base,
@@ -174,10 +174,10 @@ def _present_bars(
     heights: Sequence[float | None], errors: Sequence[float], groups: range
 ) -> Iterator[tuple[int, float, float]]:
     """Yield position, height and error of each bar of a row."""
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         height = heights[group]
         if height is not None:
-            yield place, height, errors[group]
+            yield index, height, errors[group]
 
 
 def _scale(rows: Sequence[Axes], bars: GroupedBars) -> None:

@@ -160,20 +160,20 @@ class TableItem:
 
     def pieces(self, height: float) -> Iterator[TableItem]:
         """Yield the table in pieces of at most ``height`` inches."""
-        most = max(1, int((height - self.height) / ROW) + len(self._rows))
-        if len(self._rows) <= most:
+        limit = max(1, int((height - self.height) / ROW) + len(self._rows))
+        if len(self._rows) <= limit:
             yield self
             return
         titled_rows = [(title, row) for title, rows in self.blocks for row in rows]
-        most = max(1, most - 2 * len(self.blocks))
-        for start in range(0, len(titled_rows), most):
+        limit = max(1, limit - 2 * len(self.blocks))
+        for start in range(0, len(titled_rows), limit):
             blocks: list[tuple[str, Sequence[Sequence[str]]]] = []
-            for title, row in titled_rows[start : start + most]:
+            for title, row in titled_rows[start : start + limit]:
                 if blocks and blocks[-1][0] == title:
                     blocks[-1] = title, [*blocks[-1][1], row]
                 else:
                     blocks.append((title, [row]))
-            is_last = start + most >= len(titled_rows)
+            is_last = start + limit >= len(titled_rows)
             caption = self.caption if start == 0 else f"{self.caption.partition('.')[0]}, continued."
             yield replace(self, blocks=blocks, caption=caption, notes=self.notes if is_last else ())
 
@@ -264,8 +264,8 @@ def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figu
     figures = [item for item in items if isinstance(item, FigureItem)]
     layout = _Layout(title, two_columns=any(figure.width <= HALF for figure in figures))
     for item in items:
-        room = HEIGHT - 2 * TOP
-        for piece in item.pieces(room) if isinstance(item, TableItem) else [item]:
+        height = HEIGHT - 2 * TOP
+        for piece in item.pieces(height) if isinstance(item, TableItem) else [item]:
             layout.add(piece)
     for number, page in enumerate(layout.pages, start=1):
         foot = f"{number} / {len(layout.pages)}"

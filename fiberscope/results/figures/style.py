@@ -208,6 +208,6 @@ def add_note(figure: Figure, note: str) -> int:
     if not note:
         return 0
     letters = int(points_of(figure.get_figwidth()) / (0.6 * SMALL))
-    lines = [part for line in note.splitlines() for part in wrap(line, letters)]
+    lines = [text_line for line in note.splitlines() for text_line in wrap(line, letters)]
     figure.supxlabel("\n".join(lines), fontsize=SMALL, color=INK)
     return len(lines)

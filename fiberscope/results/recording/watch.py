@@ -264,8 +264,8 @@ class _Columns:
 
 def _digits(numbers: Counts) -> int:
     """Return the number of characters of all numbers with separators; numbers are not negative."""
-    most = int(numbers.max(initial=0))
-    return 2 * numbers.size + sum(int((numbers >= 10**power).sum()) for power in range(1, len(str(most))))
+    maximum = int(numbers.max(initial=0))
+    return 2 * numbers.size + sum(int((numbers >= 10**power).sum()) for power in range(1, len(str(maximum))))
 
 
 def _sum_pairs(cycles: Counts) -> Counts:

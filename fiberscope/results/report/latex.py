@@ -88,8 +88,8 @@ def latex_float(caption: str, label: str, tabulars: Iterable[str], notes: Iterab
     """
     lines = [r"% \usepackage{booktabs} belongs in the preamble.", r"\begin{table}", r"\centering"]
     lines += [rf"\caption{{{escape_latex(caption)}}}", rf"\label{{{label}}}"]
-    for place, tabular in enumerate(tabulars):
-        lines += ["", r"\medskip", tabular] if place else [tabular]
+    for index, tabular in enumerate(tabulars):
+        lines += ["", r"\medskip", tabular] if index else [tabular]
     for note in notes:
         lines += ["", rf"{{\footnotesize {escape_latex(note)}}}"]
     return "\n".join([*lines, r"\end{table}", ""])

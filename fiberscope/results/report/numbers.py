@@ -72,17 +72,17 @@ def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
     """Return bytes in total and by tensor."""
     if not traffic:
         return {}
-    read = sum(part.read_bytes for part in traffic.values())
-    written = sum(part.write_bytes for part in traffic.values())
+    read_bytes = sum(tensor_traffic.read_bytes for tensor_traffic in traffic.values())
+    written_bytes = sum(tensor_traffic.write_bytes for tensor_traffic in traffic.values())
     columns = {
-        "traffic_bytes": read + written,
-        "traffic_read_bytes": read,
-        "traffic_write_bytes": written,
+        "traffic_bytes": read_bytes + written_bytes,
+        "traffic_read_bytes": read_bytes,
+        "traffic_write_bytes": written_bytes,
     }
-    for name, part in traffic.items():
+    for name, tensor_traffic in traffic.items():
         columns |= {
-            f"traffic_{name}_read_bytes": part.read_bytes,
-            f"traffic_{name}_write_bytes": part.write_bytes,
+            f"traffic_{name}_read_bytes": tensor_traffic.read_bytes,
+            f"traffic_{name}_write_bytes": tensor_traffic.write_bytes,
         }
     return columns
 
@@ -91,9 +91,9 @@ def _cached(cached: Cached | None) -> dict[str, int]:
     """Return bytes after a functional cache, in total and by tensor."""
     if cached is None:
         return {}
-    moved = {name: part.moved_bytes for name, part in cached.traffic.items()}
-    by_tensor = {f"cached_{name}_bytes": count for name, count in moved.items()}
-    return {"cached_traffic_bytes": sum(moved.values()), **by_tensor}
+    moved_bytes = {name: tensor_traffic.moved_bytes for name, tensor_traffic in cached.traffic.items()}
+    by_tensor = {f"cached_{name}_bytes": count for name, count in moved_bytes.items()}
+    return {"cached_traffic_bytes": sum(moved_bytes.values()), **by_tensor}
 
 
 def _memory(memory: Memory | None) -> dict[str, float]:

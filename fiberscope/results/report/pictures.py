@@ -295,9 +295,9 @@ def _by_iteration(grid_cell: Any, iterations: Sequence[Iteration]) -> None:  # n
     upper.set_title("By iteration", loc="left")
     upper.set_ylabel("active\nvertices", fontsize="small")
     processing = [iteration.applied - iteration.began for iteration in iterations]
-    whole = [iteration.ended - iteration.began for iteration in iterations]
+    lengths = [iteration.ended - iteration.began for iteration in iterations]
     lower.stairs(processing, edges, fill=True, color=READ, label="with edges")
-    lower.stairs(whole, edges, baseline=processing, fill=True, color=WRITTEN, label="with vertices")
+    lower.stairs(lengths, edges, baseline=processing, fill=True, color=WRITTEN, label="with vertices")
     lower.set_ylabel("cycles", fontsize="small")
     lower.set_xlabel("iteration", loc="right", fontsize="small")
     lower.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
@@ -311,7 +311,7 @@ def _fullness(canvas: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> 
     """Draw a row for each family of channels: the distribution of occupancy."""
     from matplotlib.colors import PowerNorm  # noqa: PLC0415
 
-    rows = [_shares(part) for part in occupancies.values()]
+    rows = [_shares(occupancy) for occupancy in occupancies.values()]
     scale = PowerNorm(0.5, 0, 100)  # makes small shares visible
     image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
     axes.set_yticks([row + 0.5 for row in range(len(rows))], _labels(occupancies))
@@ -324,14 +324,16 @@ def _fullness(canvas: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> 
 
 
 def _labels(occupancies: dict[str, Occupancy]) -> list[str]:
-    return [f"{name} x{part.channels}, of {part.capacity}" for name, part in occupancies.items()]
+    return [
+        f"{name} x{occupancy.channels}, of {occupancy.capacity}" for name, occupancy in occupancies.items()
+    ]
 
 
-def _shares(part: Occupancy) -> list[float]:
+def _shares(occupancy: Occupancy) -> list[float]:
     """Return the percentage of cycles by occupancy: empty, then equal steps up to full."""
     shares = [0.0] * (FULLNESS_BINS + 1)
-    total = sum(part.cycles.values()) or 1
-    for tokens, cycles in part.cycles.items():
-        place = -(-tokens * FULLNESS_BINS // part.capacity)
-        shares[place] += 100 * cycles / total
+    total = sum(occupancy.cycles.values()) or 1
+    for tokens, cycles in occupancy.cycles.items():
+        fill_bin = -(-tokens * FULLNESS_BINS // occupancy.capacity)
+        shares[fill_bin] += 100 * cycles / total
     return shares

@@ -72,8 +72,8 @@ def _tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     tensor = answer
     if not isinstance(answer, SparseTensor):
         tensor = SparseTensor.from_matrix(sparse.csr_array(_as_two_ranks(answer)))
-    for *place, value in zip(*tensor.coordinates, tensor.values.tolist(), strict=True):
-        file.write(f"{' '.join(str(coordinate + 1) for coordinate in place)} {value!r}\n".encode())
+    for *coordinates, value in zip(*tensor.coordinates, tensor.values.tolist(), strict=True):
+        file.write(f"{' '.join(str(coordinate + 1) for coordinate in coordinates)} {value!r}\n".encode())
 
 
 def _as_two_ranks(answer: Any) -> Any:  # noqa: ANN401

@@ -67,11 +67,11 @@ class Table:
         if self.notes:  # notes wrap
             return [self]
         widths = [max(map(len, cells)) + GAP for cells in zip(self.columns, *self.rows, strict=True)]
-        room = max(width - sum(widths[: self.labels]), width // 2)
+        free_width = max(width - sum(widths[: self.labels]), width // 2)
         blocks: list[list[int]] = [[]]
         for first in range(self.labels, len(self.columns), self.together):
             group = [*range(first, min(first + self.together, len(self.columns)))]
-            if blocks[-1] and sum(widths[place] for place in (*blocks[-1], *group)) > room:
+            if blocks[-1] and sum(widths[index] for index in (*blocks[-1], *group)) > free_width:
                 blocks.append([])
             blocks[-1] += group
         return (
@@ -81,10 +81,10 @@ class Table:
         )
 
     def _block(self, block: Sequence[int], number: int) -> Table:
-        places = [*range(self.labels), *block]
-        rows = [[row[place] for place in places] for row in self.rows]
+        indices = [*range(self.labels), *block]
+        rows = [[row[index] for index in indices] for row in self.rows]
         title = self.title if number == 0 else ""
-        return Table(title, [self.columns[place] for place in places], self.labels, [*rows], self.together)
+        return Table(title, [self.columns[index] for index in indices], self.labels, [*rows], self.together)
 
     def rich(self) -> RichTable:
         """Return the table for the terminal."""
@@ -108,15 +108,15 @@ class Table:
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>"
 
     def _cells(self, row: Iterable[str]) -> Iterator[str]:
-        for place, cell in enumerate(row):
-            yield f'<td style="text-align:{"left" if self._is_left(place) else "right"}">{cell}</td>'
+        for column, cell in enumerate(row):
+            yield f'<td style="text-align:{"left" if self._is_left(column) else "right"}">{cell}</td>'
 
-    def _is_left(self, place: int) -> bool:
-        return not self.labels <= place < len(self.columns) - self.notes
+    def _is_left(self, column: int) -> bool:
+        return not self.labels <= column < len(self.columns) - self.notes
 
     def markdown(self) -> str:
         """Return Markdown, with the title as a line above."""
-        rules = ["---" if self._is_left(place) else "---:" for place in range(len(self.columns))]
+        rules = ["---" if self._is_left(column) else "---:" for column in range(len(self.columns))]
         lines = [_line(row) for row in (self.columns, rules, *self.rows)]
         return "\n".join([f"{self.title}:", "", *lines, ""])
 

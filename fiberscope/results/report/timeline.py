@@ -139,7 +139,7 @@ class Watch:
         return families
 
 
-def halve_samples(samples: list[SampleType], interval: int, most: int) -> tuple[list[SampleType], int]:
+def halve_samples(samples: list[SampleType], interval: int, limit: int) -> tuple[list[SampleType], int]:
     """Return samples and their interval, with pairs of intervals joined if there are too many.
 
     The function is called before a sample is added, because a run that has ended adds no further sample.
@@ -147,11 +147,11 @@ def halve_samples(samples: list[SampleType], interval: int, most: int) -> tuple[
     Args:
         samples: cumulative samples, one at the end of each interval.
         interval: cycles of an interval.
-        most: number of samples at which intervals are joined.
+        limit: number of samples at which intervals are joined.
     """
-    return (samples, interval) if len(samples) < most else (samples[1::2], 2 * interval)
+    return (samples, interval) if len(samples) < limit else (samples[1::2], 2 * interval)
 
 
 def _steps(counts: list[int]) -> list[int]:
     """Return the difference of each number to its predecessor."""
-    return [after - before for before, after in pairwise([0, *counts])]
+    return [current - previous for previous, current in pairwise([0, *counts])]

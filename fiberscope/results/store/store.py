@@ -176,8 +176,8 @@ class Store:
             InputError: a report cannot be read, such as a report of a later release.
         """
         names = ", ".join(f"'{digest}'" for digest in digests) or "''"
-        wanted = f"digest IN ({names}) AND {LARGE} IS NOT NULL"
-        rows = self.table(f"SELECT digest, {LARGE} FROM runs WHERE {wanted}").to_pylist()
+        condition = f"digest IN ({names}) AND {LARGE} IS NOT NULL"
+        rows = self.table(f"SELECT digest, {LARGE} FROM runs WHERE {condition}").to_pylist()
         return {
             digest: Report.parse(row[LARGE], f"{self.address}: row {digest[:12]}")
             for row in rows

@@ -71,7 +71,7 @@ def drt(
         microtile: side of a microtile.
         panel: initial columns of microtiles of a panel; a panel widens while all rows fit.
     """
-    micro_a, micro_b = (_Microtiles(tile(each, (microtile, microtile))) for each in (a, b))
+    micro_a, micro_b = (_Microtiles(tile(matrix, (microtile, microtile))) for matrix in (a, b))
     patterns = (a.matrix().astype(np.bool_), b.matrix().astype(np.bool_))
     words_moved, tasks = np.zeros(3, np.int64), []
     for k, j, b_words in _groups_of_b(micro_b, capacity, panel):
@@ -80,8 +80,12 @@ def drt(
         if inner_tasks and b_words:
             tasks.extend(inner_tasks)
             rows = np.array([task.i for task in inner_tasks]) * microtile
-            left, right = _parts(patterns, k, j, microtile)
-            words_moved += (sum(task.a_words for task in inner_tasks), b_words, _partials(left, right, rows))
+            a_part, b_part = _parts(patterns, k, j, microtile)
+            words_moved += (
+                sum(task.a_words for task in inner_tasks),
+                b_words,
+                _partials(a_part, b_part, rows),
+            )
     return Dynamic(microtile, panel, tasks, *map(int, words_moved))
 
 
@@ -115,11 +119,11 @@ def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tupl
 
 def _groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
     """Yield spans of as many rows as fit, at least one, and the words of each span."""
-    before = np.append(0, np.cumsum(words))
+    preceding = np.append(0, np.cumsum(words))
     first = 0
     while first < len(words):
-        last = max(first + 1, int(np.searchsorted(before, before[first] + capacity, side="right")) - 1)
-        yield (first, last), int(before[last] - before[first])
+        last = max(first + 1, int(np.searchsorted(preceding, preceding[first] + capacity, side="right")) - 1)
+        yield (first, last), int(preceding[last] - preceding[first])
         first = last
 
 

@@ -70,7 +70,7 @@ class Squares:
         """Return the words of the nonempty tiles of each input in a buffer."""
         shape = square(self.extents, side)
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
-        return [each.held(self.metric) for each in tiles]
+        return [statistics.held(self.metric) for statistics in tiles]
 
     def square_of(self, sizes_by_input: Sequence[Integers], side: int) -> Square:
         """Return the tiles of a side with known sizes."""
@@ -138,13 +138,13 @@ def square(extents: Mapping[str, int], side: int) -> dict[str, int]:
 
 def _occupancies(tensor: SparseTensor, side: int) -> Integers:
     """Return the occupancies of nonempty tiles, in no order."""
-    places = np.zeros(tensor.nonzeros, np.int64)
+    tile_numbers = np.zeros(tensor.nonzeros, np.int64)
     for extent, column in zip(tensor.shape, tensor.coordinates, strict=True):
-        places *= -(-extent // side)
-        places += column // side
-    if places.max(initial=0) > 4 * tensor.nonzeros:
-        return np.unique(places, return_counts=True)[1]
-    counts = np.bincount(places)
+        tile_numbers *= -(-extent // side)
+        tile_numbers += column // side
+    if tile_numbers.max(initial=0) > 4 * tensor.nonzeros:
+        return np.unique(tile_numbers, return_counts=True)[1]
+    counts = np.bincount(tile_numbers)
     return counts[counts > 0]
 
 
@@ -155,14 +155,14 @@ def swiftiles(squares: Squares, least: int) -> Square:
         squares: the squares of the kernel.
         least: smallest side.
     """
-    most = max(least, *squares.extents.values())
-    side = min(most, max(least, _even_side(squares)))
+    largest = max(least, *squares.extents.values())
+    side = min(largest, max(least, _even_side(squares)))
     tile_sizes = np.concatenate(squares.tile_sizes(side))
     sample_size = min(len(tile_sizes), max(LEAST, math.ceil(SHARE * len(tile_sizes))))
     sample = np.random.default_rng(0).choice(tile_sizes, sample_size, replace=False)
     quantile = float(np.quantile(sample, 1 - OVERFLOWING)) if sample_size else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
-    scaled = min(most, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
+    scaled = min(largest, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
     return squares.square_of(squares.tile_sizes(scaled), scaled)
 
 
