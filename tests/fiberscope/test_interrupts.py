@@ -98,7 +98,7 @@ def test_importing_the_package_imports_little() -> None:
 
 
 CLOSING = {
-    "workers": "fiberscope.explore.sweeps.local_workers:_Workers:__exit__",
+    "workers": "fiberscope.explore.sweeps.local_workers:_WorkerCommand:__exit__",
     "scheduler": "fiberscope.explore.sweeps.local_workers:SpecCluster:__exit__",
 }
 
