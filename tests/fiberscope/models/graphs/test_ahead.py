@@ -167,6 +167,7 @@ def test_what_runs_ahead(name, parameters, ahead) -> None:
     made = machine_of(*example(name), parameters, AheadKernel())
     made.kernel.run()
     assert bool(made.kernel.processes) == ahead
+    assert made.kernel.ticks >= len(made.kernel.components)  # each block has run
 
 
 def test_in_step_from_when_a_tracer_is_attached_on() -> None:

@@ -28,6 +28,28 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cann
 ROOT = Path(__file__).parents[4]
 MATRIX = "uniform:rows=30,cols=30,nonzeros=150,seed=3"
 TINY = {"pe.count": 2, "pe.radix": 4}
+
+
+def test_the_end_is_estimated_from_the_last_command_on() -> None:
+    """What was run before a long pause says nothing of how long the rest takes."""
+    stops = [SimpleNamespace(phase=0, cycle=cycle, ended=False, reason="step") for cycle in (500, 600, 700)]
+    done = iter([(50, 100), (60, 100), (70, 100)])
+    session: Any = SimpleNamespace(stop=stops[0], observe=lambda *_arguments: ({}, next(done)))
+    sent: list[Any] = []
+    view: Any = SimpleNamespace(send=lambda name, values: sent.append((name, values)))
+    live = LiveSession(view, session)
+    live._stage.began = began = time.monotonic() - 1000
+    live._follow(stops[0], True)  # a command
+    first = live._stage.began
+    assert first > began + 900
+    assert (live._stage.first_share, live._stage.first_cycle) == (0.5, 500)
+    live._follow(stops[1], True)  # of the same command
+    assert (live._stage.began, live._stage.first_cycle) == (first, 500)
+    live._follow(stops[2], True)
+    assert [values["cycle"] for _name, values in sent] == [500, 600, 700]
+    assert {values["status"] for _name, values in sent} == {"running"}
+
+
 PATIENCE = 60  # seconds; a machine under load is slow
 SCRIPT = "watch pe0.merger.phase\nstep 5\nback 2\nshow pe0.merger\nbreak cycle >= 90\nrun\ngoto 9\nrun\nrun\n"
 
