@@ -66,6 +66,18 @@ CASES: dict[str, tuple[str, str, Mapping[str, object]]] = {
         {"memory.channels": 4},
     ),
     "SIGMA, wiki-Vote": ("sigma", "wiki-Vote", {}),
+    **{
+        f"{name}, {matrix.partition(':')[0]}": (machine, matrix, settings)
+        for name, machine, settings in (
+            ("spec:gamma", "spec:gamma", {"pe.count": 8}),
+            ("template", "fiberscope/template/row_wise", {}),
+        )
+        for matrix in (
+            "uniform:rows=50000,cols=50000,nonzeros=400000",
+            "chung-lu:rows=40000,cols=40000,nonzeros=300000,exponent=2.5",
+            "ca-CondMat",
+        )
+    },
 }
 HEAD = "| run | cycles | simulated | mean, rms error | half-width | covered | speed-up |"
 RULE = "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"

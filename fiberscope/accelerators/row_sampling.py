@@ -76,6 +76,7 @@ class RowTasks:
         operation: operation of the machine, by which the progress of a run is measured.
         kinds: work of each row by kind. The first kind is the number of these operations.
         warmer: returns the ``Warmer`` of a machine; None for a machine without caches.
+        shares: number of processing elements among which rows are dealt in turn; 1 if a row goes to any.
     """
 
     a: CsrArray
@@ -86,6 +87,7 @@ class RowTasks:
     operation: str
     kinds: Sequence[Integers]
     warmer: Callable[[Any], Warmer] | None = None
+    shares: int = 1
 
     @property
     def counts(self) -> Integers:
@@ -93,7 +95,9 @@ class RowTasks:
         return self.kinds[0]
 
 
-def multiplies_rows(build: Callable[..., Machine]) -> Callable[..., RowSampler]:
+def multiplies_rows(
+    build: Callable[..., Machine], dealt: Callable[[Any], int] = lambda _parameters: 1
+) -> Callable[..., RowSampler]:
     """Return the ``sampler`` of a machine that multiplies A and B, and whose tasks are the rows of A.
 
     The machine takes the rows of A in order, and counts its multiplications as ``multiply``. It has no cache
@@ -101,6 +105,7 @@ def multiplies_rows(build: Callable[..., Machine]) -> Callable[..., RowSampler]:
 
     Args:
         build: the machine, as in ``models``.
+        dealt: returns for the parameters the ``shares`` of ``RowTasks``.
     """
 
     def sampler(
@@ -117,9 +122,9 @@ def multiplies_rows(build: Callable[..., Machine]) -> Callable[..., RowSampler]:
             return build(parameters, rows, b)
 
         kinds = (work.products, work.outputs, work.nonzeros)
-        return RowSampler(
-            RowTasks(a, work, build_part, check, SIMULATED_ROWS, "multiply", kinds), request, tell
-        )
+        shares = dealt(parameters)
+        tasks = RowTasks(a, work, build_part, check, SIMULATED_ROWS, "multiply", kinds, None, shares)
+        return RowSampler(tasks, request, tell)
 
     return sampler
 
@@ -197,8 +202,21 @@ class RowSampler:
         return minimum, (machine.operations()[self.tasks.operation] - before) / FIRST_CYCLES
 
     def too_short(self) -> str:
-        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
-        return self.rounds.too_short()
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled.
+
+        A run without given windows is not sampled if its shares differ by more than the requested width: the
+        others wait for the longest share at the end, which windows do not show.
+        """
+        request, shares = self.rounds.request, self.tasks.shares
+        loads = np.array([self.costs[share::shares].sum() for share in range(shares)])
+        excess = float(loads.max() / loads.mean()) - 1 if loads.any() else 0.0
+        reason = self.rounds.too_short()
+        if reason or request.windows or request.window_cycles or excess <= request.half_width:
+            return reason
+        return (
+            f"simulated in full, as the processing element with the most rows to do has {excess:.1%} more "
+            "work than the mean"
+        )
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as requested, and return the estimate."""

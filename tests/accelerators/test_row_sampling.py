@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.accelerators import row_sampling
+from fiberscope.accelerators import row_sampling, sampling
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.row_sampling import Work, multiplies_rows
 from fiberscope.accelerators.sampling import Sample
@@ -154,3 +154,17 @@ def test_a_machine_that_counts_otherwise_is_refused(operations, message):
     inputs = ready.maker.load(MATRIX, None, False, nobody, {}).machine_inputs()
     with pytest.raises(ConfigurationError, match=message):
         multiplies_rows(build_with(operations))(ready.configured, *inputs, REQUEST, nobody).sampled()
+
+
+def test_a_run_whose_shares_differ_by_more_than_the_width_is_simulated_in_full(monkeypatch):
+    monkeypatch.setattr(sampling, "SHORTEST", 0)
+    made, _ = sampler(OWN, Sample(half_width=0.5))
+    loads = [made.costs[share::8].sum() for share in range(8)]
+    excess = max(loads) / np.mean(loads) - 1
+    assert 0 < excess < 0.5
+    made.rounds.numbers = [[0, 1, 2]]
+    assert made.too_short() == ""
+    made.rounds.request = Sample(half_width=0.9 * excess)
+    assert f"with the most rows to do has {excess:.1%} more work" in made.too_short()
+    made.rounds.request = REQUEST
+    assert made.too_short() == ""

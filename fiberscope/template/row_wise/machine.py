@@ -175,5 +175,5 @@ ACCELERATOR = Accelerator(
     workers="pe.multiplier",
     channels="memory.channel",
     parts=RowWise.PARTS,
-    sampler=multiplies_rows(RowWise),
+    sampler=multiplies_rows(RowWise, dealt=lambda parameters: parameters.pe.count),
 )
