@@ -50,10 +50,7 @@ class Nest:
         tensor = specification.tensors[plan.einsum.output]
         self.output = output_levels(plan, uses_of(plan.equation.output, tensor.ranks), tensor.empty)
         self.program = compile_expression(
-            plan.equation.expression,
-            plan.einsum.operators,
-            specification.functions,
-            specification.symbols,
+            plan.equation.expression, plan.einsum.operators, specification.functions, specification.symbols
         )
         self.state = NestState(len(plan.loops), sum(len(flat.ranks) for flat in plan.flattened.values()))
         self.cursors = [level.cursor for levels in self.inputs for level in levels]
@@ -164,7 +161,9 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
 
     terms = condition(plan.equation.expression, number_of, add_everywhere)
     if leader is not None and terms is not None:
-        first = next(place for place, tensor in enumerate(names) if tensor == leader and not follows[place])
+        first = next(
+            number for number, tensor in enumerate(names) if tensor == leader and not follows[number]
+        )
         terms, order = _move_to_front(terms, first)
         return Pieces(depth, [cursors[n] for n in order], nest.state, terms, [follows[n] for n in order])
     if terms is None:
@@ -189,11 +188,11 @@ def _move_to_front(terms: Sequence[int], first: int) -> tuple[list[int], list[in
 
 def _level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str) -> InputLevel | None:
     """Return the rank of a tensor that takes part in a loop; None if there is no such rank."""
-    for place, level in enumerate(levels):
+    for number, level in enumerate(levels):
         if level.loops and level.depth == depth:
             return level
         follows = level.follows and nest.plan.base(level.name) == nest.plan.base(loop)
-        if follows and level.depth > depth and (place == 0 or levels[place - 1].depth < depth):
+        if follows and level.depth > depth and (number == 0 or levels[number - 1].depth < depth):
             return level
     return None
 

@@ -51,11 +51,11 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     tree = operand.ordered.root if is_fed else operand.ordered.whole
     levels: list[InputLevel] = []
     scanned = scanned_ranks(plan, operand)
-    for place, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
-        values = _values(tree, place) if place == len(depths_of_loops) - 1 else np.zeros(0)
+    for level_number, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
+        values = _values(tree, level_number) if level_number == len(depths_of_loops) - 1 else np.zeros(0)
         loops = scanned[name]
         shape = plan.shape(plan.loops[depth]) if loops else 0
-        cursor = Cursor(tree.segments[place], tree.coordinates[place], values, shape)
+        cursor = Cursor(tree.segments[level_number], tree.coordinates[level_number], values, shape)
         cursor.empty = operand.empty
         _set_coordinates(plan, operand, name, cursor, loops=loops)
         levels.append(InputLevel(name, depth, loops, name in operand.followers, cursor))
@@ -104,17 +104,17 @@ class Feed:
     def load(self) -> int:
         """Load the next block; return the number of root elements up to the end of the block."""
         tree = next(self.blocks)
-        for place, cursor in enumerate(self.cursors, start=1):
-            cursor.set_block(tree.segments[place], tree.coordinates[place], _values(tree, place))
+        for number, cursor in enumerate(self.cursors, start=1):
+            cursor.set_block(tree.segments[number], tree.coordinates[number], _values(tree, number))
         self.roots += len(tree.coordinates[0])
         return self.roots
 
 
-def _values(tree: FiberTree, place: int) -> Floats:
+def _values(tree: FiberTree, level_number: int) -> Floats:
     """Return the values of the elements of a rank; a fiber below counts as 1."""
-    if place == len(tree.names) - 1:
+    if level_number == len(tree.names) - 1:
         return tree.values.astype(np.float64, copy=False)
-    return np.ones(len(tree.coordinates[place]))
+    return np.ones(len(tree.coordinates[level_number]))
 
 
 def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
@@ -132,8 +132,8 @@ def _mover(plan: LoopPlan, index: Index) -> str | None:
         return None
     depths = {rank: plan.locate(rank).depth for rank in index.ranks}
     last = max(index.ranks, key=lambda rank: depths[rank])
-    alone = list(depths.values()).count(depths[last]) == 1
-    return last if alone and plan.loop_of(last) == plan.lowest(last) else None
+    is_only = list(depths.values()).count(depths[last]) == 1
+    return last if is_only and plan.loop_of(last) == plan.lowest(last) else None
 
 
 def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
@@ -162,7 +162,7 @@ def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -
         mover: the rank of the index over which the cursor's own loop iterates; None: a lookup.
     """
     fixed = [(plan.locate(rank).place, factor) for rank, factor in index.terms if rank != mover]
-    cursor.bound = np.array([place for place, _ in fixed], np.int64)
+    cursor.bound = np.array([depth for depth, _ in fixed], np.int64)
     cursor.coefficients = np.array([factor for _, factor in fixed], np.int64)
     cursor.constant = index.constant
     if mover is not None:
@@ -218,10 +218,10 @@ def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list
     """
     ranks = [rank for use in uses for rank in _ranks_of(plan, use)]
     for flatten in plan.flattened.values():
-        parts = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
-        if set(parts) == set(flatten.ranks):
-            flat = _flat(plan.lowest(flatten.name), [parts[name] for name in flatten.ranks])
-            ranks = [(rank, index) for rank, index in ranks if rank.name not in parts]
+        lower_ranks = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
+        if set(lower_ranks) == set(flatten.ranks):
+            flat = _flat(plan.lowest(flatten.name), [lower_ranks[name] for name in flatten.ranks])
+            ranks = [(rank, index) for rank, index in ranks if rank.name not in lower_ranks]
             ranks.append((flat, Index(((flat.name, 1),))))
     ranks_by_depth = [(_depth(plan, index), rank, index) for rank, index in ranks]
     ranks_by_depth.sort(key=lambda item: item[0])
@@ -243,10 +243,10 @@ def _ranks_of(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
     return [*ranks, (Rank(name, shape, use.declared), Index(((name, 1),)))]
 
 
-def _flat(name: str, parts: Sequence[Rank]) -> Rank:
-    flat = parts[0]
-    for part in parts[1:]:
-        flat = Rank(name, flat.shape * part.shape, parts=(flat, part))
+def _flat(name: str, ranks: Sequence[Rank]) -> Rank:
+    flat = ranks[0]
+    for rank in ranks[1:]:
+        flat = Rank(name, flat.shape * rank.shape, parts=(flat, rank))
     return flat
 
 
@@ -259,9 +259,9 @@ def _make_levels(
 ) -> list[OutputLevel]:
     levels: list[OutputLevel] = []
     below: OutputRank | None = None
-    for place, (depth, rank, index) in reversed(list(enumerate(ranks_by_depth))):
+    for number, (depth, rank, index) in reversed(list(enumerate(ranks_by_depth))):
         below = OutputRank(rank.shape, below, empty)
-        first = all(depth != before for before, _, _ in ranks_by_depth[:place])
+        first = all(depth != earlier for earlier, _, _ in ranks_by_depth[:number])
         loops = first and depth >= 0 and index.rank == plan.loops[depth]
         levels.append(OutputLevel(rank, depth, index, loops, below))
     return levels[::-1]
@@ -272,22 +272,22 @@ def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
     segments: list[Integers] = []
     coordinates: list[Integers] = []
     fibers = np.zeros(1, np.int64)
-    places: Integers | slice = fibers
+    positions: Integers | slice = fibers
     for level in levels:
         growing = level.growing
         lengths = np.asarray(growing.lengths)[fibers]
-        places = _places(np.asarray(growing.starts)[fibers], lengths)
+        positions = _positions_of(np.asarray(growing.starts)[fibers], lengths)
         segments.append(np.concatenate([[0], np.cumsum(lengths)]))
-        coordinates.append(_elements_at(np.asarray(growing.coordinates), places))
+        coordinates.append(_elements_at(np.asarray(growing.coordinates), positions))
         if growing.below is not None:
-            fibers = _elements_at(np.asarray(growing.children), places)
-    values = _elements_at(np.asarray(levels[-1].growing.values), places)
+            fibers = _elements_at(np.asarray(growing.children), positions)
+    values = _elements_at(np.asarray(levels[-1].growing.values), positions)
     if levels[0].rank.name == "":
         return FiberTree((), (), (), values)
     return FiberTree(tuple(level.rank for level in levels), tuple(segments), tuple(coordinates), values)
 
 
-def _places(starts: Integers, lengths: Integers) -> Integers | slice:
+def _positions_of(starts: Integers, lengths: Integers) -> Integers | slice:
     """Return the places of the elements of fibers; a slice if the places are contiguous."""
     filled = lengths > 0
     starts, lengths = starts[filled], lengths[filled]
@@ -296,13 +296,13 @@ def _places(starts: Integers, lengths: Integers) -> Integers | slice:
     ends = starts + lengths
     if np.array_equal(starts[1:], ends[:-1]):
         return slice(int(starts[0]), int(ends[-1]))
-    before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    places: Integers = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    return places
+    preceding = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    positions: Integers = np.arange(int(lengths.sum())) + np.repeat(starts - preceding, lengths)
+    return positions
 
 
-def _elements_at(array: npt.NDArray[Any], places: Integers | slice) -> npt.NDArray[Any]:
-    return array[places]
+def _elements_at(array: npt.NDArray[Any], positions: Integers | slice) -> npt.NDArray[Any]:
+    return array[positions]
 
 
 def store_output(tree: FiberTree, order: Sequence[str]) -> FiberTree:

@@ -35,9 +35,7 @@ STAND_IN = 1  # value in references of a symbol without a value
 
 
 def load(
-    name: str,
-    settings: Mapping[str, object] | None = None,
-    symbols: Mapping[str, float] | None = None,
+    name: str, settings: Mapping[str, object] | None = None, symbols: Mapping[str, float] | None = None
 ) -> Specification:
     """Load the specification of an accelerator, of one of its variants, or of a file.
 
@@ -146,13 +144,15 @@ class Draft:
 
 def _read_symbol(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
     """Return the entry of a symbol in the file."""
-    place = place_of(file, node)
+    location = place_of(file, node)
     value = construct(node)
     if value == "":  # an empty entry: each run chooses the value
-        return Entry(None, place)
+        return Entry(None, location)
     if isinstance(value, str):
-        value = resolve_references(value, values, lambda message: ConfigurationError(f"{place}: {message}"))
-    return Entry(value, place)
+        value = resolve_references(
+            value, values, lambda message: ConfigurationError(f"{location}: {message}")
+        )
+    return Entry(value, location)
 
 
 def _number(name: str, entry: Entry) -> float:

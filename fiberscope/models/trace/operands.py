@@ -78,9 +78,9 @@ def load_operands(
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _factors(factors).items()
     ]
-    both = [loaded[0], loaded[-1]] if loaded else []
+    ends = [loaded[0], loaded[-1]] if loaded else []
     return {
-        name: _operand(name, tensor, ranks, side) for (name, side), tensor in zip(SIDES, both, strict=False)
+        name: _operand(name, tensor, ranks, side) for (name, side), tensor in zip(SIDES, ends, strict=False)
     }
 
 
@@ -223,9 +223,13 @@ def trees(
     """
     fibertrees, least = {}, dict(sizes)
     for operand in operands:
-        own = declared[operand.name]
-        tensor = operand.workload.of_order(len(own), operand.name)
-        ranks = matrix_ranks(operand, own, output) if len(own) == 2 else tensor.ranks or tuple(own)
+        declared_ranks = declared[operand.name]
+        tensor = operand.workload.of_order(len(declared_ranks), operand.name)
+        ranks = (
+            matrix_ranks(operand, declared_ranks, output)
+            if len(declared_ranks) == 2
+            else tensor.ranks or tuple(declared_ranks)
+        )
         fibertrees[operand.name] = tensor, ranks
         least |= {rank: max(size, least.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)}
     return {name: _tree(tensor, ranks, least) for name, (tensor, ranks) in fibertrees.items()}

@@ -113,8 +113,8 @@ def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
 def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
     rank = split.rank
     sizes = plan.piece_sizes(split)
-    for place, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
-        upper, lower = split.names[place], split.names[place + 1]
+    for number, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
+        upper, lower = split.names[number], split.names[number + 1]
         if isinstance(directive, UniformShape):
             _cut_by_shape(operands, rank, size, upper, lower)
         else:
@@ -149,17 +149,17 @@ def _cut_by_occupancy(
     leader = next((operand for operand in operands if operand.name == directive.leader), None)
     if leader is None or not _has_rank(leader, rank):
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
-    above = [name for name in _outer_ranks(plan, leader, rank, upper) if name != rank]
-    leader.tree = _move_to_root(leader.tree, above, rank)
+    outer = [name for name in _outer_ranks(plan, leader, rank, upper) if name != rank]
+    leader.tree = _move_to_root(leader.tree, outer, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
     for operand in operands:
         if not _has_rank(operand, rank):
             continue
         if operand.name == directive.leader:
-            tree = _move_to_root(operand.tree, above, rank)
+            tree = _move_to_root(operand.tree, outer, rank)
             operand.tree = tree.partition_by_occupancy(rank, directive.size, upper, lower)
-        elif set(above) <= set(operand.tree.names) and rank not in operand.followers:
-            tree = _move_to_root(operand.tree, above, rank)
+        elif set(outer) <= set(operand.tree.names) and rank not in operand.followers:
+            tree = _move_to_root(operand.tree, outer, rank)
             operand.tree = tree.partition_by_leader(rank, boundaries, upper, lower)
         else:
             _follow_at_run_time(operand, rank, lower)
@@ -183,9 +183,9 @@ def _top_of(plan: LoopPlan, operand: Operand, name: str) -> int:
     return plan.depth(use) if use is not None and not use.plain else plan.top(name)
 
 
-def _move_to_root(tree: FiberTree, above: Sequence[str], rank: str) -> FiberTree:
+def _move_to_root(tree: FiberTree, outer: Sequence[str], rank: str) -> FiberTree:
     """Move some ranks and a rank below them to the root."""
-    first = [*above, rank]
+    first = [*outer, rank]
     return tree.swizzle([*first, *(name for name in tree.names if name not in first)])
 
 
@@ -269,21 +269,21 @@ class _Pieces:
     def add_to(self, tree: FiberTree, rank: str) -> FiberTree:
         """Return the tree with the rank of the pieces at its root."""
         columns = dict(zip(tree.names, tree.columns(), strict=True))
-        members = [self._members(begin, columns, rank) for begin in range(0, self.shape, self.size)]
-        places = np.concatenate(members)
-        begins = np.repeat(np.arange(len(members)) * self.size, [len(places) for places in members])
+        members = [self._members(start, columns, rank) for start in range(0, self.shape, self.size)]
+        positions = np.concatenate(members)
+        begins = np.repeat(np.arange(len(members)) * self.size, [len(positions) for positions in members])
         shapes = {self.name: self.shape} | {level.name: level.shape for level in tree.ranks}
-        other_columns = [columns[name][places] for name in tree.names]
-        return FiberTree.from_coo(shapes, [begins, *other_columns], tree.values[places])
+        other_columns = [columns[name][positions] for name in tree.names]
+        return FiberTree.from_coo(shapes, [begins, *other_columns], tree.values[positions])
 
-    def _members(self, begin: int, columns: Mapping[str, Integers], rank: str) -> Integers:
+    def _members(self, start: int, columns: Mapping[str, Integers], rank: str) -> Integers:
         """Return the places of the elements in the piece that begins at a coordinate."""
-        last = min(begin + self.size, self.shape) - 1
-        ends = self.coefficient * begin, self.coefficient * last
+        last = min(start + self.size, self.shape) - 1
+        ends = self.coefficient * start, self.coefficient * last
         inside = (columns[rank] >= min(ends) + self.low) & (columns[rank] <= max(ends) + self.high)
         if self.outer is not None:
             name, size = self.outer
-            inside &= (columns[name] <= begin) & (begin < columns[name] + size)
+            inside &= (columns[name] <= start) & (start < columns[name] + size)
         return np.flatnonzero(inside)
 
 

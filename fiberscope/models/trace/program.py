@@ -143,8 +143,8 @@ class _Compiler:
 
     def _take(self, registers: Sequence[int], selected: int) -> int:
         result = registers[selected]
-        for place, register in enumerate(registers):
-            if place != selected:
+        for index, register in enumerate(registers):
+            if index != selected:
                 result = self._add(FIRST, result, register, ALL)
         return result
 

@@ -114,17 +114,17 @@ def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
     """Return the rank of each tuple among all tuples."""
     if not columns or count == 0:
         return np.zeros(count, np.int64)
-    _unique, places = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    return np.asarray(places, np.int64).reshape(-1)
+    _unique, ordinals = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    return np.asarray(ordinals, np.int64).reshape(-1)
 
 
-def _earliest_times(places: Integers) -> Integers:
+def _earliest_times(ordinals: Integers) -> Integers:
     """Return the number of earlier bodies at the same place."""
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
+    order = np.argsort(ordinals, kind="stable")
+    ordered = ordinals[order]
     firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(ordered))])
     lengths = np.diff([*firsts, len(ordered)])
-    times = np.empty(len(places), np.int64)
+    times = np.empty(len(ordinals), np.int64)
     times[order] = np.arange(len(ordered)) - np.repeat(firsts, lengths)
     return times
 

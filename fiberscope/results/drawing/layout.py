@@ -148,12 +148,12 @@ def _straighten(
         if id(bundle) in lanes:
             continue
         upper, lower = (id(bundle), bundle.upper), (id(bundle), bundle.lower)
-        for moved, fixed, is_alone in (
+        for moving, fixed, is_alone in (
             (lower, upper, numbers_of_ends[bundle.lower, False] == 1),
             (upper, lower, numbers_of_ends[bundle.upper, True] == 1),
         ):
-            if is_alone and abs(ends[fixed] - across[moved[1]]) < WIDTH / 2 - ROUND:
-                ends[moved] = ends[fixed]
+            if is_alone and abs(ends[fixed] - across[moving[1]]) < WIDTH / 2 - ROUND:
+                ends[moving] = ends[fixed]
                 break
 
 

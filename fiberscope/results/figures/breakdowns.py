@@ -82,9 +82,9 @@ def traffic_parts(report: Report) -> dict[str, float]:
 
 
 def limit_parts(
-    parts: Mapping[tuple[str, str], Mapping[str, float]], most: int = len(PATTERNS)
+    parts: Mapping[tuple[str, str], Mapping[str, float]], limit: int = len(PATTERNS)
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """Join the parts with the smallest shares, so that at most ``most`` parts remain.
+    """Join the parts with the smallest shares, so that at most ``limit`` parts remain.
 
     The rank of a part is its largest share of any bar.
     """
@@ -94,7 +94,7 @@ def limit_parts(
         for name, amount in amounts.items():
             shares[name] = max(shares.get(name, 0.0), amount / total)
     ranked = sorted(shares, key=lambda name: -shares[name])
-    retained = set(ranked if len(ranked) <= most else ranked[: most - 1])
+    retained = set(ranked if len(ranked) <= limit else ranked[: limit - 1])
     order = sorted(filter(retained.__contains__, shares), key=lambda name: name != MEMORY_PART)
     limited = {}
     for key, amounts in parts.items():
@@ -137,18 +137,18 @@ def draw_stacked_bars(stacked: StackedBars, width: float) -> Figure:
 
 def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Sequence[str]) -> None:
     """Draw the bars of a row of groups, and a cross for a missing run."""
-    places = _bar_places(len(stacked.bars), len(groups))
+    positions = _bar_places(len(stacked.bars), len(groups))
     keys = [(bar, group) for group in groups for bar in stacked.bars]
     bottoms = [0.0] * len(keys)
     for number, name in enumerate(names):
         pattern = pattern_of(number)
         amounts = [stacked.parts.get(key, {}).get(name, 0.0) for key in keys]
         style: Any = {"color": pattern.colour, "hatch": pattern.hatch, "edgecolor": INK, "linewidth": 0.4}
-        axes.bar(places, amounts, 0.9 * GROUP / len(stacked.bars), bottom=bottoms, label=name, **style)
+        axes.bar(positions, amounts, 0.9 * GROUP / len(stacked.bars), bottom=bottoms, label=name, **style)
         bottoms = [bottom + amount for bottom, amount in zip(bottoms, amounts, strict=True)]
-    for place, key in zip(places, keys, strict=True):
+    for position, key in zip(positions, keys, strict=True):
         if not stacked.parts.get(key):
-            axes.text(place, 0, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
+            axes.text(position, 0, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
     if stacked.reference is not None:
         axes.axhline(stacked.reference, color=INK, linewidth=0.6, linestyle="--")
     axes.yaxis.grid(visible=True, linewidth=0.3, color="#BBBBBB")

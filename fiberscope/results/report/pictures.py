@@ -265,9 +265,9 @@ def _over_time(grid_cell: Any, report: Record, timeline: Timeline) -> None:  # n
     rate = report.cycles / report.seconds / GIB if report.seconds else 0.0  # GiB/s for one byte per cycle
     read = [count * rate / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
     written = [count * rate / length for count, length in zip(timeline.write_bytes, lengths, strict=True)]
-    both = [first + second for first, second in zip(read, written, strict=True)]
+    totals = [first + second for first, second in zip(read, written, strict=True)]
     upper.stairs(read, edges, fill=True, color=READ, label="read")
-    upper.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
+    upper.stairs(totals, edges, baseline=read, fill=True, color=WRITTEN, label="written")
     if report.memory:
         peak = report.memory.peak_bytes_per_second / GIB
         upper.axhline(peak, color=LEAST, linestyle="--", label="peak")
