@@ -55,6 +55,7 @@ class Base:  # C: open
         self._words = array("q", bytes(8))
         self._bytes = np.zeros(4, np.uint8)
         self._doubles = np.ones(width)
+        self.wider = self.is_wide + self.count
         self.least = min(self.count, 3)
         self.total = sum([1, 2])
         self.ordered = sorted(rows)
@@ -209,6 +210,7 @@ cdef class Base:
     cdef long[::1] _words
     cdef unsigned char[::1] _bytes
     cdef double[::1] _doubles
+    cdef readonly long wider
     cdef readonly long least
     cdef readonly long total
     cdef readonly list ordered
