@@ -290,3 +290,19 @@ def test_the_power_of_a_block_that_does_not_exist_is_that_of_no_machine(
     assert "no block mergr exists as RTL; did you mean merger" in capsys.readouterr().err
     assert cli.run(["rtl", "power", "merger", "gamma", "a.mtx", "--json", "x"]) == 2
     assert "--json" in capsys.readouterr().err
+
+
+def test_a_comparison_tells_how_each_module_was_exercised(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fiberscope.rtl import exercise_coverage
+
+    def exercise_lines(place: str, exercise: str, component: str) -> list[str]:
+        return [f"{place}: {exercise}", f"{place}: {component}"]
+
+    monkeypatch.setattr(exercise_coverage, "exercise_lines", exercise_lines)
+    run = SimpleNamespace(cycles=1234, components={"pe0": "many", "pe1": "few"})
+    exercised = {"pe0": "busy", "pe1": "idle"}
+    assert rtl_outcome.print_outcome(outcome(rtl=run, exercised=exercised)) == 0
+    lines = ["pe0: busy", "pe0: many", "pe1: idle", "pe1: few"]
+    assert capsys.readouterr().out.splitlines() == [*CYCLES, *lines, IDENTICAL, SHOWN]
