@@ -28,7 +28,7 @@ SIZES = {
     "concentrator requesters=8 repliers=8": 1,
     "benes form=double": 1,
 }
-BOUNDED = ("sorting_network",)  # with claims that no induction proves
+BOUNDED = ("merger", "sorting_network")  # with claims that no induction proves
 
 
 def kit(text, changed=lambda block: block, **options):
@@ -146,6 +146,10 @@ FOUND = {
     "intersector one ready": ("two_finger", "matches"),
     "fan operands unsigned": ("adder_network", "sums_of_a_neuron"),
     "fan lanes below alone": ("adder_network", "a_sum_a_run"),
+    "merger stop before heads": ("merger", "sorted"),
+    "merger a way more": ("merger", "own_fiber"),
+    "merger stops stay": ("merger", "whole_fiber"),
+    "islip a token too many": ("islip", "held_"),
 }
 
 

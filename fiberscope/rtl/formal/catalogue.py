@@ -26,6 +26,7 @@ from fiberscope.rtl.formal.fiber_claims import (
 )
 from fiberscope.rtl.formal.kit import FormalKit, formal_kit
 from fiberscope.rtl.formal.lane_claims import add_adder_network, add_benes, add_divider, add_packer
+from fiberscope.rtl.formal.merge_claims import add_islip, add_merger
 from fiberscope.rtl.formal.network_claims import add_concentrator, add_crossbar
 from fiberscope.rtl.formal.properties import Properties
 from fiberscope.rtl.formal.row_claims import (
@@ -98,6 +99,12 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
     "divider": FormalSpecification("lanes=2 width=4 bits_per_stage=2", add_divider),
     "fiber_intersect": FormalSpecification(f"ways=2 {_NARROW}", add_intersect),
     "fiber_union": FormalSpecification(f"ways=2 {_NARROW}", add_union),
+    "islip": FormalSpecification(
+        "inputs=2 outputs=2 depth=2 coordinate_bits=5 reference_bits=0 value_bits=0", add_islip
+    ),
+    "merger": FormalSpecification(
+        "radix=2 coordinate_bits=2 reference_bits=1 value_bits=16 values=bfloat stages=1", add_merger
+    ),
     "packer": FormalSpecification("inputs=3 outputs=2 width=2 reference_bits=0 word_bits=0", add_packer),
     "repeater": FormalSpecification("reference_bits=5", add_repeater),
 }
