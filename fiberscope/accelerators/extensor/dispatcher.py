@@ -43,12 +43,12 @@ class Elements:  # C: final
         for word in range(len(self.words)):
             self.words[word] = 0
 
-    def all_from(self, first: int) -> list[int]:
+    def members_from(self, first: int) -> list[int]:
         """Return all members in round-robin order, beginning with element ``first``."""
         numbers = [(first + step) % self.count for step in range(self.count)]
         return [number for number in numbers if self.words[number >> SHIFT] >> (number & (BITS - 1)) & 1]
 
-    def next_from(self, first: int) -> int:  # C: noexcept
+    def first_from(self, first: int) -> int:  # C: noexcept
         """Return the first member in round-robin order from element ``first``; -1 if the set is empty."""
         word = first >> SHIFT
         bits = self.words[word] >> (first & (BITS - 1))
@@ -142,33 +142,37 @@ class Dispatcher(Component):
         self.marks = array("q")  # tasks pushed to each element when a pair was closed, by half of input tiles
         self.half = halves - 1  # half of the output tiles of the current pair
         self.half_in_use = array("q", bytes(8 * halves))  # whether a half is in use
-        self.open = False  # whether a pair is in progress
+        self.has_pair = False  # whether a pair is in progress
         self.products = 0
         self.work = 0  # expected work of the products
-        self.row = self.last_row = 0  # current row (M1), and the end of the tile
-        self.first_column = self.column = self.last_column = 0  # the same for columns (N1)
+        self.row = self.end_row = 0  # current row (M1), and the end of the tile
+        self.first_column = self.column = self.end_column = 0  # the same for columns (N1)
         self.lanes = [FiberIntersection(a.microtile_k, b.microtile_k, skip=skip) for _ in range(intersectors)]
         self.lane_row = array("q", bytes(8 * intersectors))  # row of the output tile, by lane
         self.lane_column = array("q", bytes(8 * intersectors))
         self.working = 0  # number of working intersectors
-        self.row_left = array("q", bytes(8 * self.height))  # number of unfinished columns (N1), by row
+        self.remaining_columns = array(
+            "q", bytes(8 * self.height)
+        )  # number of unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
-        self.meets = array("b", bytes(intersectors))  # whether an intersector waits at equal heads
+        self.is_blocked = array(
+            "b", bytes(intersectors)
+        )  # whether an intersector waits at equal heads, by lane
         self.space_checked = self.all_full = False  # whether space was checked in this cycle, and is lacking
         self.elements = 0
-        self.roomy = Elements(0)  # elements with space in this cycle that got no product
-        self.late = Elements(0)  # elements among these with a long product
+        self.free_elements = Elements(0)  # elements with space in this cycle that got no product
+        self.late_elements = Elements(0)  # elements among these with a long product
         self.in_turn = in_turn
         self.turn = 0  # element of the first product of the next pair of rows
         self.lane_turn = array("q", bytes(8 * intersectors))  # element of the next product, by lane
-        self.long_until = array("q")  # expected end of the long products, by processing element (cycle)
+        self.long_ends = array("q")  # expected end of the long products, by processing element (cycle)
 
     def elaborate(self) -> None:
         """Look up the channels, and count the processing elements."""
         super().elaborate()
         self.elements = len(self.tasks)
-        self.roomy, self.late = Elements(self.elements), Elements(self.elements)
-        self.long_until = array("q", bytes(8 * self.elements))
+        self.free_elements, self.late_elements = Elements(self.elements), Elements(self.elements)
+        self.long_ends = array("q", bytes(8 * self.elements))
         self.marks = array("q", bytes(8 * self.halves * self.elements))
 
     def tick(self, now: int) -> int:
@@ -178,17 +182,17 @@ class Dispatcher(Component):
             self.half_in_use[self.drained.control()] = 0
             self.drained.pop()
             progress = True
-        if not self.open:
-            return self.busy(now + 1) if progress else self._between_pairs(now)
+        if not self.has_pair:
+            return self.busy(now + 1) if progress else self._begin_pair(now)
         self.space_checked = self.all_full = False
         for lane in range(self.intersectors):
-            if not (self.all_full and self.meets[lane]) and self._step(lane, now):
+            if not (self.all_full and self.is_blocked[lane]) and self._step(lane, now):
                 progress = True
-        if self.working == 0 and self.row == self.last_row:
+        if self.working == 0 and self.row == self.end_row:
             self._close_pair()
         return self.busy(now + 1) if progress else self.wait_any_output(self.tasks)
 
-    def _between_pairs(self, now: int) -> int:
+    def _begin_pair(self, now: int) -> int:
         if self.loaded.can_pop():
             half = self._free_half()
             if half < 0:
@@ -207,22 +211,22 @@ class Dispatcher(Component):
 
     def _close_pair(self) -> None:
         """Record for each element how many tasks it must take before the pair's input tiles are free."""
-        first = self.closed % self.halves * self.elements
+        first_mark = self.closed % self.halves * self.elements
         for element in range(self.elements):
             tasks = self.tasks[element]
-            self.marks[first + element] = tasks.pushes
+            self.marks[first_mark + element] = tasks.pushes
         self.closed += 1
-        self.open = False
+        self.has_pair = False
 
     def _release(self) -> bool:
         """Free the input tiles of the oldest closed pair if no element needs them; return whether it did."""
         if self.freed == self.closed:
             return False
-        first = self.freed % self.halves * self.elements
+        first_mark = self.freed % self.halves * self.elements
         while self.fed_elements < self.elements:
             tasks = self.tasks[self.fed_elements]
-            waiting = tasks.capacity - tasks.space()
-            if tasks.pushes - waiting < self.marks[first + self.fed_elements]:
+            queued = tasks.capacity - tasks.space()
+            if tasks.pushes - queued < self.marks[first_mark + self.fed_elements]:
                 return False
             self.fed_elements += 1
         self.fed_elements = 0
@@ -233,36 +237,36 @@ class Dispatcher(Component):
     def _begin(self, half: int) -> None:
         tile_a, tile_b = self.loaded.coordinate(), self.loaded.reference()
         self.loaded.pop()
-        self.row, self.last_row = self.a.tile_rows[tile_a], self.a.tile_rows[tile_a + 1]
+        self.row, self.end_row = self.a.tile_rows[tile_a], self.a.tile_rows[tile_a + 1]
         self.first_column = self.column = self.b.tile_rows[tile_b]
-        self.last_column = self.b.tile_rows[tile_b + 1]
+        self.end_column = self.b.tile_rows[tile_b + 1]
         self.half = half
         self.pairs += 1
         self.half_in_use[self.half] = 1
-        self.rows.push(self.half, TILE, self.last_row - self.row)
-        self.open = True
+        self.rows.push(self.half, TILE, self.end_row - self.row)
+        self.has_pair = True
 
     def _step(self, lane: int, now: int) -> bool:
         """Simulate one cycle of an intersector; return whether it progressed."""
-        both = self.lanes[lane]  # C: FiberIntersection
-        if both.met:
+        intersection = self.lanes[lane]  # C: FiberIntersection
+        if intersection.met:
             return self._deliver(lane, now)
-        if both.ended():
-            if self.row == self.last_row:
+        if intersection.ended():
+            if self.row == self.end_row:
                 return False
             self._assign(lane)
-        if both.run(1):
+        if intersection.run(1):
             self._visit(lane)
             self._deliver(lane, now)
-        elif both.ended():
-            self._leave(lane)
+        elif intersection.ended():
+            self._finish(lane)
         return True
 
     def _assign(self, lane: int) -> None:
         """Start an intersector on the next row of A's tile and row of B's tile."""
-        both = self.lanes[lane]  # C: FiberIntersection
+        intersection = self.lanes[lane]  # C: FiberIntersection
         a, b = self.a.row_microtiles[self.row], self.b.row_microtiles[self.column]
-        both.begin(a, self.a.row_microtiles[self.row + 1], b, self.b.row_microtiles[self.column + 1])
+        intersection.begin(a, self.a.row_microtiles[self.row + 1], b, self.b.row_microtiles[self.column + 1])
         m = self.a.fiber_coordinates[self.a.microtile_fibers[a]]
         n = self.b.fiber_coordinates[self.b.microtile_fibers[b]]
         row = m // self.microtile % self.height
@@ -271,20 +275,20 @@ class Dispatcher(Component):
         self.working += 1
         if self.in_turn:
             self.lane_turn[lane] = self.turn
-            self.turn = (self.turn + self._matches(both)) % self.elements
+            self.turn = (self.turn + self._count_matches(intersection)) % self.elements
         if self.column == self.first_column:
-            self.row_left[row] = self.last_column - self.first_column
+            self.remaining_columns[row] = self.end_column - self.first_column
         self.column += 1
-        if self.column == self.last_column:
+        if self.column == self.end_column:
             self.column = self.first_column
             self.row += 1
 
     @staticmethod
-    def _matches(both: FiberIntersection) -> int:
+    def _count_matches(intersection: FiberIntersection) -> int:
         """Return the number of products of an intersection, counted before its steps are made."""
-        coordinates_a, coordinates_b = both.coordinates_a, both.coordinates_b
-        a, b, matches = both.a, both.b, 0
-        while a < both.end_a and b < both.end_b:
+        coordinates_a, coordinates_b = intersection.coordinates_a, intersection.coordinates_b
+        a, b, matches = intersection.a, intersection.b, 0
+        while a < intersection.end_a and b < intersection.end_b:
             head_a, head_b = coordinates_a[a], coordinates_b[b]
             matches += head_a == head_b
             a += head_a <= head_b
@@ -298,17 +302,17 @@ class Dispatcher(Component):
 
     def _deliver(self, lane: int, now: int) -> bool:
         """Dispatch the product at the heads to an element with a free slot; return whether there is one."""
-        both = self.lanes[lane]  # C: FiberIntersection
-        a, b = both.a, both.b
+        intersection = self.lanes[lane]  # C: FiberIntersection
+        a, b = intersection.a, intersection.b
         if not self.space_checked:
-            self._ask_for_space(now)
+            self._find_free_elements(now)
             self.space_checked = True
         if self.policy is not None:
-            task = Task(self.products, self._work(a, b))
+            task = Task(self.products, self._estimate_work(a, b))
             element = self._select_element(self.policy, task, a % self.elements, now)
         else:
-            element = self._in_turn(lane) if self.in_turn else self._element_for(a)
-        self.meets[lane] = element < 0
+            element = self._in_turn(lane) if self.in_turn else self._select_home(a)
+        self.is_blocked[lane] = element < 0
         if element < 0:
             self.all_full = not self.in_turn  # the others' turns are at other elements
             return False
@@ -316,76 +320,76 @@ class Dispatcher(Component):
         tasks.push(self.half, a, b)
         self.products += 1
         if not self.in_turn:
-            self._note_work(element, self._work(a, b), now)
+            self._add_work(element, self._estimate_work(a, b), now)
         self.row_products[self.lane_row[lane]] += 1
-        both.take()
-        if both.ended():
-            self._leave(lane)
+        intersection.take()
+        if intersection.ended():
+            self._finish(lane)
         return True
 
-    def _leave(self, lane: int) -> None:
+    def _finish(self, lane: int) -> None:
         """Finish an intersection; send the row's number of products after the row's last intersection."""
         row = self.lane_row[lane]
         self.working -= 1
-        self.row_left[row] -= 1
-        if self.row_left[row] == 0:
+        self.remaining_columns[row] -= 1
+        if self.remaining_columns[row] == 0:
             # There is space for all rows of all halves.
             self.rows.push(self.half, row, self.row_products[row])
             self.row_products[row] = 0
 
-    def _element_for(self, microtile: int) -> int:
+    def _select_home(self, microtile: int) -> int:
         """Return the home element of a microtile of A, or the next with a free slot; -1 if there is none.
 
         Elements with a long product come last. The element gets no other product in this cycle.
         """
         home = microtile % self.elements
-        element = self.roomy.next_from(home)
+        element = self.free_elements.first_from(home)
         if element >= 0:
-            self.roomy.remove(element)
+            self.free_elements.remove(element)
             return element
-        element = self.late.next_from(home)
+        element = self.late_elements.first_from(home)
         if element >= 0:
-            self.late.remove(element)
+            self.late_elements.remove(element)
         return element
 
     def _select_element(self, policy: SchedulePolicy, product: Task, home: int, now: int) -> int:
         """Return the element that the policy chooses for a product; -1 if none has a free slot."""
-        elements = [*self.roomy.all_from(home), *self.late.all_from(home)]
+        elements = [*self.free_elements.members_from(home), *self.late_elements.members_from(home)]
         workers = [Worker(i, self.tasks[i].capacity - self.tasks[i].space()) for i in elements]
         element = policy.number_of_worker(product, workers, now)
         if element >= 0:
-            self.roomy.remove(element)
-            self.late.remove(element)
+            self.free_elements.remove(element)
+            self.late_elements.remove(element)
         return element
 
     def _in_turn(self, lane: int) -> int:
         """Return the element in turn for a lane's product; -1 if it cannot take one in this cycle."""
         element = self.lane_turn[lane]
-        if self.roomy.next_from(element) != element:
+        if self.free_elements.first_from(element) != element:
             return -1
-        self.roomy.remove(element)
+        self.free_elements.remove(element)
         self.lane_turn[lane] = element + 1 if element + 1 < self.elements else 0
         return element
 
-    def _ask_for_space(self, now: int) -> None:
+    def _find_free_elements(self, now: int) -> None:
         """Find the elements that have a free slot in this cycle."""
         tasks = self.tasks
-        self.roomy.remove_all()
-        self.late.remove_all()
+        self.free_elements.remove_all()
+        self.late_elements.remove_all()
         for element in range(self.elements):
             if inline.takes(tasks, element):
-                if self.long_until[element] <= now:
-                    self.roomy.add(element)
+                if self.long_ends[element] <= now:
+                    self.free_elements.add(element)
                 else:
-                    self.late.add(element)
+                    self.late_elements.add(element)
 
-    def _note_work(self, element: int, work: int, now: int) -> None:
+    def _add_work(self, element: int, work: int, now: int) -> None:
         """Account for a dispatched product; if it is long, extend the element's time with long products."""
         self.work += work
         if work * self.pairs * self.elements > self.work:
-            self.long_until[element] = max(self.long_until[element], now) + work
+            self.long_ends[element] = max(self.long_ends[element], now) + work
 
-    def _work(self, a: int, b: int) -> int:  # C: noexcept
+    def _estimate_work(self, a: int, b: int) -> int:  # C: noexcept
         """Return the expected number of steps of the product of two microtiles; at least 1."""
         elements_a, elements_b = self.a.microtile_elements[a], self.b.microtile_elements[b]
         fibers_a = self.a.microtile_fibers[a + 1] - self.a.microtile_fibers[a]

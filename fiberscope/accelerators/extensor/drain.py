@@ -29,7 +29,7 @@ class Drain(Component):
     Args:
         name: instance name.
         output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
-        places: for each pair in order, the first row M1 of its output tile and its N2, counted from 0.
+        output_tiles: for each pair in order, the first row M1 of its output tile and its N2, counted from 0.
         product: Z in memory.
         element_bytes: bytes of an element of Z.
         halves: number of halves of the buffer, each with a tile; may exceed two.
@@ -61,7 +61,7 @@ class Drain(Component):
         self,
         name: str,
         output_rows: list[OutputRow],
-        places: list[tuple[int, int]],
+        output_tiles: list[tuple[int, int]],
         product: StoredProduct,
         element_bytes: int,
         *,
@@ -70,19 +70,19 @@ class Drain(Component):
         super().__init__(name)
         self.output_rows = output_rows
         self.height = len(output_rows) // halves
-        self.places = places
+        self.output_tiles = output_tiles
         self.product = product
         self.element_bytes = element_bytes
         self.pairs = 0  # pairs announced so far
         self.tiles = 0  # tiles drained
         self.pair = [0] * halves  # number of the pair in each half
-        self.place = [(0, 0)] * halves  # place of the output tile in each half, as in ``places``
+        self.output_tile = [(0, 0)] * halves  # output tile in each half, as in ``output_tiles``
         self.undrained_rows = [0] * halves  # rows in each half that are not drained
-        self.waiting: deque[tuple[int, int]] = deque()  # half and row; wait for an earlier pair
+        self.waiting_rows: deque[tuple[int, int]] = deque()  # half and row; wait for an earlier pair
         self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes held in memory, new bytes
         self.writing: deque[int] = deque()  # half of each row that is being written
-        self.read = 0  # rows read and not written
-        self.written = [0, 0]  # rows in ``writing`` whose old, and whose new elements are written
+        self.read_rows = 0  # rows read and not written
+        self.written_rows = [0, 0]  # rows in ``writing`` whose old, and whose new elements are written
 
     def elaborate(self) -> None:
         """Look up the channels, and pair those of the two streams that write."""
@@ -101,20 +101,20 @@ class Drain(Component):
         progress = False
         if self.read_done.can_pop():
             self.read_done.pop()
-            self.read += 1
+            self.read_rows += 1
             progress = True
         for i, channel in enumerate(self.write_done):
             if channel.can_pop():
                 channel.pop()
-                self.written[i] += 1
+                self.written_rows[i] += 1
                 progress = True
-        if all(self.written):
+        if all(self.written_rows):
             self._end_row()
         return progress
 
     def _end_row(self) -> None:
         """Finish the oldest row that is being written; ``drained`` has a slot for each half."""
-        self.written = [count - 1 for count in self.written]
+        self.written_rows = [count - 1 for count in self.written_rows]
         half = self.writing.popleft()
         self.undrained_rows[half] -= 1
         if self.undrained_rows[half] == 0:
@@ -131,12 +131,12 @@ class Drain(Component):
             return False
         half, row = self.finished.control(), self.finished.coordinate()
         if row == TILE:
-            self.place[half] = self.places[self.pairs]
+            self.output_tile[half] = self.output_tiles[self.pairs]
             self.undrained_rows[half] = self.finished.reference()
             self.pair[half] = self.pairs
             self.pairs += 1
         elif self._must_wait(half):
-            self.waiting.append((half, row))
+            self.waiting_rows.append((half, row))
         else:
             self._read(half, row)
         self.finished.pop()
@@ -144,9 +144,9 @@ class Drain(Component):
 
     def _read_waiting(self) -> bool:
         """Request the first waiting row whose earlier pair is drained; return whether there is one."""
-        for half, row in self.waiting:
+        for half, row in self.waiting_rows:
             if not self._must_wait(half):
-                self.waiting.remove((half, row))
+                self.waiting_rows.remove((half, row))
                 self._read(half, row)
                 return True
         return False
@@ -154,36 +154,36 @@ class Drain(Component):
     def _must_wait(self, half: int) -> bool:
         """Return whether an earlier pair with the same output tile is not drained."""
         return any(
-            count > 0 and pair < self.pair[half] and place == self.place[half]
-            for count, pair, place in zip(self.undrained_rows, self.pair, self.place, strict=True)
+            count > 0 and pair < self.pair[half] and tile == self.output_tile[half]
+            for count, pair, tile in zip(self.undrained_rows, self.pair, self.output_tile, strict=True)
         )
 
     def _read(self, half: int, row: int) -> None:
         """Request the elements of a row that memory holds, and merge the row into memory."""
-        first, n2 = self.place[half]
-        taken = self.output_rows[half * self.height + row].take()
-        old_elements, new_elements = self.product.merge((first + row, n2), *taken)
+        first_row, n2 = self.output_tile[half]
+        elements = self.output_rows[half * self.height + row].take()
+        old_elements, new_elements = self.product.merge((first_row + row, n2), *elements)
         self.read_jobs.push(0, old_elements * self.element_bytes)
         self.reading.append((half, old_elements * self.element_bytes, new_elements * self.element_bytes))
 
     def _write(self) -> bool:
         """Write the next row that was read; return whether it could."""
-        if not self.read or not all(channel.can_push() for channel in self.write_jobs):
+        if not self.read_rows or not all(channel.can_push() for channel in self.write_jobs):
             return False
         half, *sizes = self.reading.popleft()
         for channel, size in zip(self.write_jobs, sizes, strict=True):
             channel.push(0, size)
         self.writing.append(half)
-        self.read -= 1
+        self.read_rows -= 1
         return True
 
     def _wait(self) -> int:
-        if self.read:
+        if self.read_rows:
             return self.wait_output(next(jobs for jobs in self.write_jobs if not jobs.can_push()))
         if self.reading:
             return self.wait_input(self.read_done)
         if self.writing:
-            return self.wait_input(self.write_done[1 if self.written[0] else 0])
+            return self.wait_input(self.write_done[1 if self.written_rows[0] else 0])
         return self.wait_input(self.finished) if any(self.undrained_rows) else self.idle()
 
     def counters(self) -> dict[str, int]:

@@ -72,7 +72,7 @@ class Loader(Component):
         self.rows = rows
         self.ahead = ahead
         self.held = 0  # halves in use
-        self.coming: deque[tuple[int, int]] = deque()  # pairs requested and not complete
+        self.pending: deque[tuple[int, int]] = deque()  # pairs requested and not complete
         self.arrived = [0, 0]  # number of tiles of A and of B that arrived for these pairs
         self.tile_of_b = -1  # tile of B requested last
         self.absent = np.zeros(0, bool)  # with rows, for each microtile of this tile, whether it is absent
@@ -89,20 +89,20 @@ class Loader(Component):
         """Free a half, pop what arrived, and pass on a complete pair or request the next one."""
         progress = self._release_halves()
         progress = self._receive() or progress
-        progress = self._note_completed() or progress
-        if self.coming and all(self.arrived):
-            self.loaded.push(0, *self.coming.popleft())  # has a slot for each half
+        progress = self._count_completed() or progress
+        if self.pending and all(self.arrived):
+            self.loaded.push(0, *self.pending.popleft())  # has a slot for each half
             self.arrived = [count - 1 for count in self.arrived]
             progress = True
-        elif len(self.coming) < self.ahead and self._has_room() and not self._barred():
+        elif len(self.pending) < self.ahead and self._has_free_half() and not self._must_wait():
             self._begin()
             progress = True
         return self.busy(now + 1) if progress else self._wait()
 
     def _wait(self) -> int:
-        if self.coming:
+        if self.pending:
             return self.wait_input(self.completions[self.arrived.index(0)])
-        if self.completed is not None and self._has_room():
+        if self.completed is not None and self._has_free_half():
             return self.wait_input(self.completed)
         return self.wait_input(self.released) if self.held else self.idle()
 
@@ -122,18 +122,18 @@ class Loader(Component):
                 progress = True
         return progress
 
-    def _note_completed(self) -> bool:
+    def _count_completed(self) -> bool:
         if self.completed is None or not self.completed.can_pop():
             return False
         self.completed.pop()
         self.finished_pairs += 1
         return True
 
-    def _has_room(self) -> bool:
+    def _has_free_half(self) -> bool:
         """Return whether there is a pair to fetch and a free half for it."""
         return self.held < self.halves and self.pairs.can_pop()
 
-    def _barred(self) -> bool:
+    def _must_wait(self) -> bool:
         """Return whether the next pair must wait because it replaces a tile of B that is still needed."""
         if self.pairs.reference() == self.tile_of_b:
             return False
@@ -148,24 +148,24 @@ class Loader(Component):
         self.held += 1
         for channel, size in zip(self.jobs, self._bytes(*pair), strict=True):
             channel.push(0, size)
-        self.coming.append(pair)
+        self.pending.append(pair)
         self.tile_of_b = pair[1]
         self.begun += 1
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
         """Return the bytes to fetch of A's tile and of B's tile."""
         a_bytes = bytes_of_a(self.a, self.b, tile_a, tile_b)
-        new = tile_b != self.tile_of_b
+        is_new = tile_b != self.tile_of_b
         if not self.rows:
-            return a_bytes, int(self.b.tile_bytes[tile_b]) if new else 0
+            return a_bytes, int(self.b.tile_bytes[tile_b]) if is_new else 0
         coordinates, _sizes = self.a.microtiles(tile_a)
-        k_of_b, sizes_of_b = self.b.microtiles(tile_b)
-        lists = int(self.b.tile_bytes[tile_b] - sizes_of_b.sum()) if new else 0
-        if new:
-            self.absent = np.ones(len(k_of_b), bool)
-        needed = self.absent & np.isin(k_of_b, coordinates)
+        b_coordinates, b_microtile_bytes = self.b.microtiles(tile_b)
+        list_bytes = int(self.b.tile_bytes[tile_b] - b_microtile_bytes.sum()) if is_new else 0
+        if is_new:
+            self.absent = np.ones(len(b_coordinates), bool)
+        needed = self.absent & np.isin(b_coordinates, coordinates)
         self.absent &= ~needed
-        return a_bytes, lists + int(sizes_of_b[needed].sum())
+        return a_bytes, list_bytes + int(b_microtile_bytes[needed].sum())
 
     def counters(self) -> dict[str, int]:
         """Return the number of pairs of tiles requested."""

@@ -20,7 +20,7 @@ from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffe
 from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer, pairs_of
 from fiberscope.accelerators.extensor.tiles import Tiling
-from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, words_of
+from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, mask_words
 from fiberscope.accelerators.full_operands import full_operand_notes
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.values import convert_values
@@ -130,7 +130,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def _add_sequencing(self) -> None:
         """Add the components that work on whole tiles."""
         a, b, llb, rows = self.a, self.b, self.parameters.llb, self.output_rows
-        self.places = self._places()
+        self.output_tiles = self._find_output_tiles()
         self.sequencer = self.add("sequencer", "sequencer", a.tree, b.tree, skip=self.skip)
         self.loader = self.add("loader", "llb.loader", a, b, halves=self.halves, **self._loading())
         self.dispatcher = self.add(
@@ -149,7 +149,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.outputs = self.add("outputs", "llb.outputs", rows, self.slots, halves=self.halves)
         element_bytes = self.parameters.format.output // 8
         self.drain = self.add(
-            "drain", "llb.drain", rows, self.places, self.product, element_bytes, halves=self.halves
+            "drain", "llb.drain", rows, self.output_tiles, self.product, element_bytes, halves=self.halves
         )
 
     def _loading(self) -> dict[str, int]:
@@ -157,13 +157,13 @@ class ExTensor(Composition[ExTensorConfiguration]):
         parameters = self.parameters
         return {"rows": True, "ahead": parameters.stream.jobs} if parameters.llb.by_rows else {}
 
-    def _places(self) -> list[tuple[int, int]]:
+    def _find_output_tiles(self) -> list[tuple[int, int]]:
         """Return, for each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
         side = self.parameters.pe.tile
         m1 = self.a.tree.coordinates[TILES] // side
         lengths = np.diff(self.b.tree.segments[TILES])
         n2 = np.repeat(self.b.tree.coordinates[0], lengths) // (self.output[1] * side)
-        return [(int(m1[tile]), int(n2[other])) for tile, other in self.pairs]
+        return [(int(m1[tile_a]), int(n2[tile_b])) for tile_a, tile_b in self.pairs]
 
     def _add_elements(self) -> None:
         pe, port = self.parameters.pe, self.parameters.llb.port
@@ -175,10 +175,10 @@ class ExTensor(Composition[ExTensorConfiguration]):
             )
         if self.value_type is not DOUBLE:
             options["value_type"] = self.value_type
-        held = [self.a, self.b, port, pe.buffer]
+        arguments = [self.a, self.b, port, pe.buffer]
         if self.by_units:
-            held += [fiber_masks(operand, pe.tile) for operand in (self.a, self.b)]
-        self.buffers = [self.add("buffer", f"{name}.buffer", *held) for name in names]
+            arguments += [fiber_masks(operand, pe.tile) for operand in (self.a, self.b)]
+        self.buffers = [self.add("buffer", f"{name}.buffer", *arguments) for name in names]
         self.cores = [
             self.add("core", f"{name}.core", self.a, self.b, self.slots[i : i + pe.slots], i, **options)
             for name, i in zip(names, range(0, len(self.slots), pe.slots), strict=True)
@@ -189,8 +189,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         stream = self.parameters.stream
         line, lines, jobs = stream.line, stream.lines, stream.jobs
         self.streams = [
-            self.add("stream", f"stream.{name}", *what, port, line_bytes=line, lines=lines, most_jobs=jobs)
-            for port, (name, *what) in enumerate(STREAMS)
+            self.add("stream", f"stream.{name}", *access, port, line_bytes=line, lines=lines, most_jobs=jobs)
+            for port, (name, *access) in enumerate(STREAMS)
         ]
         users = [
             (stream, "requests", "replies" if operation == READ else "")
@@ -230,7 +230,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def _add_intersectors(self) -> None:
         """Add the intersectors and connect them between the buffers and the cores."""
         connect, pe, rule = self.kernel.connect, self.parameters.pe, self.parameters.intersection
-        words, names = words_of(pe.tile), numbered("pe", pe.count)
+        words, names = mask_words(pe.tile), numbered("pe", pe.count)
         for name, buffer, core in zip(names, self.buffers, self.cores, strict=True):
             unit = self.add("intersector", f"{name}.intersector", words, WORD_BITS, rule)
             for port in (f"masks_{side}[{word}]" for side in "ab" for word in range(words)):
@@ -282,7 +282,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
             core.name: statistics[core.name].counters.get("longest_product", 0) for core in self.cores
         }
         longest = max(products, key=products.__getitem__)
-        loader, dispatcher = (statistics[part.name] for part in (self.loader, self.dispatcher))
+        loader, dispatcher = (statistics[unit.name] for unit in (self.loader, self.dispatcher))
         return (
             f"The longest product takes {products[longest]:,} cycles, in {longest}; the loader waits "
             f"{_waits(loader, 'released'):.0%} of the time for the release of input tiles, the dispatcher "
@@ -291,12 +291,12 @@ class ExTensor(Composition[ExTensorConfiguration]):
 
     def progress(self) -> tuple[int, int]:
         """Return the number of pairs of tiles drained and the number of all pairs."""
-        return count("tiles", self.drain), len(self.places)
+        return count("tiles", self.drain), len(self.output_tiles)
 
 
-def _waits(part: ComponentStatistics, port: str) -> float:
+def _waits(statistics: ComponentStatistics, port: str) -> float:
     """Return the share of all cycles in which a component waits for input at a port."""
-    return part.input_stall.get(port, 0) / max(1, part.cycles)
+    return statistics.input_stall.get(port, 0) / max(1, statistics.cycles)
 
 
 def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:

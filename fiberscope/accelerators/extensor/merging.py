@@ -8,10 +8,10 @@ import numpy as np
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.workloads.canonical import Integers, Values
 
-__all__ = ["held_within", "merged"]
+__all__ = ["count_in_blocks", "merge_elements"]
 
 
-def merged(
+def merge_elements(
     old_keys: Integers, old: Values, keys: Integers, values: Values, value_type: ValueType = DOUBLE
 ) -> tuple[Integers, Values]:
     """Merge two lists of elements; return the keys, each once, and the values, added up for equal keys.
@@ -22,16 +22,16 @@ def merged(
         value_type: type in which values are added.
     """
     count = len(old_keys) + len(keys) - _common(old_keys, keys)
-    both, sums = np.empty(count, np.int64), np.empty(count)
-    _merge(old_keys, old, keys, values, both, sums, value_type)
-    return both, sums
+    merged_keys, sums = np.empty(count, np.int64), np.empty(count)
+    _merge(old_keys, old, keys, values, merged_keys, sums, value_type)
+    return merged_keys, sums
 
 
 def _common(  # C: cdef, noexcept
     old_keys: Integers,  # C: old_keys=long[::1]
     keys: Integers,  # C: keys=long[::1]
 ) -> int:
-    """Return the number of keys that are in both lists."""
+    """Return the number of keys that are in merged_keys lists."""
     common = i = 0
     for j in range(len(keys)):
         while i < len(old_keys) and old_keys[i] < keys[j]:
@@ -45,26 +45,26 @@ def _merge(  # C: cdef
     old: Values,  # C: old=double[::1]
     keys: Integers,  # C: keys=long[::1]
     values: Values,  # C: values=double[::1]
-    both: Integers,  # C: both=long[::1]
+    merged_keys: Integers,  # C: merged_keys=long[::1]
     sums: Values,  # C: sums=double[::1]
     value_type: ValueType,
 ) -> None:
     i = j = 0
-    for place in range(len(both)):
-        takes_old = j == len(keys) or (i < len(old_keys) and old_keys[i] <= keys[j])
-        if takes_old and j < len(keys) and old_keys[i] == keys[j]:
-            both[place], sums[place] = keys[j], value_type.add(old[i], values[j])
+    for index in range(len(merged_keys)):
+        is_old = j == len(keys) or (i < len(old_keys) and old_keys[i] <= keys[j])
+        if is_old and j < len(keys) and old_keys[i] == keys[j]:
+            merged_keys[index], sums[index] = keys[j], value_type.add(old[i], values[j])
             i += 1
             j += 1
-        elif takes_old:
-            both[place], sums[place] = old_keys[i], old[i]
+        elif is_old:
+            merged_keys[index], sums[index] = old_keys[i], old[i]
             i += 1
         else:
-            both[place], sums[place] = keys[j], values[j]
+            merged_keys[index], sums[index] = keys[j], values[j]
             j += 1
 
 
-def held_within(  # C: cpdef
+def count_in_blocks(  # C: cpdef
     old_keys: Integers,  # C: old_keys=long[::1]
     blocks: Integers,  # C: blocks=long[::1]
     size: int,
@@ -76,12 +76,12 @@ def held_within(  # C: cpdef
         blocks: numbers of the blocks, increasing; block b has the keys from b * ``size`` on.
         size: keys of a block.
     """
-    count = place = 0
+    count = index = 0
     for block in range(len(blocks)):
         first = blocks[block] * size
-        while place < len(old_keys) and old_keys[place] < first:
-            place += 1
-        while place < len(old_keys) and old_keys[place] < first + size:
-            place += 1
+        while index < len(old_keys) and old_keys[index] < first:
+            index += 1
+        while index < len(old_keys) and old_keys[index] < first + size:
+            index += 1
             count += 1
     return count

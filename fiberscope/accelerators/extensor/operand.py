@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Operands partitioned into tiles and microtiles, with the arrays that locate each part."""
+"""Operands partitioned into tiles and microtiles, with the arrays that locate their elements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.fibertree_format import RankFormat, subtree_bits
 
 # Indices of the ranks in the trees. A has the ranks K2, M2, M1, K1, M0, K0; B has N2, K2, N1, K1, N0, K0.
-TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = (
-    1,
-    2,
-    3,
-    4,
-    5,
-)
+TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = 1, 2, 3, 4, 5
 
 
 def tiled_a(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:
@@ -100,11 +94,11 @@ class TiledOperand:  # C: final
     def masks(self, microtile: int) -> memoryview[int]:  # C: def
         """Return the masks of all fibers for ``FiberMasks``; empty if lists take the host less time."""
         if self._masks is None:
-            worth = worth_masks(self.tree.segments[ELEMENTS], microtile)
-            self._masks = self.words(microtile) if worth else NO_FIBERS
+            uses_masks = worth_masks(self.tree.segments[ELEMENTS], microtile)
+            self._masks = self.mask_array(microtile) if uses_masks else NO_FIBERS
         return self._masks
 
-    def words(self, microtile: int, *form: int) -> memoryview[int]:  # C: def
+    def mask_array(self, microtile: int, *form: int) -> memoryview[int]:  # C: def
         """Return the words of the masks of all fibers.
 
         Args:
@@ -116,9 +110,9 @@ class TiledOperand:  # C: final
     def microtiles(self, tile: int) -> tuple[Integers, Integers]:  # C: def
         """Return the K1 coordinates and the bytes of all microtiles of a tile."""
         segments = self.tree.segments
-        first, last = segments[MICROTILES][segments[ROWS][tile : tile + 2]]
-        coordinates = self.tree.coordinates[MICROTILES][first:last]
-        return coordinates, np.asarray(self.microtile_bytes)[first:last]
+        start, end = segments[MICROTILES][segments[ROWS][tile : tile + 2]]
+        coordinates = self.tree.coordinates[MICROTILES][start:end]
+        return coordinates, np.asarray(self.microtile_bytes)[start:end]
 
 
 def _elements(tree: FiberTree) -> memoryview[int]:

@@ -15,9 +15,9 @@ from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-EMPTY = -1  # key of an unused place in the hash table
+EMPTY = -1  # key of an unused slot of the hash table
 UNKNOWN = -1  # number of products of a row before the dispatcher has sent it
-SCATTER = 2654435769  # 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
+HASH_FACTOR = 2654435769  # 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
 FIRST_SLOTS = 64  # initial size of a table; all sizes are powers of two
 
 
@@ -51,7 +51,7 @@ class OutputRow:  # C: final
 
     def _allocate(self, slots: int) -> None:
         self.mask = slots - 1
-        self.occupied = array("q", bytes(8 * (slots // 2)))  # places of the first ``count`` elements
+        self.occupied = array("q", bytes(8 * (slots // 2)))  # slots of the first ``count`` elements
         self.keys = array("q", [EMPTY]) * slots
         self.values = array("d", bytes(8 * slots))
 
@@ -61,28 +61,28 @@ class OutputRow:  # C: final
 
     def add(self, key: int, value: float) -> None:
         """Add a value to the element with this key, or insert the element."""
-        place = self._place(key)
-        if self.keys[place] == key:
-            self.values[place] = self.value_type.add(self.values[place], value)
+        slot = self._find_slot(key)
+        if self.keys[slot] == key:
+            self.values[slot] = self.value_type.add(self.values[slot], value)
             self.additions += 1
         else:
-            self._put(place, key, value)
+            self._insert(slot, key, value)
             if 2 * self.count > self.mask:
                 self._grow()
 
-    def _put(self, place: int, key: int, value: float) -> None:  # C: noexcept, inline
-        self.keys[place] = key
-        self.values[place] = value
-        self.occupied[self.count] = place
+    def _insert(self, slot: int, key: int, value: float) -> None:  # C: noexcept, inline
+        self.keys[slot] = key
+        self.values[slot] = value
+        self.occupied[self.count] = slot
         self.count += 1
 
-    def _place(self, key: int) -> int:  # C: noexcept
-        """Return the place of a key in the table, or the free place where it belongs (linear probing)."""
+    def _find_slot(self, key: int) -> int:  # C: noexcept
+        """Return the slot of a key in the table, or the free slot where it belongs (linear probing)."""
         mask = self.mask
-        place = (key * SCATTER >> 15) & mask
-        while self.keys[place] != EMPTY and self.keys[place] != key:
-            place = (place + 1) & mask
-        return place
+        slot = (key * HASH_FACTOR >> 15) & mask
+        while self.keys[slot] != EMPTY and self.keys[slot] != key:
+            slot = (slot + 1) & mask
+        return slot
 
     def _grow(self) -> None:
         keys, values, slots = self.keys, self.values, self.mask + 1
@@ -90,7 +90,7 @@ class OutputRow:  # C: final
         self.count = 0
         for i in range(slots):
             if keys[i] != EMPTY:
-                self._put(self._place(keys[i]), keys[i], values[i])
+                self._insert(self._find_slot(keys[i]), keys[i], values[i])
 
     def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:  # C: def
         """Empty the row; return the sorted keys of its elements, their values and the visited microtiles."""
@@ -179,7 +179,7 @@ class OutputBuffer(Component):
     def elaborate(self) -> None:
         """Count the processing elements."""
         super().elaborate()
-        self.ways = len(self.partials)
+        self.elements = len(self.partials)
         self.seen_from = seen_from(self.partials)  # C: long[::1]
 
     def tick(self, now: int) -> int:
@@ -187,9 +187,9 @@ class OutputBuffer(Component):
         progress = self.rows.can_pop()
         if progress:
             self._announce()
-        for way in range(self.ways):
-            if self.seen_from[way] <= now:
-                self._take(self.partials[way])
+        for element in range(self.elements):
+            if self.seen_from[element] <= now:
+                self._take(self.partials[element])
                 progress = True
         return self.busy(now + 1) if progress else self.idle()
 
@@ -204,25 +204,25 @@ class OutputBuffer(Component):
             self.expected[half * self.height + row] = count
             self._complete(half, row)
 
-    def _take(self, way: Channel) -> None:
+    def _take(self, channel: Channel) -> None:
         """Add the partial outputs of a product."""
-        half, row = way.control(), way.reference()
-        place = half * self.height + row
-        if way.coordinate() != NOTHING:
-            slot, target = self.slots[way.coordinate()], self.output_rows[place]
+        half, row = channel.control(), channel.reference()
+        index = half * self.height + row
+        if channel.coordinate() != NOTHING:
+            slot, target = self.slots[channel.coordinate()], self.output_rows[index]
             for i in range(slot.count):
                 target.add(slot.keys[i], slot.values[i])
             self.partial_outputs += slot.count
-        self.arrived[place] += 1
-        way.pop()
+        self.arrived[index] += 1
+        channel.pop()
         self._complete(half, row)
 
     def _complete(self, half: int, row: int) -> None:
         """Pass a row on if all its products arrived; ``finished`` has a slot for each row of each half."""
-        place = half * self.height + row
-        if self.arrived[place] == self.expected[place]:
-            self.arrived[place] = 0
-            self.expected[place] = UNKNOWN
+        index = half * self.height + row
+        if self.arrived[index] == self.expected[index]:
+            self.arrived[index] = 0
+            self.expected[index] = UNKNOWN
             self.finished.push(half, row)
             self.missing[half] -= 1
             if self.missing[half] == 0 and self.completed is not None:

@@ -28,7 +28,7 @@ class PairCounter:  # C: final
         # Masks are used only if both operands have them.
         masks = [operand.masks(microtile) if skip else NO_FIBERS for operand in (a, b)]
         self.masks = FiberMasks(*masks)
-        self.masked = all(map(len, masks))
+        self.uses_masks = all(map(len, masks))
         self.lists = FiberIntersection(a.microtile_k, b.microtile_k, skip=skip)
         self.fibers = FiberIntersection(
             a.element_k, b.element_k, a.values, b.values, b.fiber_elements, skip=skip
@@ -64,29 +64,29 @@ class PairCounter:  # C: final
 
     def _count_product(self, a: int, b: int) -> None:
         """Count the product of two microtiles: intersect all fibers of A with all fibers of B over K0."""
-        first, last = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        first_b, end_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
         self.products += 1
         for fiber in range(self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]):
-            if self.masked:
-                self._count_masked(fiber, first, last)
+            if self.uses_masks:
+                self._count_masked(fiber, first_b, end_b)
             else:
-                self._count_fibers(fiber, first, last)
+                self._count_fibers(fiber, first_b, end_b)
 
-    def _count_fibers(self, fiber: int, fiber_b: int, last: int) -> None:
-        """Intersect a fiber of A with the fibers ``fiber_b`` to ``last`` - 1 of B."""
+    def _count_fibers(self, fiber: int, fiber_b: int, end_b: int) -> None:
+        """Intersect a fiber of A with the fibers ``fiber_b`` to ``end_b`` - 1 of B."""
         intersection = self.fibers  # C: FiberIntersection
-        first, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
-        fiber_b = intersection.meet(first, end, fiber_b, last)
-        while fiber_b < last:
+        start, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
+        fiber_b = intersection.meet(start, end, fiber_b, end_b)
+        while fiber_b < end_b:
             self.multiply += intersection.matches
-            fiber_b = intersection.meet(first, end, fiber_b + 1, last)
+            fiber_b = intersection.meet(start, end, fiber_b + 1, end_b)
 
-    def _count_masked(self, fiber: int, fiber_b: int, last: int) -> None:
+    def _count_masked(self, fiber: int, fiber_b: int, end_b: int) -> None:
         """Intersect a fiber of A with fibers of B; masks select the pairs that have a common coordinate."""
         intersection, masks = self.fibers, self.masks
-        first, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
-        fiber_b = masks.next_met(fiber, fiber_b, last)
-        while fiber_b < last:
-            intersection.meet(first, end, fiber_b, fiber_b + 1)
+        start, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
+        fiber_b = masks.next_met(fiber, fiber_b, end_b)
+        while fiber_b < end_b:
+            intersection.meet(start, end, fiber_b, fiber_b + 1)
             self.multiply += intersection.matches
-            fiber_b = masks.next_met(fiber, fiber_b + 1, last)
+            fiber_b = masks.next_met(fiber, fiber_b + 1, end_b)

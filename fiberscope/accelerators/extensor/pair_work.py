@@ -36,7 +36,7 @@ class PairWork:
         products, multiply: microtile products and multiplications of each pair.
         brings_b: for each pair, whether its tile of B differs from that of the previous pair.
         a_bytes, b_bytes: bytes that the loader fetches for each pair.
-        held: for each pair, elements of Z that the drain reads and writes again.
+        old: for each pair, elements of Z that the drain reads and writes again.
         new: for each pair, elements of Z that memory did not hold.
     """
 
@@ -53,7 +53,7 @@ class PairWork:
         tiles = np.array([tile for _, tile in self.pairs], np.int64)
         self.brings_b = np.diff(tiles, prepend=-1) != 0
         self.b_bytes = np.where(self.brings_b, np.asarray(b.tile_bytes)[tiles], 0)
-        self.held, self.new = np.zeros((2, len(self.pairs)), np.int64)
+        self.old, self.new = np.zeros((2, len(self.pairs)), np.int64)
         self._drain()
 
     def _count(self, tell: Tell, *, skip: bool) -> None:
@@ -70,31 +70,32 @@ class PairWork:
     def _drain(self) -> None:
         """Count the elements of Z that are read again and the new elements, one panel (N2) after another."""
         for panel, numbers in groupby(range(len(self.pairs)), key=self.panel):
-            held: CsrArray | None = None
+            product: CsrArray | None = None
             counts: Integers | None = None
             for _, group in groupby(numbers, key=lambda number: self.pairs[number][1]):
-                same = list(group)
-                inner = self.inner(same[0])
+                pairs = list(group)
+                inner = self.inner(pairs[0])
                 left, right = patterns(self.tiling.matrices, slice(None), inner, panel)
-                part = left @ right
+                partial_product = left @ right
                 visited = (_blocks(left, self.side) @ _blocks(right, self.side)).toarray() > 0
-                held = part if held is None else held + part
-                after = _blocks(held, self.side).toarray()
-                before = np.zeros_like(after) if counts is None else counts
-                self._add(same, np.where(visited, before, 0).sum(axis=1), (after - before).sum(axis=1))
-                counts = after
+                product = partial_product if product is None else product + partial_product
+                new_counts = _blocks(product, self.side).toarray()
+                old_counts = np.zeros_like(new_counts) if counts is None else counts
+                old = np.where(visited, old_counts, 0).sum(axis=1)
+                self._add(pairs, old, (new_counts - old_counts).sum(axis=1))
+                counts = new_counts
 
-    def _add(self, numbers: Sequence[int], held: Integers, new: Integers) -> None:
+    def _add(self, numbers: Sequence[int], old: Integers, new: Integers) -> None:
         """Set the counts of pairs with the same tile of B from the counts of rows M1.
 
         Args:
             numbers: the pairs.
-            held, new: elements of Z in each row M1 that memory held, and that it did not hold.
+            old, new: elements of Z in each row M1 that memory held, and that it did not hold.
         """
         for number in numbers:
             rows = self.rows(number)
-            part = slice(rows.start // self.side, -(-rows.stop // self.side))
-            self.held[number], self.new[number] = held[part].sum(), new[part].sum()
+            span = slice(rows.start // self.side, -(-rows.stop // self.side))
+            self.old[number], self.new[number] = old[span].sum(), new[span].sum()
 
     def rows(self, number: int) -> slice:
         """Return the rows of Z that a pair contributes to."""
@@ -112,24 +113,24 @@ class PairWork:
         first = int(tree.coordinates[0][np.searchsorted(tree.segments[TILES], tile, side="right") - 1])
         return slice(first, first + self.tiling.shape[2] * self.side)
 
-    def moved(self) -> Integers:
+    def moved_bytes(self) -> Integers:
         """Return the bytes moved for each pair; columns: A, B, Z read, Z written again, new Z."""
         element = self.parameters.format.output // 8
-        held, new = self.held * element, self.new * element
-        return np.stack([self.a_bytes, self.b_bytes, held, held, new], axis=1)
+        old, new = self.old * element, self.new * element
+        return np.stack([self.a_bytes, self.b_bytes, old, old, new], axis=1)
 
     def costs(self) -> Numbers:
-        """Predict the cycles of each pair: the cycles of its slowest part, at least 1."""
+        """Predict the cycles of each pair: the cycles of its slowest unit, at least 1."""
         parameters = self.parameters
         elements = parameters.pe.count
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes per cycle
-        parts = (
-            self.moved().sum(axis=1) / rate,
+        unit_cycles = (
+            self.moved_bytes().sum(axis=1) / rate,
             self.steps_k1 / parameters.llb.intersectors,
             self.steps_k0 / elements,
             self.products / elements,
         )
-        longest: Numbers = np.maximum(np.max(parts, axis=0), 1.0) if self.pairs else np.zeros(0)
+        longest: Numbers = np.maximum(np.max(unit_cycles, axis=0), 1.0) if self.pairs else np.zeros(0)
         return longest
 
 
@@ -144,10 +145,10 @@ def patterns(
         inner: columns of A and rows of B.
         panel: columns of B.
     """
-    parts = matrices[0][rows, inner], matrices[1][inner, panel]
+    submatrices = matrices[0][rows, inner], matrices[1][inner, panel]
     first, second = (
-        sparse.csr_array((np.ones(part.nnz, np.float32), part.indices, part.indptr), shape=part.shape)
-        for part in map(sparse.csr_array, parts)
+        sparse.csr_array((np.ones(matrix.nnz, np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+        for matrix in map(sparse.csr_array, submatrices)
     )
     return first, second
 

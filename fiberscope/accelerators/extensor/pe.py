@@ -55,8 +55,8 @@ class MicrotileBuffer(Component):
         self.size = size
         self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles being loaded, or loaded last
         self.bytes_a = self.bytes_b = 0  # bytes of these microtiles
-        self.filling = False
-        self.until = 0  # cycle in which the last byte has arrived
+        self.is_filling = False
+        self.busy_until = 0  # cycle in which the last byte has arrived
         self.bytes = 0
         self.reuses = 0
 
@@ -68,19 +68,19 @@ class MicrotileBuffer(Component):
 
     def tick(self, now: int) -> int:
         """Pass on a loaded product and begin to load the next."""
-        if self.filling:
-            if now < self.until:
-                return self.busy(self.until)
-            self._hand_on()
+        if self.is_filling:
+            if now < self.busy_until:
+                return self.busy(self.busy_until)
+            self._send_product()
         if not self.tasks.can_pop():
             return self.idle()
-        free = HALVES if self._crowded() else 1
+        free = HALVES if self._exceeds_buffer() else 1
         if self.ready.space() < free:
             self.ready.want(free)
             return self.wait_output(self.ready)
         return self.busy(self._begin(now))
 
-    def _crowded(self) -> bool:  # C: noexcept
+    def _exceeds_buffer(self) -> bool:  # C: noexcept
         """Return whether the next product does not fit in the buffer together with the previous one."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
@@ -90,26 +90,26 @@ class MicrotileBuffer(Component):
             needed += self.bytes_b
         return needed > self.size
 
-    def _hand_on(self) -> None:
+    def _send_product(self) -> None:
         self.ready.push(self.tasks.control(), self.microtile_a, self.microtile_b)
         self.tasks.pop()
-        self.filling = False
+        self.is_filling = False
 
     def _begin(self, now: int) -> int:
         """Begin to load a product; return the cycle in which it is complete."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         self.reuses += a == self.microtile_a
-        moved = 0
+        loaded_bytes = 0
         if a != self.microtile_a:
             self.microtile_a, self.bytes_a = a, self.a.microtile_bytes[a]
-            moved += self.bytes_a
+            loaded_bytes += self.bytes_a
         if b != self.microtile_b:
             self.microtile_b, self.bytes_b = b, self.b.microtile_bytes[b]
-            moved += self.bytes_b
-        self.bytes += moved
-        self.filling = True
-        self.until = now + max(1, (moved + self.port_bytes - 1) // self.port_bytes)
-        return self.until
+            loaded_bytes += self.bytes_b
+        self.bytes += loaded_bytes
+        self.is_filling = True
+        self.busy_until = now + max(1, (loaded_bytes + self.port_bytes - 1) // self.port_bytes)
+        return self.busy_until
 
 
 class IntersectingCore(Component):
@@ -167,7 +167,7 @@ class IntersectingCore(Component):
         self.a, self.b = a, b
         masks = [operand.masks(microtile) if skip else NO_FIBERS for operand in (a, b)]
         self.masks = FiberMasks(*masks)
-        self.masked = all(map(len, masks))
+        self.uses_masks = all(map(len, masks))
         self.intersection = FiberIntersection(
             a.element_k,
             b.element_k,
@@ -185,10 +185,10 @@ class IntersectingCore(Component):
         self.partial = slots[0]
         self.microtile = microtile
         self.rows, self.columns = shape  # C: columns=long, rows=long
-        self.working = False
-        self.until = 0  # cycle after the last step
+        self.is_working = False
+        self.busy_until = 0  # cycle after the last step
         self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles of the current product
-        self.fiber_a = self.last_a = self.fiber_b = self.last_b = 0  # first fibers, last fibers + 1
+        self.fiber_a = self.end_a = self.fiber_b = self.end_b = 0  # first fibers, last fibers + 1
         self.first_key = 0  # key that the coordinates 0 in M and N would have
         self.half = 0  # half of the output tile
         self.row = 0  # row of microtiles in the output tile
@@ -202,9 +202,9 @@ class IntersectingCore(Component):
 
     def tick(self, now: int) -> int:
         """Finish the current product and begin the next."""
-        if self.working:
-            if now < self.until:
-                return self.busy(self.until)
+        if self.is_working:
+            if now < self.busy_until:
+                return self.busy(self.busy_until)
             if not self.partials.can_push():
                 return self.wait_output(self.partials)
             self._send()
@@ -217,31 +217,31 @@ class IntersectingCore(Component):
         """Send the slot with the partial outputs of the product, or a token without a slot."""
         self.partials.push(self.half, self.result, self.row)
         self.microtile_a = self.microtile_b = NO_MICROTILE
-        self.working = False
+        self.is_working = False
 
     def _begin(self, now: int) -> int:
         """Compute the next product; return the cycle in which it is done."""
         self._open()
         steps_before = self._steps()
-        for fiber_a in range(self.fiber_a, self.last_a):
-            if self.masked:
-                self._dot_met(fiber_a, self.fiber_b)
+        for fiber_a in range(self.fiber_a, self.end_a):
+            if self.uses_masks:
+                self._dot_masked(fiber_a, self.fiber_b)
             else:
                 self._dot(fiber_a, self.fiber_b)
-        steps = self._steps() - steps_before if self.scanners is None else self._scanned()
+        steps = self._steps() - steps_before if self.scanners is None else self._count_scanner_steps()
         self._close(steps)
-        self.until = now + steps
-        return self.until
+        self.busy_until = now + steps
+        return self.busy_until
 
     def _steps(self) -> int:  # C: noexcept
         return self.intersection.steps + self.masks.steps
 
-    def _scanned(self) -> int:
+    def _count_scanner_steps(self) -> int:
         """Return the number of steps that the scanners take for the current product."""
         steps, elements = 0, self.a.fiber_elements
-        for fiber in range(self.fiber_a, self.last_a):
+        for fiber in range(self.fiber_a, self.end_a):
             steps += self.scanners.steps(  # type: ignore[union-attr]  # asked before
-                elements[fiber], elements[fiber + 1], self.fiber_b, self.last_b
+                elements[fiber], elements[fiber + 1], self.fiber_b, self.end_b
             )
         return steps
 
@@ -252,14 +252,14 @@ class IntersectingCore(Component):
         self.slot = (self.slot + 1) % self.slot_count
         self.partial = self.slots[self.slot]
         self.partial.clear()
-        self.fiber_a, self.last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
-        self.fiber_b, self.last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        self.fiber_a, self.end_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
+        self.fiber_b, self.end_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
         row = self.a.fiber_coordinates[self.fiber_a] // side
         column = self.b.fiber_coordinates[self.fiber_b] // side
         self.row = row % self.rows
         self.first_key = (column % self.columns * side - row * side) * side - column * side
-        self.fiber_pairs += (self.last_a - self.fiber_a) * (self.last_b - self.fiber_b)
-        self.working = True
+        self.fiber_pairs += (self.end_a - self.fiber_a) * (self.end_b - self.fiber_b)
+        self.is_working = True
 
     def _close(self, steps: int) -> None:
         """Update the counters with a product of ``steps`` steps, and set the slot to send."""
@@ -271,26 +271,26 @@ class IntersectingCore(Component):
     def _dot(self, fiber_a: int, fiber_b: int) -> None:
         """Compute the dot products of a fiber of A and the fibers of B from ``fiber_b`` on."""
         intersection = self.intersection
-        first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        fiber_b = intersection.meet(first, end, fiber_b, self.last_b)
-        while fiber_b < self.last_b:
-            self._keep(fiber_a, fiber_b, intersection.matches, intersection.total)
-            fiber_b = intersection.meet(first, end, fiber_b + 1, self.last_b)
+        start, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
+        fiber_b = intersection.meet(start, end, fiber_b, self.end_b)
+        while fiber_b < self.end_b:
+            self._append_sum(fiber_a, fiber_b, intersection.matches, intersection.total)
+            fiber_b = intersection.meet(start, end, fiber_b + 1, self.end_b)
 
-    def _dot_met(self, fiber_a: int, fiber_b: int) -> None:
+    def _dot_masked(self, fiber_a: int, fiber_b: int) -> None:
         """Compute the dot products with the fibers of B that have a common coordinate, which masks select.
 
         One loop for this case and ``_dot`` would take 1.05 times the run time.
         """
         intersection, masks = self.intersection, self.masks
-        first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        fiber_b = masks.next_met(fiber_a, fiber_b, self.last_b)
-        while fiber_b < self.last_b:
-            intersection.meet(first, end, fiber_b, fiber_b + 1)
-            self._keep(fiber_a, fiber_b, intersection.matches, intersection.total)
-            fiber_b = masks.next_met(fiber_a, fiber_b + 1, self.last_b)
+        start, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
+        fiber_b = masks.next_met(fiber_a, fiber_b, self.end_b)
+        while fiber_b < self.end_b:
+            intersection.meet(start, end, fiber_b, fiber_b + 1)
+            self._append_sum(fiber_a, fiber_b, intersection.matches, intersection.total)
+            fiber_b = masks.next_met(fiber_a, fiber_b + 1, self.end_b)
 
-    def _keep(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline
+    def _append_sum(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline
         """Append the sum of the ``matches`` products of two fibers to the slot."""
         key = self.first_key + self.a.fiber_coordinates[fiber_a] * self.microtile
         self.partial.append(key + self.b.fiber_coordinates[fiber_b], total)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.accelerators.extensor.merging import held_within, merged
+from fiberscope.accelerators.extensor.merging import count_in_blocks, merge_elements
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.sparse import sparse
@@ -45,12 +45,12 @@ class StoredProduct:
         self.matrix: CsrArray | None = None  # result of ``gather``
 
     def merge(
-        self, place: tuple[int, int], keys: Integers, values: Values, visited: Integers
+        self, row: tuple[int, int], keys: Integers, values: Values, visited: Integers
     ) -> tuple[int, int]:
         """Merge a row of an output tile into memory.
 
         Args:
-            place: M1 and N2 of the row, counted from 0.
+            row: M1 and N2 of the row, counted from 0.
             keys: keys of the row's elements, sorted.
             values: values of these elements.
             visited: indices of the visited microtiles of the row, sorted.
@@ -58,18 +58,18 @@ class StoredProduct:
         Returns:
             The number of elements that memory held in the visited microtiles, and the number of new elements.
         """
-        entries = self.rows.get(place)
+        entries = self.rows.get(row)
         old_keys, old = (
             (keys[:0], values[:0]) if entries is None else (entries[0].astype(np.int64), entries[1])
         )
         merged_keys, sums = (
-            merged(old_keys, old, keys, values, self.value_type) if len(old_keys) else (keys, values)
+            merge_elements(old_keys, old, keys, values, self.value_type) if len(old_keys) else (keys, values)
         )
-        self.rows[place] = merged_keys.astype(self.key_type), sums
+        self.rows[row] = merged_keys.astype(self.key_type), sums
         new = len(merged_keys) - len(old_keys)
         self.nonzeros += new
         self.additions += len(keys) - new
-        return held_within(old_keys, visited, self.microtile**2), new
+        return count_in_blocks(old_keys, visited, self.microtile**2), new
 
     def gather(self) -> CsrArray:
         """Return Z; its entries are the elements written, zeros included. The rows are freed on the way."""
@@ -82,31 +82,31 @@ class StoredProduct:
         values = np.empty(self.nonzeros)
         lengths = np.zeros(self.shape[0], np.int64)
         start = 0
-        for m1, places in groupby(sorted(self.rows), key=lambda place: place[0]):
-            rows, parts, entries = self._points(list(places))
+        for m1, numbers in groupby(sorted(self.rows), key=lambda numbers: numbers[0]):
+            rows, row_columns, entries = self._points(list(numbers))
             order = np.argsort(rows, kind="stable")  # keeps the order by N2 and column within a row
-            part = slice(start, start + len(rows))
-            columns[part], values[part] = parts[order], entries[order]
-            first = m1 * self.microtile
+            span = slice(start, start + len(rows))
+            columns[span], values[span] = row_columns[order], entries[order]
+            first_row = m1 * self.microtile
             counts = np.bincount(rows, minlength=1)
-            lengths[first : first + len(counts)] = counts
-            start = part.stop
+            lengths[first_row : first_row + len(counts)] = counts
+            start = span.stop
         pointers = np.concatenate([[0], np.cumsum(lengths)])
         if self.nonzeros < 2**31:  # as wide as the coordinates, or scipy copies them
             pointers = pointers.astype(columns.dtype)
         return sparse.csr_array((values, columns, pointers), shape=self.shape)
 
-    def _points(self, places: list[tuple[int, int]]) -> tuple[ShortIntegers, Integers, Values]:
-        """Return the rows within M1, the columns and the values of all elements at the given places.
+    def _points(self, numbers: list[tuple[int, int]]) -> tuple[ShortIntegers, Integers, Values]:
+        """Return row within M1, column and value of each element of the rows with these M1 and N2.
 
         The elements are removed from ``rows``. Row numbers have 16 bits, for which numpy uses a radix sort.
         """
         side = self.microtile
         points = []
-        for place in places:
-            keys, values = self.rows.pop(place)
+        for m1, n2 in numbers:
+            keys, values = self.rows.pop((m1, n2))
             column, offset = np.divmod(keys, side**2)
             rows = (offset // side).astype(np.uint16)
-            points.append((rows, (place[1] * self.columns + column) * side + offset % side, values))
-        rows, columns, values = (np.concatenate(part) for part in zip(*points, strict=True))
+            points.append((rows, (n2 * self.columns + column) * side + offset % side, values))
+        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*points, strict=True))
         return rows, columns, values

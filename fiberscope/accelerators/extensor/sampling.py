@@ -14,7 +14,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.extensor.configuration import SCANNERS, ExTensorConfiguration
 from fiberscope.accelerators.extensor.loader import Loader
 from fiberscope.accelerators.extensor.machine import ExTensor
-from fiberscope.accelerators.extensor.merging import merged
+from fiberscope.accelerators.extensor.merging import merge_elements
 from fiberscope.accelerators.extensor.pair_work import PairWork, patterns
 from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer
@@ -46,28 +46,31 @@ class ResumedProduct(StoredProduct):
     """Z in memory with the elements that a whole run has written before each merge; their values are 0.
 
     Args:
-        held: for each place, the sorted keys that memory holds before each of the following merges.
+        keys_by_row: for each M1 and N2, the sorted keys that memory holds before each of the following
+            merges.
         arguments: arguments of ``StoredProduct``.
     """
 
-    def __init__(self, held: Mapping[tuple[int, int], list[Integers]], *arguments: Any) -> None:  # noqa: ANN401
+    def __init__(self, keys_by_row: Mapping[tuple[int, int], list[Integers]], *arguments: Any) -> None:  # noqa: ANN401
         super().__init__(*arguments)
-        self.held = held
+        self.keys_by_row = keys_by_row
 
     def merge(
-        self, place: tuple[int, int], keys: Integers, values: Values, visited: Integers
+        self, row: tuple[int, int], keys: Integers, values: Values, visited: Integers
     ) -> tuple[int, int]:
         """Add the elements of a whole run to memory, then merge as ``StoredProduct`` does."""
-        waiting = self.held.get(place)
-        if waiting:
-            self._resume(place, waiting.pop(0))
-        return super().merge(place, keys, values, visited)
+        following = self.keys_by_row.get(row)
+        if following:
+            self._resume(row, following.pop(0))
+        return super().merge(row, keys, values, visited)
 
-    def _resume(self, place: tuple[int, int], keys: Integers) -> None:
-        old, values = self.rows.get(place, (keys[:0], np.empty(0)))
-        both, sums = merged(old.astype(np.int64), values, keys, np.zeros(len(keys)), self.value_type)
-        self.rows[place] = both.astype(self.key_type), sums
-        self.nonzeros += len(both) - len(old)
+    def _resume(self, row: tuple[int, int], keys: Integers) -> None:
+        old_keys, values = self.rows.get(row, (keys[:0], np.empty(0)))
+        new_keys, sums = merge_elements(
+            old_keys.astype(np.int64), values, keys, np.zeros(len(keys)), self.value_type
+        )
+        self.rows[row] = new_keys.astype(self.key_type), sums
+        self.nonzeros += len(new_keys) - len(old_keys)
 
 
 class MarkingLoader(Loader):
@@ -148,34 +151,35 @@ class SplicedExTensor(ExTensor):
         return [self.pair_work.pairs[number] for number in self.numbers]
 
     def _store_product(self, shape: tuple[int, int]) -> StoredProduct:
-        places = self._held()
-        return ResumedProduct(places, shape, self.parameters.pe.tile, self.output[1], self.value_type)
+        return ResumedProduct(
+            self._keys_by_row(), shape, self.parameters.pe.tile, self.output[1], self.value_type
+        )
 
-    def _held(self) -> dict[tuple[int, int], list[Integers]]:
-        """Return, for each place, the keys of Z that memory holds before the rows of each pair are merged."""
-        places: dict[tuple[int, int], list[Integers]] = {}
+    def _keys_by_row(self) -> dict[tuple[int, int], list[Integers]]:
+        """Return, for each M1 and N2, the keys that memory holds before the rows of each pair are merged."""
+        keys_by_row: dict[tuple[int, int], list[Integers]] = {}
         for number, (tile, _) in zip(self.numbers, self._pairs(), strict=True):
             rows, keys = self._keys(number)
             panel = self.pair_work.panel(number).start // (self.output[1] * self.parameters.pe.tile)
             for row in self._rows_of(tile):
-                first, last = np.searchsorted(rows, [row, row + 1])
-                places.setdefault((row, panel), []).append(np.sort(keys[first:last]))
-        return places
+                start, end = np.searchsorted(rows, [row, row + 1])
+                keys_by_row.setdefault((row, panel), []).append(np.sort(keys[start:end]))
+        return keys_by_row
 
     def _rows_of(self, tile: int) -> list[int]:
         """Return the rows M1 of a tile of A."""
-        first, last = self.a.tile_rows[tile], self.a.tile_rows[tile + 1]
+        start, end = self.a.tile_rows[tile], self.a.tile_rows[tile + 1]
         fibers = self.a.microtile_fibers
         side = self.parameters.pe.tile
-        starts = [fibers[self.a.row_microtiles[row]] for row in range(first, last)]
-        return [int(self.a.fiber_coordinates[fiber]) // side for fiber in starts]
+        first_fibers = [fibers[self.a.row_microtiles[row]] for row in range(start, end)]
+        return [int(self.a.fiber_coordinates[fiber]) // side for fiber in first_fibers]
 
     def _keys(self, number: int) -> tuple[Integers, Integers]:
         """Return the row M1 and the key of each element of Z that memory holds before a pair."""
         work, side = self.pair_work, self.parameters.pe.tile
         rows, panel = work.rows(number), work.panel(number)
-        before = slice(0, work.inner(number).start)
-        left, right = patterns(work.tiling.matrices, rows, before, panel)
+        earlier_inner = slice(0, work.inner(number).start)
+        left, right = patterns(work.tiling.matrices, rows, earlier_inner, panel)
         entries = (left @ right).tocoo()
         row, column = entries.coords[0].astype(np.int64) + rows.start, entries.coords[1].astype(np.int64)
         keys = column // side * side**2 + row % side * side + column % side
@@ -247,26 +251,26 @@ class ExTensorSampler:
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
         """Simulate these windows, one after another."""
         ranges = [self.ranges[number] for number in numbers]
-        chosen = [number for each in ranges for number in each]
+        chosen = [number for window in ranges for number in window]
         machine = SplicedExTensor(
             self.parameters,
             self.a,
             self.b,
             work=self.work,
             chosen=chosen,
-            tell=lambda done: self.tell("simulating", done, len(chosen)),
+            tell=lambda released: self.tell("simulating", released, len(chosen)),
         )
-        ended = machine.kernel.run()
-        if not ended.complete:
+        run = machine.kernel.run()
+        if not run.complete:
             raise KeyboardInterrupt
         loader: Any = machine.loader
-        starts = np.cumsum([0, *(len(each) for each in ranges)])
-        released = [0, *(loader.released_at[start - 1] for start in starts[1:-1]), ended.cycles]
+        starts = np.cumsum([0, *(len(window) for window in ranges)])
+        released = [0, *(loader.released_at[start - 1] for start in starts[1:-1]), run.cycles]
         return SplicedRun(machine, numbers, np.diff(released).astype(np.float64))
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run from the simulated windows."""
-        totals = np.add.reduceat(self.costs, [each.start for each in self.ranges])
+        totals = np.add.reduceat(self.costs, [window.start for window in self.ranges])
         totals = totals[:, np.newaxis]
         return estimate_run(measured.cycles, totals[measured.windows], measured.windows, totals)
 
@@ -307,7 +311,7 @@ class ExTensorSampler:
     def _traffic(self) -> dict[str, Traffic]:
         """Return the traffic of each tensor in whole lines, as the streams move them."""
         line = self.parameters.stream.line
-        a, b, *output = (int(-(-size // line) * line) for size in self.work.moved().sum(axis=0))
+        a, b, *output = (int(-(-size // line) * line) for size in self.work.moved_bytes().sum(axis=0))
         partial_read, partial_write, written = output
         return {
             "A": Traffic(a, 0),
@@ -319,7 +323,7 @@ class ExTensorSampler:
     def _minimum_bytes(self) -> int:
         """Return the bytes of both operands in their formats, and of Z, each once."""
         tiling = self.work.tiling
-        bits = sum(sum(footprint(each.tree, each.formats).values()) for each in (tiling.a, tiling.b))
+        bits = sum(sum(footprint(operand.tree, operand.formats).values()) for operand in (tiling.a, tiling.b))
         return (bits + int(self.work.new.sum()) * self.parameters.format.output) // 8
 
     def _memory(self, machine: ExTensor, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
@@ -330,41 +334,42 @@ class ExTensorSampler:
     def _check(self, machine: SplicedExTensor, answer: CsrArray) -> Comparison:
         """Compare the sums of the simulated pairs with products of their tiles by scipy."""
         a, b = self.work.tiling.matrices
-        parts: list[list[Any]] = [[], [], []]
+        sums: list[list[Any]] = [[], [], []]  # entries, values, sizes of the terms
         terms = 0
         for number in machine.numbers:
             rows, inner, panel = self.work.rows(number), self.work.inner(number), self.work.panel(number)
             left, right = a[rows, inner], b[inner, panel]
             terms += int(np.diff(left.indptr).max(initial=0))
             first, second = patterns((a, b), rows, inner, panel)
-            for part, product in zip(
-                parts, (first @ second, left @ right, abs(left) @ abs(right)), strict=True
+            for parts, product in zip(
+                sums, (first @ second, left @ right, abs(left) @ abs(right)), strict=True
             ):
-                part.append(_offset_entries(product, rows.start, panel.start))
-        entries, values, sizes = (_sum_parts(part, answer.shape) for part in parts)
+                parts.append(_offset_entries(product, rows.start, panel.start))
+        entries, values, sizes = (_sum_parts(parts, answer.shape) for parts in sums)
         rounding = Rounding.estimate(machine.value_type, terms, 2)
-        return compare_entries(entries, values, sizes, _without_held(answer, entries), rounding)
+        return compare_entries(entries, values, sizes, _without_resumed(answer, entries), rounding)
 
 
-def _without_held(answer: CsrArray, entries: CsrArray) -> CsrArray:
+def _without_resumed(answer: CsrArray, entries: CsrArray) -> CsrArray:
     """Return the result without zeros that only ``ResumedProduct`` put into memory."""
     stored, expected = answer.tocoo(), entries.tocoo()
-    places, entered = (
-        each.coords[0].astype(np.int64) * answer.shape[1] + each.coords[1] for each in (stored, expected)
+    positions, expected_positions = (
+        matrix.coords[0].astype(np.int64) * answer.shape[1] + matrix.coords[1]
+        for matrix in (stored, expected)
     )
-    kept = (stored.data != 0) | np.isin(places, entered)
-    rows, columns = (each[kept] for each in stored.coords)
-    return sparse.csr_array(sparse.coo_array((stored.data[kept], (rows, columns)), shape=answer.shape))
+    is_result = (stored.data != 0) | np.isin(positions, expected_positions)
+    rows, columns = (coordinates[is_result] for coordinates in stored.coords)
+    return sparse.csr_array(sparse.coo_array((stored.data[is_result], (rows, columns)), shape=answer.shape))
 
 
 def _offset_entries(part: CsrArray, row: int, column: int) -> tuple[Values, Integers, Integers]:
     """Return the values, rows and columns of a part of a matrix whose origin is ``row`` and ``column``."""
     entries = part.tocoo()
-    rows, columns = (each.astype(np.int64) for each in entries.coords)
+    rows, columns = (coordinates.astype(np.int64) for coordinates in entries.coords)
     return entries.data, rows + row, columns + column
 
 
 def _sum_parts(parts: Sequence[tuple[Values, Integers, Integers]], shape: tuple[int, int]) -> CsrArray:
     """Return the sum of parts of a matrix, as a matrix of this shape."""
-    values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    values, rows, columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))

@@ -53,19 +53,19 @@ class Tiling:
         lies_dense = parameters.format.lies_dense
         self.dense = {"A": lies_dense("A", a), "B": lies_dense("B", b)}
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
-        self.shape, origin = _first(parameters, a, b)
+        self.shape, origin = _choose_start(parameters, a, b)
         self._partition()
         self._fit_microtiles()
-        wanted, excess = self.shape, self._excess()
+        start_shape, excess = self.shape, self._excess()
         while excess and origin and self.shape != (1, 1, 1):
-            self.shape = _halved(self.shape)
+            self.shape = _halve(self.shape)
             self._partition()
             excess = self._excess()
         if excess:
             raise ConfigurationError(excess)
         if parameters.llb.by_rows:
             self._partition(1)
-        choices = [_shape_text(self.shape, origin, wanted)] if origin else []
+        choices = [_shape_text(self.shape, origin, start_shape)] if origin else []
         if self.parameters.pe.tile < parameters.pe.tile:
             sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
             choices.append(f"microtiles of side {sides}")
@@ -105,10 +105,10 @@ class Tiling:
         """Describe the largest two microtiles with a common K1 that do not fit; empty if all fit."""
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
         blocks = -(-int(self.matrices[0].shape[1]) // tile)
-        a_bytes, b_bytes = (_largest_by_k(part, tile, blocks) for part in (self.a, self.b))
-        meeting = np.where((a_bytes > 0) & (b_bytes > 0), a_bytes + b_bytes, 0)
-        worst = int(np.argmax(meeting)) if blocks else 0
-        if not blocks or meeting[worst] <= size:
+        a_bytes, b_bytes = (_largest_by_k(operand, tile, blocks) for operand in (self.a, self.b))
+        pair_bytes = np.where((a_bytes > 0) & (b_bytes > 0), a_bytes + b_bytes, 0)
+        worst = int(np.argmax(pair_bytes)) if blocks else 0
+        if not blocks or pair_bytes[worst] <= size:
             return ""
         a, b = int(a_bytes[worst]), int(b_bytes[worst])
         return (
@@ -119,33 +119,33 @@ class Tiling:
     def _excess(self) -> str:
         """Describe in one line which tiles do not fit in the last-level buffer; empty if all fit."""
         size, halves = self.parameters.llb.size, self.parameters.llb.tiles
-        a, b = (int(part.tile_bytes.max(initial=0)) for part in (self.a, self.b))
+        a, b = (int(operand.tile_bytes.max(initial=0)) for operand in (self.a, self.b))
         needed = halves * (a + b)
-        parts = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
+        contents = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
         if needed <= size:
             output = self._largest_output((size - needed) // halves)
             needed += halves * output
-            parts += f", {halves} of Z of up to {output} bytes"
+            contents += f", {halves} of Z of up to {output} bytes"
         if needed <= size:
             return ""
         m, k, n = self.shape
         return (
             f"extensor: llb.size is {size} bytes; with tiles of {m} x {k} x {n} microtiles (tile.m, tile.k, "
-            f"tile.n) it should hold {parts}: {needed} bytes"
+            f"tile.n) it should hold {contents}: {needed} bytes"
         )
 
-    def _largest_output(self, room: int) -> int:
+    def _largest_output(self, limit: int) -> int:
         """Return the bytes of the largest output tile.
 
-        The size of a tile is an upper bound if it is at most ``room`` bytes, and exact otherwise.
+        The size of a tile is an upper bound if it is at most ``limit`` bytes, and exact otherwise.
         """
         element = self.parameters.format.output // 8
         largest = 0
-        for part_a, part_b in self._pairs():
-            a_bytes = np.bincount(part_a.indices, minlength=part_a.shape[1])
-            bound = int(a_bytes @ np.diff(part_b.indptr)) * element
-            if bound > max(largest, room):
-                bound = int((part_a @ part_b).nnz) * element
+        for tile_a, tile_b in self._pairs():
+            a_bytes = np.bincount(tile_a.indices, minlength=tile_a.shape[1])
+            bound = int(a_bytes @ np.diff(tile_b.indptr)) * element
+            if bound > max(largest, limit):
+                bound = int((tile_a @ tile_b).nnz) * element
             largest = max(largest, bound)
         return largest
 
@@ -157,10 +157,10 @@ class Tiling:
         for start in sorted(tiles_a.keys() & tiles_b.keys()):
             columns = a[:, start : start + k]
             rows = b[start : start + k]
-            halves = [rows[:, right : right + n] for right in tiles_b[start]]
-            for left in tiles_a[start]:
-                part = columns[left : left + m]
-                yield from ((part, half) for half in halves)
+            b_tiles = [rows[:, column : column + n] for column in tiles_b[start]]
+            for row in tiles_a[start]:
+                a_tile = columns[row : row + m]
+                yield from ((a_tile, b_tile) for b_tile in b_tiles)
 
 
 def symbols(
@@ -174,8 +174,8 @@ def symbols(
     tiling = Tiling(parameters, a, b)
     side = tiling.parameters.pe.tile
     sizes = {f"{rank}1": size * side for rank, size in zip("MKN", tiling.shape, strict=True)}
-    chosen = (tiling.choice,) if tiling.choice else ()
-    return {**sizes, **{f"{rank}0": side for rank in "MKN"}}, chosen
+    notes = (tiling.choice,) if tiling.choice else ()
+    return {**sizes, **{f"{rank}0": side for rank in "MKN"}}, notes
 
 
 def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:
@@ -205,8 +205,8 @@ def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
     """
     if parameters.tiling == PUBLISHED:
         return None
-    part = parameters.llb.size // (len("ABZ") * parameters.llb.tiles)
-    words = part * 2 // (parameters.format.element // 8)
+    tile_bytes = parameters.llb.size // (len("ABZ") * parameters.llb.tiles)
+    words = tile_bytes * 2 // (parameters.format.element // 8)
     return TileRoom("Z[m,n] = A[m,k] * B[k,n]", "nkm", parameters.tiling, parameters.pe.tile, words)
 
 
@@ -215,7 +215,7 @@ def tiled(parameters: ExTensorConfiguration, microtiles: Mapping[str, int]) -> E
     return parameters.model_copy(update={"tile": Tile(**microtiles)})
 
 
-def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
+def _choose_start(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     """Return the initial shape and its origin; an empty origin means that the shape must not be halved.
 
     Raises:
@@ -240,13 +240,13 @@ def _start_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     return shape, f"published for {matrix}, which A and B are taken for by rows and nonzeros"
 
 
-def _shape_text(shape: Shape, origin: str, wanted: Shape) -> str:
+def _shape_text(shape: Shape, origin: str, start_shape: Shape) -> str:
     m, k, n = shape
-    halved = "" if shape == wanted else ", halved until they fit"
+    halved = "" if shape == start_shape else ", halved until they fit"
     return f"tiles of {m} x {k} x {n} microtiles ({origin}{halved})"
 
 
-def _halved(shape: Shape) -> Shape:
+def _halve(shape: Shape) -> Shape:
     m, k, n = shape
     if m > 1:
         return m // 2, k, n
@@ -257,10 +257,10 @@ def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
     """Return the coordinates of the tiles' other rank for each K2 coordinate."""
     upper = np.repeat(tree.coordinates[0], np.diff(tree.segments[TILES]))
     lower = tree.coordinates[TILES]
-    columns_of: dict[int, list[int]] = {}
-    for k, other in zip(*((upper, lower) if k_first else (lower, upper)), strict=True):
-        columns_of.setdefault(int(k), []).append(int(other))
-    return columns_of
+    coordinates_by_k: dict[int, list[int]] = {}
+    for k, coordinate in zip(*((upper, lower) if k_first else (lower, upper)), strict=True):
+        coordinates_by_k.setdefault(int(k), []).append(int(coordinate))
+    return coordinates_by_k
 
 
 def matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:

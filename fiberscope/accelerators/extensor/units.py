@@ -56,10 +56,10 @@ class ScanningBuffer(MicrotileBuffer):
         super().__init__(name, a, b, port_bytes, size)
         self.masks_of_a = masks_of_a  # C: long[::1]
         self.masks_of_b = masks_of_b  # C: long[::1]
-        self.waiting: list[tuple[int, int]] = []  # products passed on whose fibers are still to be sent
+        self.unsent: list[tuple[int, int]] = []  # products passed on whose fibers are still to be sent
         # Next fibers to send of the current product, its first fiber of B, and the fibers after its last
-        self.fiber_a = self.last_a = 0
-        self.first_b = self.fiber_b = self.last_b = 0
+        self.fiber_a = self.end_a = 0
+        self.first_b = self.fiber_b = self.end_b = 0
 
     def tick(self, now: int) -> int:
         """Do what ``MicrotileBuffer`` does, and send a pair of masks."""
@@ -68,31 +68,31 @@ class ScanningBuffer(MicrotileBuffer):
             self.wake_at(now + 1)
         return wake
 
-    def _hand_on(self) -> None:
-        self.waiting.append((self.microtile_a, self.microtile_b))
-        MicrotileBuffer._hand_on(self)
+    def _send_product(self) -> None:
+        self.unsent.append((self.microtile_a, self.microtile_b))
+        MicrotileBuffer._send_product(self)
 
     def _scan(self) -> bool:
         """Send the masks of the next two fibers if there are free slots; return whether it did."""
-        if self.fiber_a == self.last_a and not self._turn():
+        if self.fiber_a == self.end_a and not self._begin_fibers():
             return False
         if not (self.masks_a[0].can_push() and self.masks_b[0].can_push()):
             return False
         _send(self.masks_a, self.masks_of_a, self.fiber_a)
         _send(self.masks_b, self.masks_of_b, self.fiber_b)
         self.fiber_b += 1
-        if self.fiber_b == self.last_b:
+        if self.fiber_b == self.end_b:
             self.fiber_a += 1
             self.fiber_b = self.first_b
         return True
 
-    def _turn(self) -> bool:
+    def _begin_fibers(self) -> bool:
         """Set up the fibers of the next product; return whether there is one."""
-        if not self.waiting:
+        if not self.unsent:
             return False
-        a, b = self.waiting.pop(0)  # C: a=long, b=long
-        self.fiber_a, self.last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
-        self.first_b, self.last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        a, b = self.unsent.pop(0)  # C: a=long, b=long
+        self.fiber_a, self.end_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
+        self.first_b, self.end_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
         self.fiber_b = self.first_b
         return True
 
@@ -125,11 +125,11 @@ class SummingCore(IntersectingCore):
 
     def tick(self, now: int) -> int:
         """Pop a step; after the last step of a product do what ``IntersectingCore`` does."""
-        if self.working and now < self.until:
+        if self.is_working and now < self.busy_until:
             if not self.results.can_pop():
                 return self.wait_input(self.results)
             self._take(now)
-            if now < self.until:
+            if now < self.busy_until:
                 return self.busy(now + 1)
         return IntersectingCore.tick(self, now)
 
@@ -138,11 +138,11 @@ class SummingCore(IntersectingCore):
         self._open()
         self.first_b = self.fiber_b
         self.steps = 0
-        self.until = MAX_TIME
-        self._turn()
+        self.busy_until = MAX_TIME
+        self._begin_fibers()
         return now + 1
 
-    def _turn(self) -> None:
+    def _begin_fibers(self) -> None:
         """Set up the next two fibers."""
         self.matches = 0
         self.total = 0.0
@@ -161,12 +161,12 @@ class SummingCore(IntersectingCore):
 
     def _multiply(self, coordinate: int) -> None:
         """Add the product of the two elements with this coordinate, which is relative to the microtile."""
-        self.head_a = self._place(self.a, self.fiber_a, self.head_a, coordinate)
-        self.head_b = self._place(self.b, self.fiber_b, self.head_b, coordinate)
+        self.head_a = self._find_element(self.a, self.fiber_a, self.head_a, coordinate)
+        self.head_b = self._find_element(self.b, self.fiber_b, self.head_b, coordinate)
         self.total = self.intersection.added(self.total, self.head_a, self.head_b)
         self.matches += 1
 
-    def _place(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:
+    def _find_element(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:
         """Return the index of the element with this coordinate in a fiber, searched from the head on.
 
         Raises:
@@ -181,16 +181,16 @@ class SummingCore(IntersectingCore):
     def _end_fibers(self, now: int) -> None:
         """Store the result of two fibers, and go on to the next two fibers or end the product."""
         if self.matches > 0:
-            self._keep(self.fiber_a, self.fiber_b, self.matches, self.total)
+            self._append_sum(self.fiber_a, self.fiber_b, self.matches, self.total)
         self.fiber_b += 1
-        if self.fiber_b == self.last_b:
+        if self.fiber_b == self.end_b:
             self.fiber_a += 1
             self.fiber_b = self.first_b
-        if self.fiber_a < self.last_a:
-            self._turn()
+        if self.fiber_a < self.end_a:
+            self._begin_fibers()
         else:
             self._close(self.steps)
-            self.until = now
+            self.busy_until = now
 
 
 PARTS_WITH_UNITS: Mapping[str, PartFactory] = {"buffer": ScanningBuffer, "core": SummingCore}
@@ -198,17 +198,17 @@ PARTS_WITH_UNITS: Mapping[str, PartFactory] = {"buffer": ScanningBuffer, "core":
 
 def _send(masks: list[Channel], words: memoryview[int], fiber: int) -> None:  # C: words=long[::1], cdef
     """Push the mask of a fiber, one word to each channel."""
-    first = fiber * len(masks)
+    first_word = fiber * len(masks)
     for word in range(len(masks)):
         sink = masks[word]  # C: Channel
-        sink.push(0, words[first + word])
+        sink.push(0, words[first_word + word])
 
 
-def words_of(microtile: int) -> int:
+def mask_words(microtile: int) -> int:
     """Return the number of words of a mask with one bit for each coordinate of a microtile."""
     return -(-microtile // WORD_BITS)
 
 
 def fiber_masks(operand: TiledOperand, microtile: int) -> memoryview[int]:
     """Return the masks of all fibers of an operand, word by word; a bit is set for each K0 of the fiber."""
-    return operand.words(microtile, words_of(microtile), WORD_BITS)
+    return operand.mask_array(microtile, mask_words(microtile), WORD_BITS)

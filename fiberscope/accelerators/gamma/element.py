@@ -57,9 +57,9 @@ def wires(pe: ProcessingElements | ElementParameters, line_elements: int) -> Ite
     yield Wire("prefetcher", "prefetched", "reader", "tasks", pe.task_queue)
     yield Wire("reader", "merge_tasks", "merger", "tasks", pe.merge_queue)
     yield Wire("reader", "output_tasks", "writer", "output_tasks", pe.output_queue)
-    way = pe.buffer_lines * (line_elements + 1)  # 1 more for the stop after the elements
+    way_capacity = pe.buffer_lines * (line_elements + 1)  # 1 more for the stop after the elements
     for i in range(pe.radix):
-        yield Wire("reader", f"ways[{i}]", "merger", f"ways[{i}]", way)
+        yield Wire("reader", f"ways[{i}]", "merger", f"ways[{i}]", way_capacity)
     for producer, output, consumer, port, latency in (
         ("merger", "merged", "multiplier", "operands", pe.merger_latency),
         ("multiplier", "products", "accumulator", "products", pe.multiplier_latency),
@@ -91,14 +91,14 @@ class ProcessingElement(Assembly):
     def __init__(self, name: str, machine: Gamma, number: int) -> None:
         super().__init__(name)
         self.machine = machine
-        self._make(len(UNITS) * number)
+        self._create_units(len(UNITS) * number)
 
-    def _make(self, port: int) -> None:
+    def _create_units(self, port: int) -> None:
         """Create the units; ``port`` is the first unit's port at the FiberCache's network."""
         machine, name = self.machine, self.name
-        table, b, partials, make = machine.table, machine.b, machine.partials, machine.parts
+        table, b, partials, parts = machine.table, machine.b, machine.partials, machine.parts
         pe, scheduler, sizes = machine.parameters.pe, machine.parameters.scheduler, machine.parameters.sizes
-        self.prefetcher = make["prefetcher"](
+        self.prefetcher = parts["prefetcher"](
             f"{name}.prefetcher",
             table,
             machine.a,
@@ -121,10 +121,10 @@ class ProcessingElement(Assembly):
             line_bytes=sizes.line_bytes,
             element_bytes=machine.b_sizes.element_bytes,
         )
-        self.merger = make["merger"](f"{name}.merger", pe.radix, pe.merger_stages)
+        self.merger = parts["merger"](f"{name}.merger", pe.radix, pe.merger_stages)
         typed = {"values": machine.value_type.name} if machine.value_type is not DOUBLE else {}
-        self.multiplier = make["multiplier"](f"{name}.multiplier", machine.a.values, **typed)
-        self.accumulator = make["accumulator"](f"{name}.accumulator", **typed)
+        self.multiplier = parts["multiplier"](f"{name}.multiplier", machine.a.values, **typed)
+        self.accumulator = parts["accumulator"](f"{name}.accumulator", **typed)
         self.writer = FiberWriter(
             f"{name}.writer",
             table,
@@ -147,10 +147,10 @@ class ProcessingElement(Assembly):
             producer, consumer = getattr(self, wire.producer), getattr(self, wire.consumer)
             channel = {"capacity": wire.capacity, "latency": wire.latency}
             kernel.connect(producer, wire.output, consumer, wire.port, **channel)
-        self._work_ahead(kernel)
+        self._add_lookahead(kernel)
 
-    def _work_ahead(self, kernel: Kernel) -> None:
-        """Add a lookahead for the pipeline from the ways to the sums, unless a part of it was replaced."""
+    def _add_lookahead(self, kernel: Kernel) -> None:
+        """Add a lookahead for the pipeline from the ways to the sums, unless a unit of it was replaced."""
         merger, multiplier, accumulator = self.merger, self.multiplier, self.accumulator
         if (
             type(merger) is HighRadixMerger

@@ -18,7 +18,7 @@ from fiberscope.sim import inline
 __all__ = ["FunctionalRun"]
 
 NO_LINE = -1
-AHEAD = 8  # distance, in nonzeros of A, at which the host prefetches row pointers of B
+PREFETCH_DISTANCE = 8  # distance, in nonzeros of A, at which the host prefetches row pointers of B
 
 
 class FunctionalRun:  # C: final
@@ -95,25 +95,25 @@ class FunctionalRun:  # C: final
         self.depth = depth
         # State of each processing element
         self.loads = array("q", bytes(8 * elements))  # number of uncompleted tasks
-        self.oldest = array("q", bytes(8 * elements))  # queue place of the oldest uncompleted task
+        self.oldest = array("q", bytes(8 * elements))  # queue slot of the oldest uncompleted task
         self.parts = array("q", bytes(8 * elements))  # parts of the oldest task's inputs read so far
         self.events = array("q", bytes(8 * elements))  # cycle of the next read or of the oldest task's end
         self.free = array("q", bytes(8 * elements))  # cycle in which all dispatched tasks are complete
-        self.queue = array("q", bytes(8 * elements * depth))  # tasks in the places of each element's queue
+        self.queue = array("q", bytes(8 * elements * depth))  # tasks in the slots of each element's queue
         self.ends = array("q", bytes(8 * elements * depth))  # cycles in which these tasks end
         self.ready = array("q", bytes(8 * max(1, self.table.count)))  # queue of merge tasks that can run
-        self.first_ready = self.last_ready = 0
+        self.first_ready = self.end_ready = 0
 
-    def run_rows(self, first: int, last: int) -> None:
-        """Dispatch the tasks of rows ``first`` to ``last`` - 1 of A; calls go through the rows in order."""
-        for row in range(first, last):
+    def run_rows(self, first: int, end: int) -> None:
+        """Dispatch the tasks of rows ``first`` to ``end`` - 1 of A; calls go through the rows in order."""
+        for row in range(first, end):
             if not self.trees.rows[row]:
                 if self.a.pointers[row + 1] > self.a.pointers[row]:
                     self._issue(row)
                 continue
             for task in range(self.trees.first_tasks[row], self.trees.first_tasks[row + 1]):
                 if not self.trees.merges[task]:
-                    self._await_room(task)
+                    self._wait_for_space(task)
                     self._issue(self.a.rows + task)
 
     def finish(self) -> None:
@@ -123,11 +123,11 @@ class FunctionalRun:  # C: final
 
     def _issue(self, task: int) -> None:
         """Dispatch a task after the merge tasks that are ready."""
-        while self.first_ready < self.last_ready or not self._dispatch(task):
+        while self.first_ready < self.end_ready or not self._dispatch(task):
             if not self._dispatch_ready():
                 self._advance()
 
-    def _await_room(self, task: int) -> None:
+    def _wait_for_space(self, task: int) -> None:
         """Dispatch merge tasks and complete tasks until the cache has space for the output of a leaf task."""
         while not self.occupancy.admits(task):
             if not self._dispatch_ready() and not self._advance():
@@ -135,7 +135,7 @@ class FunctionalRun:  # C: final
 
     def _dispatch_ready(self) -> bool:
         """Dispatch the oldest ready merge task; return False if there is none or no element can take it."""
-        if self.first_ready == self.last_ready or not self._dispatch(self.ready[self.first_ready]):
+        if self.first_ready == self.end_ready or not self._dispatch(self.ready[self.first_ready]):
             return False
         self.first_ready += 1
         return True
@@ -152,11 +152,11 @@ class FunctionalRun:  # C: final
             self.occupancy.begin(tree_task)
             self.table.output_starts[tree_task] = self.partials.allocate(self.occupancy.bound(tree_task))
         merged = self._merge_elements(task)
-        place = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
+        slot = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
         self.now += 1
         self.free[element] = max(self.free[element], self.now) + merged + 1
-        self.queue[place] = task
-        self.ends[place] = self.free[element]
+        self.queue[slot] = task
+        self.ends[slot] = self.free[element]
         self.loads[element] += 1
         self.tasks += 1
         self._fetch(task)
@@ -196,11 +196,11 @@ class FunctionalRun:  # C: final
         if best < 0:
             return False
         self.now = max(self.now, self.events[best])
-        place = best * self.depth + self.oldest[best]
-        if self.events[best] < self.ends[place]:
+        slot = best * self.depth + self.oldest[best]
+        if self.events[best] < self.ends[slot]:
             self._read_part(best)
             return True
-        task = self.queue[place]
+        task = self.queue[slot]
         self.oldest[best] = (self.oldest[best] + 1) % self.depth
         self.loads[best] -= 1
         if task >= self.a.rows:
@@ -211,20 +211,20 @@ class FunctionalRun:  # C: final
 
     def _begin(self, element: int) -> None:
         """Begin the oldest task of a processing element."""
-        place = element * self.depth + self.oldest[element]
+        slot = element * self.depth + self.oldest[element]
         self.parts[element] = 0
-        self.events[element] = self.ends[place] - self._merge_elements(self.queue[place]) - 1
+        self.events[element] = self.ends[slot] - self._merge_elements(self.queue[slot]) - 1
         self._read_part(element)
 
     def _read_part(self, element: int) -> None:
         """Read the next part of the inputs of an element's oldest task, as much as its buffers hold."""
-        place = element * self.depth + self.oldest[element]
-        task = self.queue[place]
+        slot = element * self.depth + self.oldest[element]
+        task = self.queue[slot]
         parts = max(1, (self._merge_elements(task) + self.buffered - 1) // self.buffered)
         part = self.parts[element]
         self.parts[element] += 1
-        self.events[element] = self.ends[place] if part + 1 == parts else self.events[element] + self.buffered
-        count_before = self.cache.traffic_lines()
+        self.events[element] = self.ends[slot] if part + 1 == parts else self.events[element] + self.buffered
+        lines_before = self.cache.traffic_lines()
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
                 self._read_row(self.a.coordinates[i], part, parts)
@@ -235,7 +235,7 @@ class FunctionalRun:  # C: final
                     self._consume(-1 - self.table.inputs[i], part, parts)
                 else:
                     self._read_row(self.trees.nonzeros.coordinates[self.table.inputs[i]], part, parts)
-        self.lines[self._row_of(task)] += self.cache.traffic_lines() - count_before
+        self.lines[self._row_of(task)] += self.cache.traffic_lines() - lines_before
 
     def _row_of(self, task: int) -> int:  # C: noexcept
         return task if task < self.a.rows else self.trees.row_of_task[task - self.a.rows]
@@ -253,10 +253,10 @@ class FunctionalRun:  # C: final
     def _consume(self, task: int, part: int, parts: int) -> None:
         base = self._first_line(task)
         count = self._lines_of(self.work.task_outputs[task])
-        count_before = self.cache.consume_misses
+        misses_before = self.cache.consume_misses
         for line in range(base + part * count // parts, base + (part + 1) * count // parts):
             self.cache.consume(line)
-        self.partial_reads += self.cache.consume_misses - count_before
+        self.partial_reads += self.cache.consume_misses - misses_before
 
     def _first_line(self, task: int) -> int:  # C: noexcept
         """Return the first line of a task's partial fiber."""
@@ -268,7 +268,7 @@ class FunctionalRun:  # C: final
 
     def _end(self, task: int) -> None:
         """Complete a task of a tree: write its partial fiber, and free the partial fibers that it merged."""
-        count_before = self.cache.traffic_lines()
+        lines_before = self.cache.traffic_lines()
         parent = self.table.parents[task]
         self.table.output_lengths[task] = self.work.task_outputs[task]
         if parent != NO_PARENT:
@@ -283,20 +283,22 @@ class FunctionalRun:  # C: final
         if parent != NO_PARENT:
             self.table.missing[parent] -= 1
             if self.table.missing[parent] == 0:
-                self.ready[self.last_ready] = self.a.rows + parent
-                self.last_ready += 1
-        self.lines[self.trees.row_of_task[task]] += self.cache.traffic_lines() - count_before
+                self.ready[self.end_ready] = self.a.rows + parent
+                self.end_ready += 1
+        self.lines[self.trees.row_of_task[task]] += self.cache.traffic_lines() - lines_before
 
     def _fetch(self, task: int) -> None:
         """Issue the prefetcher's requests for a task: lines of row pointers and the lines of all its fibers.
 
         A line of row pointers is read once for successive inputs that need the same line.
         """
-        count_before = self.cache.traffic_lines()
+        lines_before = self.cache.traffic_lines()
         pointer_line = NO_LINE
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
-                inline.fetch(self.b.pointers[self.a.coordinates[min(i + AHEAD, self.last_nonzero)]])
+                inline.fetch(
+                    self.b.pointers[self.a.coordinates[min(i + PREFETCH_DISTANCE, self.last_nonzero)]]
+                )
                 pointer_line = self._locate(self.a.coordinates[i], pointer_line)
                 self._fetch_row(self.a.coordinates[i])
         else:
@@ -308,7 +310,7 @@ class FunctionalRun:  # C: final
                     row = self.trees.nonzeros.coordinates[self.table.inputs[i]]
                     pointer_line = self._locate(row, pointer_line)
                     self._fetch_row(row)
-        self.lines[self._row_of(task)] += self.cache.traffic_lines() - count_before
+        self.lines[self._row_of(task)] += self.cache.traffic_lines() - lines_before
 
     def _locate(self, row: int, line: int) -> int:
         """Read the lines of a row's two pointers, except the line read last.
@@ -348,7 +350,7 @@ class FunctionalRun:  # C: final
     def _fetch_fiber(self, task: int) -> None:
         if self.fetching:
             base = self._first_line(task)
-            count_before = self.cache.fetch_misses
+            misses_before = self.cache.fetch_misses
             for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
                 self.cache.prefetch(line)
-            self.partial_reads += self.cache.fetch_misses - count_before
+            self.partial_reads += self.cache.fetch_misses - misses_before

@@ -54,7 +54,7 @@ class FunctionalPass:
         content = (self.a.pointers, self.a.coordinates, self.preprocessed.rows, self.b.pointers)
         digests = map(_digest, (*content, self.b.coordinates))
         self._key = ("gamma", self.columns, parameters.pe.radix, *digests)
-        counts = shared(("row work", *self._key), self._count, lambda each: sum(map(_bytes_of, each)))
+        counts = shared(("row work", *self._key), self._count, lambda arrays: sum(map(_bytes_of, arrays)))
         self.work.merged, self.work.outputs, self.work.task_merged, self.work.task_outputs = counts
 
     def _count(self) -> tuple[Integers, ...]:
@@ -80,18 +80,18 @@ class FunctionalPass:
         short = self.merged[np.asarray(self.trees.rows) == 0]
         return np.concatenate([short, np.asarray(self.work.task_merged)])
 
-    def run_cache(self, at: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:
+    def run_cache(self, saved_rows: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:
         """Run all tasks through the FiberCache.
 
         Args:
-            at: rows of A; the state of the cache before the dispatch of each of these rows is saved.
+            saved_rows: rows of A; the state of the cache before the dispatch of each of these rows is saved.
 
         Returns:
             The run, and the saved states by row.
         """
-        parameters, rows = self.parameters, sorted(at)
-        own = (parameters.fibercache, parameters.sizes, self.b_sizes, parameters.pe)
-        key = ("cache", *self._key, *map(repr, own), *rows)
+        parameters, rows = self.parameters, sorted(saved_rows)
+        settings = (parameters.fibercache, parameters.sizes, self.b_sizes, parameters.pe)
+        key = ("cache", *self._key, *map(repr, settings), *rows)
         return shared(key, lambda: self._run_cache(rows), _bytes_of_run)
 
     def traffic(self, run: FunctionalRun, bytes_a_line: float | None = None) -> dict[str, Traffic]:
@@ -107,32 +107,36 @@ class FunctionalPass:
         sizes, a_sizes, line = self.parameters.sizes, self.a_sizes, self.parameters.fibercache.line
         nonzeros, rows = int(self.a.pointers[self.a.rows]), self.a.rows
         reads, writes = run.partial_reads, run.cache.write_backs
-        of_b = run.cache.traffic_lines() - reads - writes
+        b_lines = run.cache.traffic_lines() - reads - writes
 
-        def whole(count: int, size: int) -> int:
+        def whole_lines(count: int, size: int) -> int:
             return -(-count * size // line) * line
 
-        def moved(lines: int) -> int:
+        def scaled(lines: int) -> int:
             return round(lines * (line if bytes_a_line is None else bytes_a_line))
 
         outputs = int(self.outputs.sum())
         return {
-            "A": Traffic(whole(nonzeros, a_sizes.element_bytes) + whole(rows + 1, a_sizes.pointer_bytes), 0),
-            "B": Traffic(moved(of_b), 0),
-            "partial": Traffic(moved(reads), moved(writes)),
-            "Z": Traffic(0, whole(outputs, sizes.element_bytes) + whole(rows + 1, sizes.pointer_bytes)),
+            "A": Traffic(
+                whole_lines(nonzeros, a_sizes.element_bytes) + whole_lines(rows + 1, a_sizes.pointer_bytes), 0
+            ),
+            "B": Traffic(scaled(b_lines), 0),
+            "partial": Traffic(scaled(reads), scaled(writes)),
+            "Z": Traffic(
+                0, whole_lines(outputs, sizes.element_bytes) + whole_lines(rows + 1, sizes.pointer_bytes)
+            ),
         }
 
-    def _run_cache(self, at: Sequence[int]) -> tuple[FunctionalRun, dict[int, CacheState]]:
+    def _run_cache(self, saved_rows: Sequence[int]) -> tuple[FunctionalRun, dict[int, CacheState]]:
         parameters = self.parameters
         specification = parameters.fibercache.specification()
         sizes, pe = parameters.sizes, parameters.pe
-        room = parameters.fibercache.size // parameters.fibercache.line
+        lines = parameters.fibercache.size // parameters.fibercache.line
         run = FunctionalRun(
             self.work,
             FunctionalCache(specification),
             PartialStore(sizes.line_bytes, sizes.element_bytes),
-            PartialOccupancy(self.trees.table, self.trees.nonzeros, self.b, self.columns, room, sizes),
+            PartialOccupancy(self.trees.table, self.trees.nonzeros, self.b, self.columns, lines, sizes),
             elements=pe.count,
             most_tasks=1 + pe.task_queue,
             most_partial_tasks=1 + pe.partial_queue,
@@ -141,11 +145,11 @@ class FunctionalPass:
             b_sizes=self.b_sizes,
             fetching=pe.prefetch,
         )
-        states, done = {}, 0
-        for row in at:
-            run.run_rows(done, row)
-            states[row], done = run.cache.state(), row
-        run.run_rows(done, self.a.rows)
+        states, next_row = {}, 0
+        for row in saved_rows:
+            run.run_rows(next_row, row)
+            states[row], next_row = run.cache.state(), row
+        run.run_rows(next_row, self.a.rows)
         run.finish()
         return run, states
 
@@ -162,5 +166,7 @@ def _bytes_of_run(result: tuple[FunctionalRun, Mapping[int, CacheState]]) -> int
     """Return the bytes of the host's memory that a run and its states take, without those of the operands."""
     run, states = result
     work, table = run.work, run.table
-    own = (run.lines, work.merged, work.outputs, table.inputs, table.missing, table.output_starts)
-    return sum(map(_bytes_of, own)) + sum(each.lines.nbytes + each.reuse.nbytes for each in states.values())
+    arrays = (run.lines, work.merged, work.outputs, table.inputs, table.missing, table.output_starts)
+    return sum(map(_bytes_of, arrays)) + sum(
+        state.lines.nbytes + state.reuse.nbytes for state in states.values()
+    )

@@ -82,13 +82,13 @@ class Prefetcher(Component):
         )
         self.fetching = fetching
         self.task = END_OF_WORK
-        self.working = False
+        self.is_working = False
         self.located = 0  # first input whose row pointers have not been requested
         self.fetched = 0  # first input whose lines have not all been fetched
-        self.last_input = 0  # input after the last one of the task
+        self.end_input = 0  # input after the last one of the task
         self.line = 0  # next line to fetch of the current input
         self.last_line = 0  # last line of the current input
-        self.extent_known = False  # whether ``line`` and ``last_line`` are valid
+        self.has_extent = False  # whether ``line`` and ``last_line`` are valid
         self.entered = 0  # first input that the policy does not know
         self.fibers: list[FiberLines] = []  # inputs that the policy knows and that are not fetched in full
         # For each input, the lines of row pointers requested when the input was located
@@ -97,15 +97,15 @@ class Prefetcher(Component):
 
     def tick(self, now: int) -> int:
         """Pop a reply, send a request, and pass on a task whose fibers are fetched."""
-        if not self.working and not self._begin():
+        if not self.is_working and not self._begin():
             return self.idle()
-        if self.task == END_OF_WORK or self.fetched == self.last_input:
-            return self._hand_on(now)
+        if self.task == END_OF_WORK or self.fetched == self.end_input:
+            return self._send_task(now)
         progress = self._receive()
         if not self.requests.can_push():
             return self.busy(now + 1) if progress else self.wait_output(self.requests)
-        fetched = self._fetch() if self.policy is None else self._fetch_chosen(self.policy, now)
-        if fetched or self._locate() or progress:
+        has_fetched = self._fetch() if self.policy is None else self._fetch_by_policy(self.policy, now)
+        if has_fetched or self._locate() or progress:
             return self.busy(now + 1)
         return self.wait_input(self.replies)
 
@@ -114,11 +114,11 @@ class Prefetcher(Component):
             return False
         self.task = self.tasks.reference()
         self.tasks.pop()
-        self.working = True
+        self.is_working = True
         self.pointers.forget()
         if self.task != END_OF_WORK:
             self.located = self.fetched = self.entered = self.table.first_inputs[self.task]
-            self.last_input = self.table.first_inputs[self.task + 1]
+            self.end_input = self.table.first_inputs[self.task + 1]
         return True
 
     def _receive(self) -> bool:
@@ -128,7 +128,7 @@ class Prefetcher(Component):
         self.pointers.receive(self.replies)
         return True
 
-    def _hand_on(self, now: int) -> int:
+    def _send_task(self, now: int) -> int:
         """Pass the task on once the last fetch has left, so that no read overtakes the fetch of its line.
 
         No acknowledgement is needed: the prefetcher sees that its queue of requests is empty.
@@ -140,40 +140,40 @@ class Prefetcher(Component):
         if not self.prefetched.can_push():
             return self.wait_output(self.prefetched)
         self.prefetched.push(0, 0, self.task)
-        self.working = False
+        self.is_working = False
         return self.busy(now + 1)
 
     def _fetch(self) -> bool:
         """Fetch the next line of the first incompletely fetched input; return whether it progressed."""
-        if not self._is_here(self.fetched):
+        if not self._has_pointers(self.fetched):
             return False
-        if not self.extent_known:
-            self._extent(self.fetched)
+        if not self.has_extent:
+            self._set_extent(self.fetched)
         if self.fetching and self.line <= self.last_line:
             self._send(self.fetched, self.line)
             self.line += 1
         if not self.fetching or self.line > self.last_line:
             self.fetched += 1
-            self.extent_known = False
+            self.has_extent = False
         return True
 
-    def _is_here(self, place: int) -> bool:  # C: noexcept
+    def _has_pointers(self, input_index: int) -> bool:  # C: noexcept
         """Return whether the row pointers of an input have arrived."""
-        if place == self.located:
+        if input_index == self.located:
             return False
-        return self.needed[place - self.table.first_inputs[self.task]] <= self.pointers.window.arrived
+        return self.needed[input_index - self.table.first_inputs[self.task]] <= self.pointers.window.arrived
 
-    def _send(self, place: int, line: int) -> None:
+    def _send(self, input_index: int, line: int) -> None:
         """Send the fetch of a line of an input."""
-        base = PARTIAL_BASE if self.table.inputs[place] < 0 else B_BASE
+        base = PARTIAL_BASE if self.table.inputs[input_index] < 0 else B_BASE
         self.requests.push(FETCH, self.tag_base, base + line * self.line_bytes)
         self.fetches += 1
 
-    def _fetch_chosen(self, policy: PrefetchPolicy, now: int) -> bool:
+    def _fetch_by_policy(self, policy: PrefetchPolicy, now: int) -> bool:
         """Fetch the next line of the input that the policy chooses; return whether it progressed."""
         first = self.table.first_inputs[self.task]
-        while self._is_here(self.entered):
-            self._extent(self.entered)
+        while self._has_pointers(self.entered):
+            self._set_extent(self.entered)
             source = self.table.inputs[self.entered]
             row = -1 if source < 0 else self.columns[source]
             remaining = self.last_line - self.line + 1 if self.fetching else 0
@@ -195,10 +195,10 @@ class Prefetcher(Component):
             self.fibers.remove(fiber)
         return True
 
-    def _extent(self, place: int) -> None:
+    def _set_extent(self, input_index: int) -> None:
         """Write the elements of an input to the task table, and set the lines to fetch."""
         table = self.table
-        source = table.inputs[place]
+        source = table.inputs[input_index]
         size = self.element_bytes
         if source < 0:
             size = self.partial_bytes
@@ -208,22 +208,22 @@ class Prefetcher(Component):
             row = self.columns[source]
             start = self.row_pointers[row]
             end = self.row_pointers[row + 1]
-        table.starts[place] = start
-        table.ends[place] = end
+        table.starts[input_index] = start
+        table.ends[input_index] = end
         self.line = start * size // self.line_bytes
         self.last_line = (end * size - 1) // self.line_bytes if end > start else self.line - 1
-        self.extent_known = True
+        self.has_extent = True
 
     def _locate(self) -> bool:
         """Request row pointers of further inputs, at most one line; return whether it progressed."""
-        located_before = self.located
-        while self.located < self.last_input and self.pointers.window.has_room():
+        first_unlocated = self.located
+        while self.located < self.end_input and self.pointers.window.has_room():
             source = self.table.inputs[self.located]
             if source >= 0 and not self.pointers.locate(self.columns[source], self.requests):
                 return True
             self.needed[self.located - self.table.first_inputs[self.task]] = self.pointers.window.sent
             self.located += 1
-        return self.located > located_before
+        return self.located > first_unlocated
 
     def counters(self) -> dict[str, int]:
         """Return the number of lines of row pointers read and the number of lines fetched."""
@@ -235,6 +235,6 @@ class Prefetcher(Component):
 
     def sample(self) -> tuple[int, ...]:
         """Return the current values of the signals."""
-        if not self.working or self.task == END_OF_WORK:
+        if not self.is_working or self.task == END_OF_WORK:
             return END_OF_WORK, 0, 0
-        return self.task, self.last_input - self.located, self.last_input - self.fetched
+        return self.task, self.end_input - self.located, self.end_input - self.fetched

@@ -17,7 +17,7 @@ from fiberscope.workloads.canonical import Integers
 
 __all__ = ["RowWork", "Trees"]
 
-AHEAD = 8  # distance, in nonzeros of A, at which the host prefetches a row of B
+PREFETCH_DISTANCE = 8  # distance, in nonzeros of A, at which the host prefetches a row of B
 
 
 class Trees:  # C: final
@@ -46,11 +46,11 @@ class Trees:  # C: final
         in_tree = np.repeat(is_tree, lengths)
         self.nonzeros = CompressedRows(offsets, np.asarray(a.coordinates)[in_tree], np.zeros(0))
         self.table = TaskTable(offsets, radix, product_rows)
-        last = np.maximum.accumulate(np.asarray(self.table.last_nonzeros))
-        rows = np.searchsorted(offsets, last, "right") - 1
+        last_nonzeros = np.maximum.accumulate(np.asarray(self.table.last_nonzeros))
+        rows = np.searchsorted(offsets, last_nonzeros, "right") - 1
         self.row_of_task = rows.astype(np.int64)  # C: long[::1]
-        places = np.searchsorted(rows, np.arange(a.rows + 1))
-        self.first_tasks = places.astype(np.int64)  # C: long[::1]
+        first_tasks = np.searchsorted(rows, np.arange(a.rows + 1))
+        self.first_tasks = first_tasks.astype(np.int64)  # C: long[::1]
         self.merges = (np.asarray(self.table.missing) > 0).astype(np.uint8)  # C: unsigned char[::1]
 
 
@@ -80,14 +80,14 @@ class RowWork:  # C: final
         self.task_merged = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
         self.task_outputs = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
         # One bit for each column, set if the current output has an element there
-        self._seen = np.zeros(columns // 8 + 1, np.uint8).data  # C: unsigned char[::1]
+        self._has_column = np.zeros(columns // 8 + 1, np.uint8).data  # C: unsigned char[::1]
         self._buffer = coordinates_of(np.zeros(max(1, columns), np.int32))  # C: int[::1]
         self._length = 0
         self._fibers: dict[int, array[int]] = {}  # coordinates of the unmerged partial fibers, by task
 
-    def count_short_rows(self, first: int, last: int) -> None:
-        """Count rows ``first`` to ``last`` - 1, except those that are trees; each counted row is one task."""
-        for row in range(first, last):
+    def count_short_rows(self, first: int, end: int) -> None:
+        """Count rows ``first`` to ``end`` - 1, except those that are trees; each counted row is one task."""
+        for row in range(first, end):
             if not self.trees.rows[row]:
                 self.merged[row] = self._merge_rows(
                     self.a.coordinates, self.a.pointers[row], self.a.pointers[row + 1]
@@ -95,24 +95,24 @@ class RowWork:  # C: final
                 self.outputs[row] = self._length
                 self._clear()
 
-    def _merge_rows(self, columns: memoryview[int], first: int, last: int) -> int:  # C: columns=int[::1]
-        """Merge the rows of B that nonzeros ``first`` to ``last`` - 1 select; return the elements merged.
+    def _merge_rows(self, columns: memoryview[int], first: int, end: int) -> int:  # C: columns=int[::1]
+        """Merge the rows of B that nonzeros ``first`` to ``end`` - 1 select; return the elements merged.
 
         Args:
             columns: column of each nonzero of A.
-            first, last: range of nonzeros.
+            first, end: range of nonzeros.
         """
         merged = 0
         count = len(columns)
-        for i in range(first, last):
-            if i + 2 * AHEAD < count:
-                inline.fetch(self.b.pointers[columns[i + 2 * AHEAD]])
-                self._fetch_row(columns[i + AHEAD])
+        for i in range(first, end):
+            if i + 2 * PREFETCH_DISTANCE < count:
+                inline.fetch(self.b.pointers[columns[i + 2 * PREFETCH_DISTANCE]])
+                self._fetch_row(columns[i + PREFETCH_DISTANCE])
             row = columns[i]
-            start = self.b.pointers[row]
-            end = self.b.pointers[row + 1]
-            merged += end - start
-            for j in range(start, end):
+            row_start = self.b.pointers[row]
+            row_end = self.b.pointers[row + 1]
+            merged += row_end - row_start
+            for j in range(row_start, row_end):
                 self._add(self.b.coordinates[j])
         return merged
 
@@ -122,16 +122,16 @@ class RowWork:  # C: final
             inline.fetch(self.b.coordinates[start])
 
     def _add(self, coordinate: int) -> None:  # C: noexcept, inline
-        bits = self._seen[coordinate >> 3]  # C: long
+        bits = self._has_column[coordinate >> 3]  # C: long
         if not bits >> (coordinate & 7) & 1:
-            self._seen[coordinate >> 3] = bits | 1 << (coordinate & 7)
+            self._has_column[coordinate >> 3] = bits | 1 << (coordinate & 7)
             self._buffer[self._length] = coordinate
             self._length += 1
 
     def _clear(self) -> None:  # C: noexcept
         """Clear the output."""
         for i in range(self._length):
-            self._seen[self._buffer[i] >> 3] = 0
+            self._has_column[self._buffer[i] >> 3] = 0
         self._length = 0
 
     def count_trees(self) -> None:

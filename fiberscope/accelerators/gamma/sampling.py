@@ -13,7 +13,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.accelerators.gamma.machine import Gamma
-from fiberscope.accelerators.gamma.splice import Mark, cycles_of_rows, rows_of, run_windows, set_state
+from fiberscope.accelerators.gamma.splice import Mark, cycles_of_rows, join_windows, run_windows, set_state
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
@@ -53,42 +53,42 @@ class Windows:
     def __init__(self, work: FunctionalPass, request: Sample) -> None:
         self.work = work
         self.bytes = _stream_bytes(work)
-        costs = self._costs(self.bytes)
+        costs = self._predict_cycles(self.bytes)
         self.predicted = float(costs.sum())
         longest = int(work.task_lengths.max(initial=0))
         self.cycles = request.window_cycles or window_length(work.task_lengths)
         shift = float(np.random.default_rng(request.seed).random()) * self.cycles
         self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest) + shift, self.cycles)
 
-    def _costs(self, moved: Numbers) -> Numbers:
+    def _predict_cycles(self, row_bytes: Numbers) -> Numbers:
         """Return the predicted cycles of each row: the larger of merge time and time to move these bytes."""
         parameters = self.work.parameters
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes per cycle
-        return np.maximum(self.work.merged / parameters.pe.count, moved / rate)
+        return np.maximum(self.work.merged / parameters.pe.count, row_bytes / rate)
 
-    def divide(self, moved: Numbers) -> Integers:
+    def divide(self, row_bytes: Numbers) -> Integers:
         """Divide windows that are longer than predicted because they also move rows of B.
 
         Args:
-            moved: bytes of each row, those of B included.
+            row_bytes: bytes of each row, those of B included.
 
         Returns:
             The number of the first part of each window.
         """
-        costs, parts = self._costs(moved), list[list[range]]()
+        costs, parts = self._predict_cycles(row_bytes), list[list[range]]()
         for number, window in enumerate(self.ranges):
-            inner = 0 < number < len(self.ranges) - 1
-            parts.append(_divided(window, costs, self.cycles) if inner else [window])
-        self.ranges = [part for each in parts for part in each]
+            is_inner = 0 < number < len(self.ranges) - 1
+            parts.append(_divide_window(window, costs, self.cycles) if is_inner else [window])
+        self.ranges = [part for window_parts in parts for part in window_parts]
         return np.cumsum([0, *map(len, parts)])[:-1]
 
 
-def _divided(window: range, costs: Numbers, cycles: int) -> list[range]:
+def _divide_window(window: range, costs: Numbers, cycles: int) -> list[range]:
     """Return parts of a window of about equal cost, each about ``cycles`` cycles long."""
-    behind = np.cumsum(costs[window.start : window.stop])
-    count = max(1, round(behind[-1] / cycles))
-    steps = behind[-1] * np.arange(1, count) / count
-    edges = np.unique([0, *(np.searchsorted(behind, steps) + 1), len(window)])
+    cumulative = np.cumsum(costs[window.start : window.stop])
+    count = max(1, round(cumulative[-1] / cycles))
+    steps = cumulative[-1] * np.arange(1, count) / count
+    edges = np.unique([0, *(np.searchsorted(cumulative, steps) + 1), len(window)])
     return [range(window.start + start, window.start + stop) for start, stop in pairwise(edges.tolist())]
 
 
@@ -96,8 +96,8 @@ def _stream_bytes(work: FunctionalPass) -> Numbers:
     """Return the bytes of A and Z for each row of A, not rounded up to whole lines."""
     sizes, a_sizes = work.parameters.sizes, work.a_sizes
     lengths = np.diff(np.asarray(work.a.pointers))
-    of_a = lengths * a_sizes.element_bytes + a_sizes.pointer_bytes
-    return (of_a + work.outputs * sizes.element_bytes + sizes.pointer_bytes).astype(np.float64)
+    a_bytes = lengths * a_sizes.element_bytes + a_sizes.pointer_bytes
+    return (a_bytes + work.outputs * sizes.element_bytes + sizes.pointer_bytes).astype(np.float64)
 
 
 class GammaSampler:
@@ -150,11 +150,10 @@ class GammaSampler:
         ranges = self.windows.ranges
         if number > len(ranges):
             raise ConfigurationError(f"gamma: sample.window={number}: this run has {len(ranges)} windows")
-        before, behind = max(0, number - 2), min(len(ranges), number + 1)
-        chosen = ranges[before:behind]
-        start = chosen[0].start
+        neighbourhood = ranges[max(0, number - 2) : number + 1]
+        start = neighbourhood[0].start
         _, states = self.work.run_cache([start])
-        rows = rows_of(self.work.a, self.work.b.rows, chosen)
+        rows = join_windows(self.work.a, self.work.b.rows, neighbourhood)
 
         def build(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> Gamma:
             machine = Gamma(parameters.model_copy(update={"reorder": "none"}), a, b)
@@ -163,30 +162,30 @@ class GammaSampler:
             return machine
 
         window = ranges[number - 1]
-        firsts = [window.start - start, window.stop - start]
-        begin, end = cycles_of_rows(build(self.parameters, rows, self.b), firsts)
-        return SingleWindow(build, rows, start, window, (begin, end), len(ranges))
+        bounds = [window.start - start, window.stop - start]
+        start_cycle, end_cycle = cycles_of_rows(build(self.parameters, rows, self.b), bounds)
+        return SingleWindow(build, rows, start, window, (start_cycle, end_cycle), len(ranges))
 
     def _run_cache(self) -> None:
         """Run the functional cache, and save its states before all windows that may be simulated.
 
         A window that is longer than predicted is divided; its first part is simulated instead.
         """
-        numbers = {number for each in self.rounds.numbers for number in each[1:]}
+        numbers = {number for numbers in self.rounds.numbers for number in numbers[1:]}
         starts = [self.windows.ranges[number].start for number in numbers]
         self.run, self.states = self.work.run_cache(starts)
-        moved = self.windows.bytes + np.asarray(self.run.lines) * self.parameters.fibercache.line
-        self.first_parts = self.windows.divide(moved)
+        row_bytes = self.windows.bytes + np.asarray(self.run.lines) * self.parameters.fibercache.line
+        self.first_parts = self.windows.divide(row_bytes)
         starts = [window.start for window in self.windows.ranges]
         merged = self.work.merged.astype(np.float64)
-        self.totals = np.stack([np.add.reduceat(each, starts) for each in (merged, moved)], axis=1)
+        self.totals = np.stack([np.add.reduceat(amounts, starts) for amounts in (merged, row_bytes)], axis=1)
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
         """Simulate the first parts of these windows, one after another."""
         numbers = self.first_parts[list(numbers)].tolist()
         ranges = [self.windows.ranges[number] for number in numbers]
         ordered = self.parameters.model_copy(update={"reorder": "none"})
-        rows = rows_of(self.work.a, self.work.b.rows, ranges)
+        rows = join_windows(self.work.a, self.work.b.rows, ranges)
         machine = Gamma(ordered, rows, self.b)
         states = [self.states[window.start] for window in ranges[1:]]
         marks = run_windows(
@@ -264,13 +263,15 @@ class GammaSampler:
         """Return the bytes of A, of the selected rows of B, and of Z, each once."""
         work, sizes = self.work, self.parameters.sizes
         selected = np.flatnonzero(np.bincount(np.asarray(work.a.coordinates)))
-        of_b = int(np.diff(np.asarray(work.b.pointers))[selected].sum())
-        moved = (
+        selected_nonzeros = int(np.diff(np.asarray(work.b.pointers))[selected].sum())
+        tensors = (
             (int(work.a.pointers[work.a.rows]), work.a.rows, work.a_sizes),
-            (of_b, len(selected), work.b_sizes),
+            (selected_nonzeros, len(selected), work.b_sizes),
             (int(work.outputs.sum()), work.a.rows, sizes),
         )
-        return sum(count * size.element_bytes + fibers * size.pointer_bytes for count, fibers, size in moved)
+        return sum(
+            count * size.element_bytes + fibers * size.pointer_bytes for count, fibers, size in tensors
+        )
 
     def _memory(self, measured: SplicedRun, traffic: Mapping[str, Traffic]) -> MemoryUse:
         """Return the DRAM row hits, misses and conflicts of the middle windows, scaled to the whole run."""

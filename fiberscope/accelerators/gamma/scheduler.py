@@ -113,12 +113,12 @@ class Scheduler(Component):
         self.processing_elements = 0
         self.most_tasks = most_tasks
         self.most_partial_tasks = most_partial_tasks
-        self.tasks_given = array("q")  # dispatched and uncompleted tasks, by processing element
-        self.turn = 0  # processing element that has priority among equally loaded ones
+        self.task_counts = array("q")  # dispatched and uncompleted tasks, by processing element
+        self.first_element = 0  # processing element that has priority among equally loaded ones
         self.choice = -1  # task to dispatch in this cycle, -1 for none
         self.held_since = NOT_HELD  # cycle since which the next task, a leaf, is held back
         self.held_back_cycles = 0
-        self.ended = self.completed = 0  # elements that were sent the end of work; completed tasks
+        self.ended = self.completed = 0  # processing elements that were sent the end of work; completed tasks
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
         self.unfinished = unfinished_rows(table, self.rows_per_line)  # C: long[::1]
         self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of lines to write
@@ -131,44 +131,44 @@ class Scheduler(Component):
         """Look up the channels, and count the processing elements."""
         super().elaborate()
         self.processing_elements = len(self.tasks)
-        self.tasks_given = array("q", bytes(8 * self.processing_elements))
+        self.task_counts = array("q", bytes(8 * self.processing_elements))
 
     def tick(self, now: int) -> int:
         """Pop replies and completions, request a line of A or write row pointers of Z, dispatch a task."""
         progress = self._receive()
         if self._complete():
             progress = True
-        if self.memory_requests.can_push() and (self._ask() or self._write_pointers()):
+        if self.memory_requests.can_push() and (self._request_line() or self._write_pointers()):
             progress = True
         if self._dispatch(now):
             progress = True
-        self._watch_room(now)
+        self._count_held_back(now)
         if progress:
             return self.busy(now + 1)
         return self._wait()
 
-    def _watch_room(self, now: int) -> None:
+    def _count_held_back(self, now: int) -> None:
         """Count the cycles in which a leaf task is held back, also while other work progresses."""
-        is_held_back = self._held_back()
+        is_held_back = self._is_held_back()
         if is_held_back and self.held_since == NOT_HELD:
             self.held_since = now
         elif not is_held_back and self.held_since != NOT_HELD:
             self.held_back_cycles += now - self.held_since
             self.held_since = NOT_HELD
 
-    def _held_back(self) -> bool:
+    def _is_held_back(self) -> bool:
         """Return whether the next task is a leaf that has its nonzeros and waits for space in the cache."""
-        return self._next_is_here() and not self.occupancy.admits(self.next_task)
+        return self._next_has_nonzeros() and not self.occupancy.admits(self.next_task)
 
     def _wait(self) -> int:
         """Return the reason for a cycle without progress."""
         if self.choice >= 0:
-            if self.tasks_given[self.turn] >= self._max_tasks(self.choice):
+            if self.task_counts[self.first_element] >= self._max_tasks(self.choice):
                 return self.wait_any_input(self.completions)
             return self.wait_any_output(self.tasks)
         if self._all_completed() and self.ended < self.processing_elements:
             return self.wait_output(self.tasks[self.ended])
-        if self._held_back():
+        if self._is_held_back():
             return self.wait_any_input(self.completions)
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)
@@ -190,21 +190,21 @@ class Scheduler(Component):
                 self.arrived_nonzeros += 1
         return True
 
-    def _ask(self) -> bool:
+    def _request_line(self) -> bool:
         """Request the next line of the stream if the window has a free slot; return whether it did."""
         line = self.window.sent
-        if line == self.stream.count or line - self._used() >= self.window.size:
+        if line == self.stream.count or line - self._count_released() >= self.window.size:
             return False
         tag = self.tag_base | self.window.send()
         self.memory_requests.push(READ, tag, self.stream.addresses[line])
         return True
 
-    def _used(self) -> int:  # C: noexcept
+    def _count_released(self) -> int:  # C: noexcept
         """Return the number of arrived lines other than lines of nonzeros that waiting tasks need."""
         if self.next_task == self.table.count:
             return self.window.arrived
-        waiting = self.arrived_nonzeros - self.stream.first_needed[self.next_task]
-        return self.window.arrived - max(0, waiting)
+        unused = self.arrived_nonzeros - self.stream.first_needed[self.next_task]
+        return self.window.arrived - max(0, unused)
 
     def _complete(self) -> bool:
         """Pop all visible completions; return whether there was one."""
@@ -212,7 +212,7 @@ class Scheduler(Component):
         for i in range(self.processing_elements):
             channel = self.completions[i]
             if channel.can_pop():
-                self.tasks_given[i] -= 1
+                self.task_counts[i] -= 1
                 self._finish(channel.reference())
                 channel.pop()
                 progress = True
@@ -271,35 +271,35 @@ class Scheduler(Component):
             self.ended += 1
         else:
             self._take(task)
-            self.tasks_given[element] += 1
-            self.turn = element + 1 if element + 1 < self.processing_elements else 0
+            self.task_counts[element] += 1
+            self.first_element = element + 1 if element + 1 < self.processing_elements else 0
         tasks.push(0, 0, task if task >= 0 else END_OF_WORK)
         return True
 
     def _next_ready(self) -> int:
         """Return the task to dispatch: a ready merge task, else the next in order; -1 if none can run."""
-        if self.ready_count > 0 and self._has_pointers(self.ready[self.first_ready]):
+        if self.ready_count > 0 and self._has_nonzeros(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
-        if self._next_is_here() and self.occupancy.admits(self.next_task):
+        if self._next_has_nonzeros() and self.occupancy.admits(self.next_task):
             return self.next_task
-        return self._ready_behind()
+        return self._find_ready_merge()
 
-    def _ready_behind(self) -> int:
+    def _find_ready_merge(self) -> int:
         """Return the first ready merge task whose nonzeros have arrived, while a leaf is held back; else -1.
 
         The oldest ready merge task may need later nonzeros than the leaf, which waits for freed space.
         """
-        if not self._held_back():
+        if not self._is_held_back():
             return -1
-        for place in range(self.first_ready, self.first_ready + self.ready_count):
-            if self._has_pointers(self.ready[place]):
-                return self.ready[place]
+        for slot in range(self.first_ready, self.first_ready + self.ready_count):
+            if self._has_nonzeros(self.ready[slot]):
+                return self.ready[slot]
         return -1
 
-    def _next_is_here(self) -> bool:  # C: noexcept
-        return self.next_task < self.table.count and self._has_pointers(self.next_task)
+    def _next_has_nonzeros(self) -> bool:  # C: noexcept
+        return self.next_task < self.table.count and self._has_nonzeros(self.next_task)
 
-    def _has_pointers(self, task: int) -> bool:  # C: noexcept
+    def _has_nonzeros(self, task: int) -> bool:  # C: noexcept
         """Return whether the nonzeros of A that the task needs have arrived."""
         return self.stream.needed[task] <= self.window.arrived
 
@@ -310,12 +310,12 @@ class Scheduler(Component):
         """Return the least-loaded element that can take the task, ties round-robin; -1 if there is none."""
         fewest = self._max_tasks(task)
         best = -1
-        element = self.turn
+        element = self.first_element
         for _ in range(self.processing_elements):
             tasks = self.tasks[element]
-            if self.tasks_given[element] < fewest and tasks.can_push():
+            if self.task_counts[element] < fewest and tasks.can_push():
                 best = element
-                fewest = self.tasks_given[element]
+                fewest = self.task_counts[element]
             element += 1
             if element == self.processing_elements:
                 element = 0
@@ -324,15 +324,19 @@ class Scheduler(Component):
     def _select_element(self, policy: SchedulePolicy, now: int) -> int:
         """Let the policy choose a task and an element for it; return the element, -1 if there is none."""
         queue = self.ready[self.first_ready : self.first_ready + self.ready_count]
-        numbers = [self.choice, *[i for i in queue if i != self.choice and self._has_pointers(i)]]
-        if self.choice != self.next_task and self._next_is_here() and self.occupancy.admits(self.next_task):
+        numbers = [self.choice, *[i for i in queue if i != self.choice and self._has_nonzeros(i)]]
+        if (
+            self.choice != self.next_task
+            and self._next_has_nonzeros()
+            and self.occupancy.admits(self.next_task)
+        ):
             numbers.append(self.next_task)
         inputs = self.table.first_inputs
         task = policy.chosen_task([Task(i, inputs[i + 1] - inputs[i]) for i in numbers], now)
         self.choice = task.number
-        waiting, limit = list(self.tasks_given), self._max_tasks(task.number)
-        is_open = [waiting[i] < limit and self.tasks[i].can_push() for i in range(self.processing_elements)]
-        return policy.number_of_worker(task, least_loaded(self.turn, waiting, is_open), now)
+        loads, limit = list(self.task_counts), self._max_tasks(task.number)
+        is_open = [loads[i] < limit and self.tasks[i].can_push() for i in range(self.processing_elements)]
+        return policy.number_of_worker(task, least_loaded(self.first_element, loads, is_open), now)
 
     def _max_tasks(self, task: int) -> int:
         """Return the largest number of uncompleted tasks of a processing element, this task included."""
@@ -341,7 +345,7 @@ class Scheduler(Component):
     def _take(self, task: int) -> None:
         """Remove a dispatched task from its queue, and allocate its partial fiber if it writes one."""
         if self.stream.merges[task]:
-            self._leave_queue(task)
+            self._remove_ready(task)
         else:
             self.next_task += 1
             self._skip_merging()
@@ -349,14 +353,14 @@ class Scheduler(Component):
             self.occupancy.begin(task)
             self.table.output_starts[task] = self.partials.allocate(self.occupancy.bound(task))
 
-    def _leave_queue(self, task: int) -> None:
+    def _remove_ready(self, task: int) -> None:
         """Remove a merge task from the queue of ready tasks; older tasks keep their order."""
-        place = self.first_ready
-        while self.ready[place] != task:
-            place += 1
-        while place > self.first_ready:
-            self.ready[place] = self.ready[place - 1]
-            place -= 1
+        slot = self.first_ready
+        while self.ready[slot] != task:
+            slot += 1
+        while slot > self.first_ready:
+            self.ready[slot] = self.ready[slot - 1]
+            slot -= 1
         self.first_ready += 1
         self.ready_count -= 1
 
@@ -395,6 +399,6 @@ class Scheduler(Component):
         """Return the state of the signal: 0 for turn, 1 for A, 2 for cache space, 3 for no next task."""
         if self.next_task == self.table.count:
             return 3
-        if not self._has_pointers(self.next_task):
+        if not self._has_nonzeros(self.next_task):
             return 1
-        return 2 if self._held_back() else 0
+        return 2 if self._is_held_back() else 0

@@ -38,13 +38,13 @@ class Mark:
     row_conflicts: int
 
 
-def rows_of(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArray:
+def join_windows(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArray:
     """Return the rows of A of these windows, one window after another; ``columns`` is the columns of A."""
     pointers = np.asarray(a.pointers)
     lengths = np.concatenate([np.diff(pointers[window.start : window.stop + 1]) for window in windows])
-    parts = [slice(pointers[window.start], pointers[window.stop]) for window in windows]
-    coordinates = np.concatenate([np.asarray(a.coordinates)[part] for part in parts])
-    values = np.concatenate([np.asarray(a.values)[part] for part in parts])
+    ranges = [slice(pointers[window.start], pointers[window.stop]) for window in windows]
+    coordinates = np.concatenate([np.asarray(a.coordinates)[nonzeros] for nonzeros in ranges])
+    values = np.concatenate([np.asarray(a.values)[nonzeros] for nonzeros in ranges])
     return sparse.csr_array(
         (values, coordinates, np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), columns)
     )
@@ -77,7 +77,7 @@ def run_windows(
     marks = list[Mark]()
     run = _Steps(machine)
     for task, state in zip(_first_tasks(machine, np.cumsum(lengths)[:-1]), states, strict=True):
-        marks.append(_mark(machine, run.until_dispatched(task)))
+        marks.append(_mark(machine, run.run_until_dispatched(task)))
         if state is not None:
             set_state(machine, state, _lines_in_flight(machine, task))
         tell(*machine.progress())
@@ -97,12 +97,12 @@ def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
         rows: rows of A in increasing order; the number of rows stands for the end of the run.
     """
     run = _Steps(machine)
-    return tuple(run.until_dispatched(task) for task in _first_tasks(machine, rows))
+    return tuple(run.run_until_dispatched(task) for task in _first_tasks(machine, rows))
 
 
 def _first_tasks(machine: Gamma, rows: Sequence[int] | Integers) -> list[int]:
-    firsts: list[int] = np.searchsorted(np.asarray(machine.table.rows), rows).tolist()
-    return firsts
+    tasks: list[int] = np.searchsorted(np.asarray(machine.table.rows), rows).tolist()
+    return tasks
 
 
 class _Steps:
@@ -116,7 +116,7 @@ class _Steps:
         self.machine = machine
         self.limit = 0
 
-    def until_dispatched(self, task: int) -> int:
+    def run_until_dispatched(self, task: int) -> int:
         """Run until a task is dispatched, and return the cycle; the number of tasks stands for the end."""
         scheduler: Any = self.machine.scheduler
         count = self.machine.table.count
@@ -138,21 +138,21 @@ def _mark(machine: Gamma, cycles: int) -> Mark:
     return Mark(cycles, machine.operations()["merge"], traffic_bytes, *rows)
 
 
-def _lines_in_flight(machine: Gamma, before: int) -> Integers:
-    """Return the lines of B that tasks in flight can need when task ``before`` is dispatched.
+def _lines_in_flight(machine: Gamma, next_task: int) -> Integers:
+    """Return the lines of B that tasks in flight can need when ``next_task`` is dispatched.
 
     These are the tasks dispatched last, as many as the processing elements can hold.
     """
     pe, table = machine.parameters.pe, machine.table
-    first = max(0, before - pe.count * (1 + pe.task_queue))
-    inputs = np.asarray(table.inputs)[table.first_inputs[first] : table.first_inputs[before]]
+    first = max(0, next_task - pe.count * (1 + pe.task_queue))
+    inputs = np.asarray(table.inputs)[table.first_inputs[first] : table.first_inputs[next_task]]
     rows = np.asarray(machine.a.coordinates)[inputs[inputs >= 0]]
     pointers, line = np.asarray(machine.b.pointers), machine.parameters.fibercache.line
-    begins = pointers[rows] * machine.b_sizes.element_bytes // line
+    starts = pointers[rows] * machine.b_sizes.element_bytes // line
     ends = -(-pointers[rows + 1] * machine.b_sizes.element_bytes // line)
-    lengths = ends - begins
-    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.unique(B_BASE // line + np.repeat(begins, lengths) + places)
+    lengths = ends - starts
+    offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.unique(B_BASE // line + np.repeat(starts, lengths) + offsets)
 
 
 def set_state(machine: Gamma, state: CacheState, absent_lines: Integers | Sequence[int] = ()) -> None:

@@ -67,9 +67,12 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     # One more entry makes the index -1 of a task without nonzeros valid; np.where discards this entry.
     data_positions = np.append(positions[pointer_lines:], len(order))
 
-    last = np.maximum(table.last_nonzeros, -1)  # -1: the task needs no nonzero of A
-    needed = np.where(last >= 0, data_positions[((last + 1) * sizes.element_bytes - 1) // line] + 1, 0)
-    first_sources = np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last
+    last_nonzeros = np.maximum(table.last_nonzeros, -1)  # -1: the task needs no nonzero of A
+    last_bytes = (last_nonzeros + 1) * sizes.element_bytes - 1
+    needed = np.where(last_nonzeros >= 0, data_positions[last_bytes // line] + 1, 0)
+    first_sources = (
+        np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last_nonzeros
+    )
     first_needed = np.where(first_sources >= 0, first_sources * sizes.element_bytes // line, 0)
     merges = np.asarray(table.missing) > 0
     return StreamOfA(*(integers_of(numbers) for numbers in (addresses, needed, first_needed, merges)))

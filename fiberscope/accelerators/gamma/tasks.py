@@ -59,12 +59,12 @@ class TaskTable(TaskInputs):  # C: final
         )
         first_inputs = np.concatenate([[0], np.cumsum(counts)])
         super().__init__(task_rows, first_inputs, inputs, radix)
-        parents = _parents(counts, inputs)
+        parents = _find_parents(counts, inputs)
         self.parents = integers_of(parents)  # C: public long[::1]
         children = np.bincount(parents[parents >= 0], minlength=self.count)
-        self.missing = integers_of(children)  # C: public long[::1]; those that are not finished
-        last = np.maximum.reduceat(inputs, first_inputs[:-1]) if self.count else inputs
-        self.last_nonzeros = integers_of(last)  # C: public long[::1]
+        self.missing = integers_of(children)  # C: public long[::1]; incomplete ones
+        last_nonzeros = np.maximum.reduceat(inputs, first_inputs[:-1]) if self.count else inputs
+        self.last_nonzeros = integers_of(last_nonzeros)  # C: public long[::1]
         self.output_starts = _zeros(self.count)  # C: public
         self.output_lengths = _zeros(self.count)  # C: public
         self.row_lengths = _zeros(tasks.product_rows)  # C: public
@@ -95,17 +95,18 @@ class _Tasks:  # C: object
         lengths, subrows = np.diff(pointers), np.bincount(rows)
         self.product_rows = len(subrows)
         fibers: dict[int, list[int]] = {}  # partial fibers of split rows, by row of the product
-        begin = 0
-        for place in [*np.flatnonzero((lengths > self.radix) | (subrows[rows] > 1)), len(rows)]:
-            short = begin + np.flatnonzero(lengths[begin:place])
-            self._add(rows[short], lengths[short], np.arange(pointers[begin], pointers[place]))
-            begin = place + 1
-            if place < len(rows):
-                row = int(rows[place])
-                fiber = self._add_tree(row, list(range(pointers[place], pointers[place + 1])))
-                parts = fibers.setdefault(row, [])
-                parts.append(fiber)
-                if len(parts) == subrows[row] > 1:
+        start = 0
+        for index in [*np.flatnonzero((lengths > self.radix) | (subrows[rows] > 1)), len(rows)]:
+            short_rows = start + np.flatnonzero(lengths[start:index])
+            inputs = np.arange(pointers[start], pointers[index])
+            self._add(rows[short_rows], lengths[short_rows], inputs)
+            start = index + 1
+            if index < len(rows):
+                row = int(rows[index])
+                fiber = self._add_tree(row, list(range(pointers[index], pointers[index + 1])))
+                row_fibers = fibers.setdefault(row, [])
+                row_fibers.append(fiber)
+                if len(row_fibers) == subrows[row] > 1:
                     self._add_tree(row, fibers.pop(row))
 
     def _add(self, rows: Integers, counts: Integers, inputs: Integers) -> None:
@@ -114,24 +115,24 @@ class _Tasks:  # C: object
         self.inputs.append(inputs)
         self.count += len(rows)
 
-    def _add_tree(self, row: int, waiting: list[int]) -> int:
-        """Add the tree of tasks that combines the fibers in ``waiting`` into one, and return this fiber.
+    def _add_tree(self, row: int, queue: list[int]) -> int:
+        """Add the tree of tasks that combines the fibers in ``queue`` into one, and return this fiber.
 
         All tasks but the first take ``radix`` inputs. Each task takes the oldest fibers in the queue, and its
         output is appended to the queue. The tree is therefore balanced. As many rows of B as possible are
         inputs of tasks near the root, and do not become part of a partial fiber.
         """
         counts: list[int] = []
-        take = (len(waiting) - 2) % (self.radix - 1) + 2
+        input_limit = (len(queue) - 2) % (self.radix - 1) + 2
         input_count = 0
-        while not counts or len(waiting) - input_count > 1:
-            counts.append(min(take, len(waiting)))
-            waiting.append(-self.count - len(counts))
+        while not counts or len(queue) - input_count > 1:
+            counts.append(min(input_limit, len(queue)))
+            queue.append(-self.count - len(counts))
             input_count += counts[len(counts) - 1]
-            take = self.radix
-        inputs = np.array(waiting[:input_count], np.int64)
+            input_limit = self.radix
+        inputs = np.array(queue[:input_count], np.int64)
         self._add(np.full(len(counts), row), np.array(counts, np.int64), inputs)
-        return waiting.pop()
+        return queue.pop()
 
 
 def _concatenate(parts: list[Integers]) -> Integers:
@@ -139,10 +140,10 @@ def _concatenate(parts: list[Integers]) -> Integers:
     return np.concatenate(parts).astype(np.int64, copy=False)
 
 
-def _parents(counts: Integers, inputs: Integers) -> Integers:
+def _find_parents(counts: Integers, inputs: Integers) -> Integers:
     """Return, for each task, the task that merges its partial fiber, or ``NO_PARENT``."""
     parents = np.full(len(counts), NO_PARENT, np.int64)
-    takers = np.repeat(np.arange(len(counts)), counts)
-    partial = inputs < 0
-    parents[-1 - inputs[partial]] = takers[partial]
+    consumers = np.repeat(np.arange(len(counts)), counts)
+    is_partial = inputs < 0
+    parents[-1 - inputs[is_partial]] = consumers[is_partial]
     return parents

@@ -93,7 +93,7 @@ class FiberWriter(Consumer):
         self.most_finishing = most_finishing
         self.z_operation = WRITE_UNREAD if through_cache else WRITE_THROUGH
         self.task = END_OF_WORK
-        self.working = False
+        self.is_working = False
         self.is_partial = False
         self.length = 0  # elements of the current task so far
         self.base = 0  # address of the first byte of the partial fiber or of the current page
@@ -103,7 +103,7 @@ class FiberWriter(Consumer):
         self.page = -1  # number of the current page, counted over this element's pages of Z
         self.page_base = 0  # address of the current page
         self.next_page = -1  # number in memory of the next page, -1 until it arrives
-        self.page_asked = False  # whether the first page was requested
+        self.has_requested_page = False  # whether the first page was requested
         # Queue of the tasks that have begun and are not announced: the task, whether its last element was
         # taken, and the number of its lines without an acknowledgement.
         self.first_finishing = 0
@@ -123,9 +123,9 @@ class FiberWriter(Consumer):
             progress = True
         if self._announce():
             progress = True
-        if not self.working and self._begin():
+        if not self.is_working and self._begin():
             progress = True
-        if self.working and self._write():
+        if self.is_working and self._write():
             progress = True
         if progress:
             return self.busy(now + 1)
@@ -133,7 +133,7 @@ class FiberWriter(Consumer):
 
     def _wait(self) -> int:
         """Return the reason for a cycle without progress."""
-        if self.working and (self.task == END_OF_WORK or self.elements.can_pop()):
+        if self.is_working and (self.task == END_OF_WORK or self.elements.can_pop()):
             if self.requests.can_push():
                 return self.wait_input(self.pages)
             return self.wait_output(self.requests)
@@ -141,14 +141,14 @@ class FiberWriter(Consumer):
             if self.unacknowledged[self.first_finishing] > 0:
                 return self.wait_input(self.replies)
             return self.wait_output(self.completions)
-        return self.wait_input(self.elements) if self.working else self.idle()
+        return self.wait_input(self.elements) if self.is_working else self.idle()
 
     def _begin(self) -> bool:
         if not self.output_tasks.can_pop() or self.finishing == self.most_finishing:
             return False
         self.task = self.output_tasks.reference()
         self.output_tasks.pop()
-        self.working = True
+        self.is_working = True
         if self.task != END_OF_WORK:
             self.is_partial = self.table.parents[self.task] != NO_PARENT
             self._open()
@@ -156,10 +156,10 @@ class FiberWriter(Consumer):
 
     def _open(self) -> None:
         """Prepare for the elements of a task, and append the task to the queue of completions."""
-        place = (self.first_finishing + self.finishing) % self.most_finishing
-        self.finishing_tasks[place] = self.task
-        self.finished[place] = 0
-        self.unacknowledged[place] = 0
+        slot = (self.first_finishing + self.finishing) % self.most_finishing
+        self.finishing_tasks[slot] = self.task
+        self.finished[slot] = 0
+        self.unacknowledged[slot] = 0
         self.finishing += 1
         self.length = 0
         if self.is_partial:
@@ -169,8 +169,8 @@ class FiberWriter(Consumer):
         else:
             self.base = self.page_base
             self.lines = self.z_lines
-            if not self.page_asked:
-                self._ask_page()
+            if not self.has_requested_page:
+                self._request_page()
 
     def _write(self) -> bool:
         """Pop an element or the stop, or flush Z at the end of work; return whether it progressed."""
@@ -184,21 +184,21 @@ class FiberWriter(Consumer):
 
     def _store(self) -> bool:
         """Pop an element, store it, and send its line if the line is full; return whether it could."""
-        fills = self.lines.fills()
-        if fills and not self._can_send():
+        fills_line = self.lines.fills()
+        if fills_line and not self._can_send():
             return False
         coordinate = self.elements.coordinate()
         value = self.elements.value()
         if self.is_partial:
-            place = self.table.output_starts[self.task] + self.length
-            self.partials.coordinates[place] = coordinate
-            self.partials.values[place] = value
+            index = self.table.output_starts[self.task] + self.length
+            self.partials.coordinates[index] = coordinate
+            self.partials.values[index] = value
             self.partial_elements_written += 1
         else:
-            place = self.product.starts[self.table.rows[self.task]] + self.length
-            self.product.coordinates[place] = coordinate
-            self.product.values[place] = value
-        if fills:
+            index = self.product.starts[self.table.rows[self.task]] + self.length
+            self.product.coordinates[index] = coordinate
+            self.product.values[index] = value
+        if fills_line:
             self._send_line()
         self.elements.pop()
         self.lines.add()
@@ -217,7 +217,7 @@ class FiberWriter(Consumer):
         self.page += 1
         self.page_base = self.base = Z_BASE + self.next_page * self.page_bytes
         self.next_page = -1
-        self._ask_page()
+        self._request_page()
         return True
 
     def takes(self) -> int:
@@ -225,7 +225,7 @@ class FiberWriter(Consumer):
 
         A line waits if ``requests`` has no free slot for it, or if it is not in the current page of Z.
         """
-        if not self.working or self.task == END_OF_WORK:
+        if not self.is_working or self.task == END_OF_WORK:
             return 0
         lines = self.requests.free()
         if not self.is_partial:
@@ -233,9 +233,9 @@ class FiberWriter(Consumer):
             lines = min(lines, max(page_end - self.lines.line(), 0) // self.lines.line_bytes)
         return self.lines.elements_before(lines)
 
-    def _ask_page(self) -> None:
+    def _request_page(self) -> None:
         self.page_requests.push(0, 0, 0)
-        self.page_asked = True
+        self.has_requested_page = True
 
     def _take_page(self) -> bool:
         if not self.pages.can_pop():
@@ -249,9 +249,9 @@ class FiberWriter(Consumer):
         line = self.lines.line()
         address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
-            place = (self.first_finishing + self.finishing - 1) % self.most_finishing
-            self.unacknowledged[place] += 1
-            self.requests.push(WRITE, self.tag_base | place, address)
+            slot = (self.first_finishing + self.finishing - 1) % self.most_finishing
+            self.unacknowledged[slot] += 1
+            self.requests.push(WRITE, self.tag_base | slot, address)
             self.partial_lines_written += 1
         else:
             self.requests.push(self.z_operation, self.tag_base | self.most_finishing, address)
@@ -272,7 +272,7 @@ class FiberWriter(Consumer):
             self.table.output_lengths[self.task] = self.length
         else:
             self.table.row_lengths[self.table.rows[self.task]] = self.length
-        self.working = False
+        self.is_working = False
         return True
 
     def _flush_z(self) -> bool:
@@ -283,28 +283,28 @@ class FiberWriter(Consumer):
             if not self._can_send():
                 return False
             self._send_line()
-        self.working = False
+        self.is_working = False
         return True
 
     def _acknowledge(self) -> bool:
         if not self.replies.can_pop():
             return False
-        place = self.replies.coordinate() & TAG_MASK
-        if place < self.most_finishing:
-            self.unacknowledged[place] -= 1
+        slot = self.replies.coordinate() & TAG_MASK
+        if slot < self.most_finishing:
+            self.unacknowledged[slot] -= 1
         self.replies.pop()
         return True
 
     def _announce(self) -> bool:
         """Announce the oldest task once it is finished and all its lines are acknowledged."""
-        place = self.first_finishing
-        if self.finishing == 0 or not self.finished[place] or self.unacknowledged[place] > 0:
+        slot = self.first_finishing
+        if self.finishing == 0 or not self.finished[slot] or self.unacknowledged[slot] > 0:
             return False
         if not self.completions.can_push():
             return False
-        self.completions.push(0, 0, self.finishing_tasks[place])
-        self.finished[place] = 0
-        self.first_finishing = (place + 1) % self.most_finishing
+        self.completions.push(0, 0, self.finishing_tasks[slot])
+        self.finished[slot] = 0
+        self.first_finishing = (slot + 1) % self.most_finishing
         self.finishing -= 1
         return True
 
@@ -324,7 +324,7 @@ class FiberWriter(Consumer):
 
     def sample(self) -> tuple[int, ...]:
         """Return the current values of the signals."""
-        if not self.working or self.task == END_OF_WORK:
+        if not self.is_working or self.task == END_OF_WORK:
             return (END_OF_WORK, -1, 0, 0, self.finishing)
         row = self.table.rows[self.task]
         return (self.task, row, 2 if self.is_partial else 1, self.length, self.finishing)

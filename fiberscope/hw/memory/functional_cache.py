@@ -13,7 +13,7 @@ from fiberscope.hw.memory.tags import Sets, TagStore
 
 __all__ = ["CacheState", "FunctionalCache"]
 
-HINTS = 1 << 13  # entries of the table of recent places of lines; a power of two
+HINTS = 1 << 13  # entries of the table of recent lines' indices in the tag store; a power of two
 
 
 class CacheState:  # C: object
@@ -54,9 +54,9 @@ class FunctionalCache:  # C: final
             specification.priority_limit,
             specification.reuse_limit,
         )
-        # The place of the line prefetched last, indexed by the low bits of the line number. If the line is
-        # still there, a read needs no lookup.
-        self.places = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
+        # Index in ``tags`` of the line prefetched last, by the low bits of the line number. A read of such a
+        # line needs no lookup while the line is cached.
+        self.hints = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
         self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
         self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
 
@@ -66,26 +66,26 @@ class FunctionalCache:  # C: final
     def prefetch(self, line: int) -> None:  # C: noexcept
         """Fetch a line that one more read will use."""
         set_index = self._set_of(line)
-        place = self.tags.find(set_index, line)
+        index = self.tags.find(set_index, line)
         self.fetches += 1
-        if place >= 0:
-            self.tags.note_fetch(place)
+        if index >= 0:
+            self.tags.note_fetch(index)
         else:
             self.fetch_misses += 1
-            place = self._replace(set_index, line, 1)
-        self.places[line % HINTS] = place
+            index = self._replace(set_index, line, 1)
+        self.hints[line % HINTS] = index
 
     def read(self, line: int) -> None:  # C: noexcept
         """Read a line and keep it."""
         self.reads += 1
-        place = self.places[line % HINTS]
-        if self.tags.lines[place] == line:
-            self.tags.note_read(place)
+        index = self.hints[line % HINTS]
+        if self.tags.lines[index] == line:
+            self.tags.note_read(index)
             return
         set_index = self._set_of(line)
-        place = self.tags.find(set_index, line)
-        if place >= 0:
-            self.tags.note_read(place)
+        index = self.tags.find(set_index, line)
+        if index >= 0:
+            self.tags.note_read(index)
         else:
             self.read_misses += 1
             self._replace(set_index, line, 0)
@@ -97,29 +97,29 @@ class FunctionalCache:  # C: final
 
     def consume(self, line: int) -> None:  # C: noexcept
         """Read a line for the last time and invalidate it without a write-back."""
-        place = self.tags.find(self._set_of(line), line)
+        index = self.tags.find(self._set_of(line), line)
         self.consumes += 1
-        if place >= 0:
-            self.tags.drop(place)
+        if index >= 0:
+            self.tags.drop(index)
         else:
             self.consume_misses += 1
 
     def write(self, line: int) -> None:  # C: noexcept
         """Write a line that one read will use."""
         set_index = self._set_of(line)
-        place = self.tags.find(set_index, line)
+        index = self.tags.find(set_index, line)
         self.writes += 1
-        if place < 0:
+        if index < 0:
             self.write_misses += 1
-            place = self._replace(set_index, line, 1)
-        self.tags.dirty[place] = 1
+            index = self._replace(set_index, line, 1)
+        self.tags.dirty[index] = 1
 
     def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
-        place = self.tags.victim(set_index)
-        if self.tags.dirty[place]:
+        index = self.tags.victim(set_index)
+        if self.tags.dirty[index]:
             self.write_backs += 1
-        self.tags.place_line(place, line, priority)
-        return place
+        self.tags.place_line(index, line, priority)
+        return index
 
     def traffic_lines(self) -> int:  # C: noexcept
         """Return the number of lines read from memory or written back so far."""

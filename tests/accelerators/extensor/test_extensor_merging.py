@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.extensor.dispatcher import Elements
-from fiberscope.accelerators.extensor.merging import held_within, merged
+from fiberscope.accelerators.extensor.merging import count_in_blocks, merge_elements
 
 lists = st.dictionaries(st.integers(0, 40), st.integers(-9, 9), max_size=30)
 
@@ -20,14 +20,14 @@ def arrays(elements):
 
 @given(held=lists, added=lists)
 def test_two_lists_are_merged(held, added):
-    keys, values = merged(*arrays(held), *arrays(added))
+    keys, values = merge_elements(*arrays(held), *arrays(added))
     both = {key: held.get(key, 0) + added.get(key, 0) for key in held.keys() | added.keys()}
     assert (keys.tolist(), values.tolist()) == tuple(part.tolist() for part in arrays(both))
 
 
 @given(held=lists, blocks=st.sets(st.integers(0, 12)), size=st.integers(1, 6))
 def test_what_lies_within_blocks_is_counted(held, blocks, size):
-    found = held_within(arrays(held)[0], np.array(sorted(blocks), np.int64), size)
+    found = count_in_blocks(arrays(held)[0], np.array(sorted(blocks), np.int64), size)
     assert found == sum(key // size in blocks for key in held)
 
 
@@ -40,6 +40,6 @@ def test_elements_are_found_in_turn(data, count):
         (model.add if add else model.discard)(number)
         first = data.draw(numbers)
         turn = [*range(first, count), *range(first)]
-        assert elements.next_from(first) == next((one for one in turn if one in model), -1)
+        assert elements.first_from(first) == next((one for one in turn if one in model), -1)
     elements.remove_all()
-    assert elements.next_from(count - 1) == -1
+    assert elements.first_from(count - 1) == -1

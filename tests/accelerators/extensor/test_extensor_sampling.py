@@ -58,7 +58,8 @@ def test_any_pairs_run_one_behind_another_and_are_verified(pair, make, random):
     chosen = sorted(random.sample(range(count), random.randint(1, count)))
     machine = spliced(made, pair, make, chosen)
     line = make.stream.line
-    held, again, new = (int(-(-each // line) * line) for each in made.work.moved()[chosen, 2:].sum(axis=0))
+    sizes = made.work.moved_bytes()[chosen, 2:].sum(axis=0)
+    held, again, new = (int(-(-size // line) * line) for size in sizes)
     moved = machine.traffic()
     assert (moved["PO"].read_bytes, moved["PO"].write_bytes) == (held, again)
     assert moved["Z"].write_bytes == new

@@ -28,7 +28,7 @@ def test_the_signals_end_where_the_counters_do(run):
     operations = machine.operations()
     assert values["extensor.sequencer.intersect_k2"] == operations["intersect_k2"]
     assert values["extensor.llb.dispatcher.products"] == operations["microtile_products"]
-    assert values["extensor.llb.drain.tiles"] == len(machine.places)
+    assert values["extensor.llb.drain.tiles"] == len(machine.output_tiles)
     cores = [f"extensor.pe{i:02}.core" for i in range(3)]
     assert sum(values[f"{core}.intersect_k0"] for core in cores) == operations["intersect_k0"]
     assert sum(values[f"{core}.multiply"] for core in cores) == operations["multiply"]

@@ -11,7 +11,7 @@ from gamma_bench import configured, run_gamma, small_operands, stored
 import fiberscope
 from fiberscope.accelerators.gamma import Gamma
 from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
-from fiberscope.accelerators.gamma.splice import rows_of, run_windows
+from fiberscope.accelerators.gamma.splice import join_windows, run_windows
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.sharing import sharing
@@ -32,7 +32,7 @@ def test_all_windows_spliced_do_the_work_of_the_whole_run():
     whole = run_gamma(parameters, a, b)
     windows = [range(7), range(7, 8), range(8, 20), range(20, 30)]
     _, states = FunctionalPass(parameters, a, b).run_cache(window.start for window in windows[1:])
-    rows = rows_of(stored(a), a.shape[1], windows)
+    rows = join_windows(stored(a), a.shape[1], windows)
     assert (rows != a).nnz == 0
     machine = Gamma(parameters, rows, b)
     marks = run_windows(machine, [len(window) for window in windows], list(states.values()), nobody)
@@ -46,7 +46,7 @@ def test_all_windows_without_states_are_the_whole_run_to_the_cycle():
     a, b = small_operands()
     parameters = configured()
     whole = run_gamma(parameters, a, b)
-    machine = Gamma(parameters, rows_of(stored(a), a.shape[1], [range(12), range(12, 30)]), b)
+    machine = Gamma(parameters, join_windows(stored(a), a.shape[1], [range(12), range(12, 30)]), b)
     last = run_windows(machine, [12, 18], [None], nobody)[-1]
     assert machine.traffic() == whole.traffic()
     assert machine.memory() == whole.memory()
