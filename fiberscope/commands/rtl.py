@@ -317,8 +317,8 @@ def print_comparison(
     except FailedCosimulationError as failed:
         show_files(failed.files)
         raise
-    name, places = outcome.component.workload.name, ", ".join(outcome.place_names)
-    print(f"{request.accelerator} on {name}, RTL in {outcome.simulator} at {places}")
+    name, instances = outcome.component.workload.name, ", ".join(outcome.instance_names)
+    print(f"{request.accelerator} on {name}, RTL in {outcome.simulator} at {instances}")
     code = print_outcome(outcome)
     if coverage is not None:
         print_coverage(outcome, coverage)

@@ -90,7 +90,7 @@ def _print_outcome(file: Path, block: str, outcome: BenchResult, coverage: Path 
         print(f"DIFFERENT in {line}")
     if not different:
         compared = ", the same in every cycle" if len(outcome.transcripts) > 1 else ""
-        print(f"{outcome.tokens():,} tokens moved{compared}")
+        print(f"{outcome.count_transfers():,} tokens moved{compared}")
     for line in outcome.violations:
         print(f"PROTOCOL VIOLATION: {line}")
     if outcome.fault is not None:

@@ -100,10 +100,10 @@ def write_formal(
         InputError: there is no kit for these ports, or a file cannot be written.
     """
     from fiberscope.rtl.formal.catalogue import kit_of
-    from fiberscope.rtl.formal.kit_files import readme_section, write_kit
+    from fiberscope.rtl.formal.kit_files import describe_kit, write_kit
 
     with input_errors():
         kit = kit_of(rtl_block, parameters, ports, status=status)
     for path in write_kit(kit, DEPTH, output):
         print(f"Formal: {path}")
-    return readme_section(kit, DEPTH)
+    return describe_kit(kit, DEPTH)

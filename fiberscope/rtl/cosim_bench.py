@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.tools.cocotb_backend import SETTLE, CocotbBackend
 from fiberscope.hw.rtl.tools.harness import prefix
 from fiberscope.hw.rtl.tools.hdl import read_order
 from fiberscope.rtl.cosim_runs import simulate_in_bench
-from fiberscope.rtl.substitution import Place
+from fiberscope.rtl.substitution import Replacement
 from fiberscope.sim.interrupt import TERMINATIONS, interrupt_elsewhere
 
 
@@ -27,9 +27,9 @@ from fiberscope.sim.interrupt import TERMINATIONS, interrupt_elsewhere
 async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Run the accelerator in a thread of its own; the test fails with the error of the run."""
 
-    def backend(place: Place, watched: bool) -> CocotbBackend:
-        within = getattr(dut, place.instance) if watched else None
-        return CocotbBackend(dut, place.interface, prefix(place.instance), within)
+    def backend(replacement: Replacement, watched: bool) -> CocotbBackend:
+        within = getattr(dut, replacement.instance) if watched else None
+        return CocotbBackend(dut, replacement.interface, prefix(replacement.instance), within)
 
     cocotb.start_soon(heed())
     await bridge(simulate_in_bench)(backend)

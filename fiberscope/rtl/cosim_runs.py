@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.machine import Accelerator
@@ -28,36 +28,43 @@ from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
 from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
 from fiberscope.rtl.line_coverage import keep_counts
-from fiberscope.rtl.substitution import Place, makers
+from fiberscope.rtl.substitution import Replacement, makers
 from fiberscope.rtl.units import units
 from fiberscope.run.api import simulate
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
 
 TOP = "fiberscope_loop"  # the top module in an HDL simulator
-RESULTS = ("report.json", "fault.txt", "exercised.json")  # files of a run in an HDL simulator
-PROCESS = "simulator.pid"  # process number of a simulator that accepts Ctrl-C
+RESULT_FILES = ("report.json", "fault.txt", "exercised.json")  # files of a run in an HDL simulator
+PID_FILE = "simulator.pid"  # process number of a simulator that accepts Ctrl-C
 SAME_OUTPUTS = "every output is that of the component, in its cycle"
-OWN_DRAIN = 64  # cycles in which the user's Verilog may continue after its last token
-Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
-Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # for a place, or for a machine as one module
+USER_DRAIN_CYCLES = 64  # cycles in which the user's Verilog may continue after its last token
+Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # of a replacement, or of a machine as one module
 
 
-def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
+class CosimRun(NamedTuple):
+    """A run with RTL: its report, and by instance name the port statistics and mismatch of each module."""
+
+    report: Report
+    exercises: Mapping[str, Exercise]
+
+
+def simulate_in_bench(backend: Callable[[Replacement, bool], Backend]) -> None:
     """Run the machine of the order file with RTL in an HDL simulator; write the report or the error."""
 
-    def with_places(request: CosimRequest) -> Run:
-        places = [
-            Place(**{**place, "parameters": unit.parameters(**place["parameters"])})
-            for place in read_order()["places"]
-            for unit in [units(place["accelerator"])[place["block"]]]
-        ]
-        return _with_rtl(request, places, backend)
+    def run_replaced(request: CosimRequest) -> CosimRun:
+        replacements = [_parse_replacement(entry) for entry in read_order()["replacements"]]
+        return _with_rtl(request, replacements, backend)
 
-    run_in_bench(with_places)
+    run_in_bench(run_replaced)
 
 
-def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
+def _parse_replacement(entry: Mapping[str, Any]) -> Replacement:
+    unit = units(entry["accelerator"])[entry["block"]]
+    return Replacement(**{**entry, "parameters": unit.parameters(**entry["parameters"])})
+
+
+def run_in_bench(run: Callable[[CosimRequest], CosimRun]) -> None:
     """Execute ``run`` on the request in the order file; write its report, or its error."""
     order = read_order()
     options: dict[str, Any] = {
@@ -65,9 +72,9 @@ def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
     }
     if options["waveform"] is not None:
         options["waveform"] = Waveform(**{**options["waveform"], "path": Path(options["waveform"]["path"])})
-    with contextlib.chdir(order["here"]), _report_errors(order["report"], order["fault"]):
+    with contextlib.chdir(order["directory"]), _report_errors(order["report"], order["fault"]):
         report, exercised = run(CosimRequest(**options))
-        exercises = {at: asdict(exercise) for at, exercise in exercised.items()}
+        exercises = {name: asdict(exercise) for name, exercise in exercised.items()}
         Path(order["exercised"]).write_text(json.dumps(exercises), encoding="utf-8")
         report.write(order["report"])
 
@@ -85,15 +92,20 @@ def _report_errors(report: str, fault: str) -> Iterator[None]:
 
 
 def run_in_pyrtl(
-    places: Sequence[Place], recorder: Recorder | None, request: CosimRequest, progress: Progress | None
-) -> Run:
+    replacements: Sequence[Replacement],
+    recorder: Recorder | None,
+    request: CosimRequest,
+    progress: Progress | None,
+) -> CosimRun:
     """Run with twins in PyRTL's simulator."""
 
-    def backend(place: Place, watched: bool) -> Backend:
-        twin = place.unit.twin(place.parameters)
-        return wrap_backend(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
+    def backend(replacement: Replacement, watched: bool) -> Backend:
+        twin = replacement.unit.twin(replacement.parameters)
+        return wrap_backend(
+            replacement, PyrtlBackend(twin, watched=watched or recorder is not None), recorder
+        )
 
-    return _with_rtl(request, places, backend, progress)
+    return _with_rtl(request, replacements, backend, progress)
 
 
 def wrap_backend(module: object, backend: Backend, recorder: Recorder | None) -> Backend:
@@ -102,58 +114,65 @@ def wrap_backend(module: object, backend: Backend, recorder: Recorder | None) ->
 
 
 def run_verilated(
-    places: Sequence[Place],
+    replacements: Sequence[Replacement],
     folder: Path,
     recorder: Recorder | None,
     request: CosimRequest,
     progress: Progress | None,
-) -> Run:
+) -> CosimRun:
     """Run with modules that Verilator compiles into this process."""
-    sources = _sources(request, places, folder)
-    interfaces = {_key(place): place.interface for place in places}
+    sources = _sources(request, replacements, folder)
+    interfaces = {_key(replacement): replacement.interface for replacement in replacements}
     watched = request.waveform is not None or recorder is not None
     modules = {
         key: VerilatedModule(sources, interface, folder, watched=watched, covered=request.line_coverage)
         for key, interface in interfaces.items()
     }
 
-    def backend(place: Place, _watched: bool) -> Backend:
-        return wrap_backend(place, VerilatedBackend(modules[_key(place)]), recorder)
+    def backend(replacement: Replacement, _watched: bool) -> Backend:
+        return wrap_backend(replacement, VerilatedBackend(modules[_key(replacement)]), recorder)
 
-    run = _with_rtl(request, places, backend, progress)
-    run[0].write(folder / "report.json")
+    run = _with_rtl(request, replacements, backend, progress)
+    run.report.write(folder / "report.json")
     if request.line_coverage:
         keep_counts(modules.values(), folder)
     return run
 
 
-def _key(place: Place) -> tuple[str, Parameters]:
-    """Return a key that places with the same module and parameters share."""
-    return place.module, place.parameters
+def _key(replacement: Replacement) -> tuple[str, Parameters]:
+    """Return a key that replacements with the same module and parameters share."""
+    return replacement.module, replacement.parameters
 
 
-def run_in_hdl(request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path) -> Run:
+def run_in_hdl(
+    request: CosimRequest, replacements: Sequence[Replacement], simulator: str, folder: Path
+) -> CosimRun:
     """Run in an HDL simulator, in a separate process."""
     folder = folder.resolve()
-    sources = _sources(request, places, folder)
-    interfaces = tuple({_key(place): place.interface for place in places}.values())
+    sources = _sources(request, replacements, folder)
+    interfaces = tuple({_key(replacement): replacement.interface for replacement in replacements}.values())
     bench = Bench(
-        sources, TOP, interfaces, "fiberscope.rtl.cosim_bench", {"places": [*map(asdict, places)]}, folder
+        sources,
+        TOP,
+        interfaces,
+        "fiberscope.rtl.cosim_bench",
+        {"replacements": [*map(asdict, replacements)]},
+        folder,
     )
     return run_bench(request, bench, simulator)
 
 
-def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
-    """Run a bench of the loop, given the request as a file."""
+def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> CosimRun:
+    """Start an HDL simulator with a bench, which reads the request from a file; return the run's results."""
     folder = bench.folder
-    report, fault, exercised = (folder / name for name in RESULTS)
-    process = folder / PROCESS
-    for old in (report, fault, process):
-        old.unlink(missing_ok=True)
+    report, fault, exercised = (folder / name for name in RESULT_FILES)
+    process = folder / PID_FILE
+    for file in (report, fault, exercised, process):
+        file.unlink(missing_ok=True)
     order = {
         **bench.order,
         "request": json.loads(json.dumps(asdict(request), default=str)),  # paths as text
-        "here": str(Path.cwd()),
+        "directory": str(Path.cwd()),
         "report": str(report),
         "fault": str(fault),
         "exercised": str(exercised),
@@ -172,7 +191,7 @@ def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
     finally:
         process.unlink(missing_ok=True)
     exercises = json.loads(exercised.read_text(encoding="utf-8"))
-    return Report.read(report), {at: Exercise(**exercise) for at, exercise in exercises.items()}
+    return CosimRun(Report.read(report), {name: Exercise(**exercise) for name, exercise in exercises.items()})
 
 
 def _interrupt_simulator(process: Path) -> None:
@@ -189,7 +208,11 @@ def _interrupt_simulator(process: Path) -> None:
 
 @contextlib.contextmanager
 def writable_folder(folder: Path) -> Iterator[None]:
-    """Create a folder; report one line if it cannot be written."""
+    """Create a folder, and convert each OSError of the body.
+
+    Raises:
+        InputError: the folder, or a file in the body, cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
@@ -197,17 +220,21 @@ def writable_folder(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder}: cannot be written to: {error.strerror}") from error
 
 
-def _sources(request: CosimRequest, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
+def _sources(request: CosimRequest, replacements: Sequence[Replacement], folder: Path) -> tuple[Path, ...]:
     """Return the Verilog files; write those of twins and of the harness around all modules."""
-    texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
+    texts = {
+        f"{TOP}.v": harness(
+            TOP, {replacement.instance: replacement.interface for replacement in replacements}
+        )
+    }
     if not request.sources:
-        for module, place in {place.module: place for place in places}.items():
-            texts[f"{module}.v"] = place.unit.verilog(place.parameters, module)
+        for module, replacement in {replacement.module: replacement for replacement in replacements}.items():
+            texts[f"{module}.v"] = replacement.unit.verilog(replacement.parameters, module)
     return (*map(Path, request.sources), *write_sources(texts, folder))
 
 
 def write_sources(texts: Mapping[str, str], folder: Path) -> tuple[Path, ...]:
-    """Write Verilog files by name into a new folder.
+    """Write Verilog files by name into a folder, which is created if it is missing.
 
     Raises:
         InputError: the folder cannot be written to.
@@ -220,38 +247,45 @@ def write_sources(texts: Mapping[str, str], folder: Path) -> tuple[Path, ...]:
 
 def _with_rtl(
     request: CosimRequest,
-    places: Sequence[Place],
-    backend: Callable[[Place, bool], Backend],
+    replacements: Sequence[Replacement],
+    backend: Callable[[Replacement, bool], Backend],
     progress: Progress | None = None,
-) -> Run:
-    """Run the accelerator with RTL at some places; ``backend`` gets a place and whether it is recorded."""
-    watched = request.waveform is not None
+) -> CosimRun:
+    """Run the accelerator with RTL.
+
+    Args:
+        request: the request.
+        replacements: the components that RTL replaces.
+        backend: creates the backend of a replacement; its second argument tells whether to record signals.
+        progress: progress callback.
+    """
+    is_recorded = request.waveform is not None
     adapters: dict[str, Adapter] = {}
 
-    def substitute(place: Place) -> Callable[..., Component]:
-        own = {**find_cosim_machine(request.accelerator).parts, **request.parts}
-        component = own[place.block]
+    def substitute(replacement: Replacement) -> Callable[..., Component]:
+        part = {**find_cosim_machine(request.accelerator).parts, **request.parts}[replacement.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
-            adapter = place.unit.adapter(name, place.interface, backend(place, watched))
+            adapter = replacement.unit.adapter(name, replacement.interface, backend(replacement, is_recorded))
             adapter.configure(*arguments, **options)
             if request.sources:
-                adapter.drain = OWN_DRAIN
+                adapter.drain = USER_DRAIN_CYCLES
             if request.coverage:
                 adapter.cover()
-            adapter.shadow = partial(component, name, *arguments, **options)
+            # The adapter also runs the original component, to compare the outputs.
+            adapter.shadow = partial(part, name, *arguments, **options)
             adapters[name] = adapter
             return adapter
 
         return make
 
-    rtl = {place.at: substitute(place) for place in places}
+    rtl = {replacement.at: substitute(replacement) for replacement in replacements}
     parts = makers(request.accelerator, request.blocks, rtl, request.parts)
     report, exercises = run_and_collect(lambda: simulate_request(request, parts, progress), adapters)
-    return report, {place.at: exercises[place.at] for place in places}
+    return CosimRun(report, {replacement.at: exercises[replacement.at] for replacement in replacements})
 
 
-def run_and_collect(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -> Run:
+def run_and_collect(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -> CosimRun:
     """Run a machine; return its report, and for each module its port statistics and first mismatch.
 
     Args:
@@ -265,13 +299,13 @@ def run_and_collect(run: Callable[[], Report], adapters: Mapping[str, Adapter]) 
     try:
         report = run()
     except FailedRunError as failed:
-        exercises = [adapter.exercise(OWN_DRAIN) for adapter in adapters.values()]
+        exercises = [adapter.exercise(USER_DRAIN_CYCLES) for adapter in adapters.values()]
         violation = earliest(exercise.violation for exercise in exercises)
         broken = violation and f"PROTOCOL VIOLATION: {violation}"
         output = earliest(exercise.output for exercise in exercises) or SAME_OUTPUTS
         message = "; ".join(filter(None, [broken, str(failed), output]))
         raise FailedRunError(message, failed.report) from failed
-    return report, {name: adapter.exercise() for name, adapter in adapters.items()}
+    return CosimRun(report, {name: adapter.exercise() for name, adapter in adapters.items()})
 
 
 def simulate_request(

@@ -23,11 +23,11 @@ from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.rtl import machine_module
 from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
 from fiberscope.rtl.cosim_runs import (
-    RESULTS,
+    RESULT_FILES,
     SAME_OUTPUTS,
     TOP,
+    CosimRun,
     Recorder,
-    Run,
     run_in_hdl,
     run_in_pyrtl,
     run_verilated,
@@ -35,7 +35,15 @@ from fiberscope.rtl.cosim_runs import (
     writable_folder,
 )
 from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
-from fiberscope.rtl.substitution import ALL, MACHINE, Maker, Place, choose_places, makers, outermost_places
+from fiberscope.rtl.substitution import (
+    ALL,
+    MACHINE,
+    Maker,
+    Replacement,
+    choose_replacements,
+    makers,
+    outermost_instances,
+)
 from fiberscope.run.configure import resolve_run
 from fiberscope.sim import SimulationError
 from fiberscope.workloads.errors import nearest
@@ -95,7 +103,7 @@ class CosimulationResult:
         return output or (counted if self.differences() and self.input_difference is None else None)
 
     @property
-    def place_names(self) -> tuple[str, ...]:
+    def instance_names(self) -> tuple[str, ...]:
         """Return the instance names of the components that RTL replaces."""
         return tuple(self.exercised)
 
@@ -105,20 +113,23 @@ class CosimulationResult:
 
     def _compared(self, report: Report) -> dict[str, object]:
         """Return the compared entries, without components that a single module replaces together."""
-        prefixes = self._whole_prefixes
+        prefixes = self._omitted_prefixes
         omitted = (*prefixes, "bottleneck") if prefixes else ()
         return {key: entry for key, entry in _entries(report).items() if not key.startswith(omitted)}
 
     def missing_counters(self) -> list[str]:
         """Return the counters of replaced components for which a user's module has no status output."""
-        entries, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.place_names)
+        entries, counters = (
+            _entries(self.rtl),
+            tuple(f"components.{at}.counters." for at in self.instance_names),
+        )
         return [key for key in _entries(self.component) if key not in entries and key.startswith(counters)]
 
     @property
-    def _whole_prefixes(self) -> tuple[str, ...]:
+    def _omitted_prefixes(self) -> tuple[str, ...]:
         """Return the prefixes of entries of components that a single module replaces, and of that module."""
-        parts = self.component.components.keys() ^ self.rtl.components.keys()
-        return tuple(f"components.{part}." for part in parts)
+        names = self.component.components.keys() ^ self.rtl.components.keys()
+        return tuple(f"components.{name}." for name in names)
 
     def differences(self) -> list[str]:
         """Return one line for each report entry that differs between the two runs."""
@@ -154,18 +165,20 @@ def cosimulate(
         KeyboardInterrupt: the run with RTL was interrupted; its report says so.
     """
     _check(request, simulator)
-    places, noted = locate_rtl(request)
-    return _compared(request, places, noted, _find_installed(request, simulator), folder, recorder)
+    replacements, makers_by_block = locate_rtl(request)
+    return _compared(
+        request, replacements, makers_by_block, _find_installed(request, simulator), folder, recorder
+    )
 
 
-def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
-    """Find the places of RTL, that is, the components that RTL replaces and their modules.
+def locate_rtl(request: CosimRequest) -> tuple[tuple[Replacement, ...], Mapping[str, Maker]]:
+    """Find the components that RTL replaces, and their modules.
 
     This checks the machine's settings and operands, and needs no tool.
 
     Returns:
-        The places, none if the whole machine is one module, and for each block the maker that has recorded
-        its instances.
+        The replacements, none if the whole machine is one module, and for each block the maker that has
+        recorded its instances.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: an error that the user can correct.
@@ -173,31 +186,33 @@ def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, M
     if request.blocks == (MACHINE,):
         machine_module.compose_parts(request)
         return (), {}
-    noted = makers(request.accelerator, request.blocks, {}, request.parts)
+    makers_by_block = makers(request.accelerator, request.blocks, {}, request.parts)
     resolve_run(find_cosim_machine(request.accelerator), parse_settings(request.settings)).build(
-        request.a, request.b, {**request.parts, **noted}
+        request.a, request.b, {**request.parts, **makers_by_block}
     )
-    selected, at = outermost_places(noted) if ALL in request.blocks else (noted, request.at)
-    return choose_places(request.accelerator, selected, at, request.module), noted
+    selected, at = (
+        outermost_instances(makers_by_block) if ALL in request.blocks else (makers_by_block, request.at)
+    )
+    return choose_replacements(request.accelerator, selected, at, request.module), makers_by_block
 
 
 def _compared(
     request: CosimRequest,
-    places: Sequence[Place],
-    noted: Mapping[str, Maker],
+    replacements: Sequence[Replacement],
+    makers_by_block: Mapping[str, Maker],
     simulator: str,
     folder: Path,
     recorder: Recorder | None,
 ) -> CosimulationResult:
-    """Run with and without RTL, and return both reports. Without places, the machine is one module."""
+    """Run with and without RTL, and return both reports. Without replacements, the machine is one module."""
     if simulator != PYRTL:
-        _check_folder(request, places, folder)
+        _check_folder(request, replacements, folder)
     reference_request = replace(request, waveform=None, lock_step=False)
-    with ReferenceProcess(lambda: simulate_request(reference_request, noted)) as component:
+    with ReferenceProcess(lambda: simulate_request(reference_request, makers_by_block)) as component:
         try:
             if request.sources:
-                places = _fit_ports(request, places, simulator, folder)
-            return _Attempt(request, places, simulator, component).outcome(folder, recorder)
+                replacements = _fit_ports(request, replacements, simulator, folder)
+            return _Attempt(request, replacements, simulator, component).outcome(folder, recorder)
         except SimulationError as error:
             raise InputError(str(error)) from error
 
@@ -207,7 +222,7 @@ class _Attempt:
     """A run with RTL, and the reference run without RTL, ``component``, which has already started."""
 
     request: CosimRequest
-    places: Sequence[Place]
+    replacements: Sequence[Replacement]
     simulator: str
     component: ReferenceProcess
 
@@ -222,26 +237,26 @@ class _Attempt:
             refuse_interrupted(rtl)
         except FailedRunError as failed:
             self.component.report()  # raises the errors of the reference run first
-            everywhere = f"{self.request.accelerator}.{machine_module.MODULE}"
-            at = ", ".join(place.at for place in self.places) or everywhere
-            message = f"with RTL at {at}: {failed}"
+            module = f"{self.request.accelerator}.{machine_module.MODULE}"
+            names = ", ".join(replacement.at for replacement in self.replacements) or module
+            message = f"with RTL at {names}: {failed}"
             raise FailedCosimulationError(message, failed.report, self._files(folder)) from failed
         component, files = refuse_interrupted(self.component.report()), self._files(folder)
         return CosimulationResult(component, rtl, exercised, files, self.simulator)
 
-    def _run(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
+    def _run(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> CosimRun:
         """Run with RTL in the selected simulator."""
-        if not self.places:
-            return self._run_whole(request, folder, recorder)
+        if not self.replacements:
+            return self._run_machine_module(request, folder, recorder)
         if self.simulator == PYRTL:
-            return self._run_to_limit(request, partial(run_in_pyrtl, self.places, recorder))
+            return self._run_to_limit(request, partial(run_in_pyrtl, self.replacements, recorder))
         if self.simulator == Verilator.name:
-            return self._run_to_limit(request, partial(run_verilated, self.places, folder, recorder))
+            return self._run_to_limit(request, partial(run_verilated, self.replacements, folder, recorder))
         return run_in_hdl(
-            replace(request, cycle_limit=self.component.limit), self.places, self.simulator, folder
+            replace(request, cycle_limit=self.component.limit), self.replacements, self.simulator, folder
         )
 
-    def _run_whole(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
+    def _run_machine_module(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> CosimRun:
         """Run the machine as one module."""
         if self.simulator == PYRTL:
             return self._run_to_limit(request, partial(machine_module.run_in_pyrtl, recorder))
@@ -252,8 +267,8 @@ class _Attempt:
         )
 
     def _run_to_limit(
-        self, request: CosimRequest, simulate: Callable[[CosimRequest, Progress | None], Run]
-    ) -> Run:
+        self, request: CosimRequest, simulate: Callable[[CosimRequest, Progress | None], CosimRun]
+    ) -> CosimRun:
         """Run with RTL in this process, beside the reference run.
 
         The cycle limit is known only when the reference run has ended. A run that has then passed the limit
@@ -266,11 +281,11 @@ class _Attempt:
 
     def _files(self, folder: Path) -> dict[str, Path]:
         """Return the files of the run with RTL, by description."""
-        own = [Path(source) for source in self.request.sources]
-        modules = [place.module for place in self.places] or [self.request.accelerator]
+        sources = [Path(source) for source in self.request.sources]
+        modules = [replacement.module for replacement in self.replacements] or [self.request.accelerator]
         twins = [] if self.simulator == PYRTL else [folder / f"{module}.v" for module in modules]
-        files = {f"Verilog of {path.stem}": path for path in own or twins}
-        files |= {} if self.simulator == PYRTL else {"Report with RTL": folder / RESULTS[0]}
+        files = {f"Verilog of {path.stem}": path for path in sources or twins}
+        files |= {} if self.simulator == PYRTL else {"Report with RTL": folder / RESULT_FILES[0]}
         return files | ({} if self.request.waveform is None else {"Waveform": self.request.waveform.path})
 
 
@@ -309,26 +324,29 @@ def _find_installed(request: CosimRequest, simulator: str) -> str:
     return selected
 
 
-def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) -> None:
+def _check_folder(request: CosimRequest, replacements: Sequence[Replacement], folder: Path) -> None:
     """Check that no file which the run will write is one of its inputs.
 
     Raises:
         InputError: naming the file.
     """
-    twins = () if request.sources else (f"{place.module}.v" for place in places)
-    for name in (f"{TOP}.v", *twins, *RESULTS, *FILES):
+    twins = () if request.sources else (f"{replacement.module}.v" for replacement in replacements)
+    for name in (f"{TOP}.v", *twins, *RESULT_FILES, *FILES):
         if (folder / name).exists():
             check_outputs({"a file of --output": folder / name}, request.inputs)
 
 
 def _fit_ports(
-    request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path
-) -> tuple[Place, ...]:
-    """Return the places with the ports of the user's module, which may lack status outputs."""
+    request: CosimRequest, replacements: Sequence[Replacement], simulator: str, folder: Path
+) -> tuple[Replacement, ...]:
+    """Return the replacements with the ports of the user's module, which may lack status outputs."""
     with writable_folder(folder):
         sources = [Path(source) for source in request.sources]
-        ports = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
-    return tuple(place.with_ports(ports[place.module]) for place in places)
+        ports = {
+            replacement.module: find(simulator).ports(sources, replacement.module, folder)
+            for replacement in replacements
+        }
+    return tuple(replacement.with_ports(ports[replacement.module]) for replacement in replacements)
 
 
 def _entries(report: Report) -> dict[str, object]:

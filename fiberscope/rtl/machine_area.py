@@ -34,7 +34,14 @@ from fiberscope.results.report.costs import prices_of
 from fiberscope.rtl.cosim_request import find_cosim_machine as find_machine
 from fiberscope.rtl.netlists import Module, describe_module, update_table
 from fiberscope.rtl.select_block import input_errors
-from fiberscope.rtl.substitution import ALL, Maker, Place, choose_places, makers, outermost_places
+from fiberscope.rtl.substitution import (
+    ALL,
+    Maker,
+    Replacement,
+    choose_replacements,
+    makers,
+    outermost_instances,
+)
 from fiberscope.run.configure import resolve_run
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
@@ -134,8 +141,8 @@ def collect_parts(
     noted = makers(machine, (ALL,), {})
     ready = resolve_run(find_machine(machine), parse_settings(settings))
     ready.build(matrix, None, noted)
-    places, without = _places(machine, noted, {})
-    parts = _parts(places)
+    replacements, without = _replacements(machine, noted, {})
+    parts = _parts(replacements)
     if not parts:
         reasons = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
         raise InputError(f"{machine}: nothing to measure; {reasons}")
@@ -176,26 +183,28 @@ def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, flo
     }
 
 
-def _places(
+def _replacements(
     machine: str, noted: Mapping[str, Maker], refused: Mapping[str, str]
-) -> tuple[list[Place], Mapping[str, str]]:
+) -> tuple[list[Replacement], Mapping[str, str]]:
     """Return the outermost parts that have a module; if a part has none, its inner parts, and the reason."""
-    chosen, _ = outermost_places({block: maker for block, maker in noted.items() if block not in refused})
-    places: list[Place] = []
+    chosen, _ = outermost_instances({block: maker for block, maker in noted.items() if block not in refused})
+    replacements: list[Replacement] = []
     for block, maker in chosen.items():
         try:
-            places += choose_places(machine, {block: maker}, [ALL], None)
+            replacements += choose_replacements(machine, {block: maker}, [ALL], None)
         except InputError as error:
-            return _places(machine, noted, {**refused, block: str(error)})
-    return places, refused
+            return _replacements(machine, noted, {**refused, block: str(error)})
+    return replacements, refused
 
 
-def _parts(places: Iterable[Place]) -> list[Part]:
-    """Return the first place of each family, with the number of places."""
-    families: dict[str, list[Place]] = {}
-    for place in places:
-        families.setdefault(family_name(place.at), []).append(place)
-    line_bytes = max((getattr(place.parameters, "line_bytes", 0) for place in places), default=0)
+def _parts(replacements: Iterable[Replacement]) -> list[Part]:
+    """Return the first replacement of each family, with the number of replacements."""
+    families: dict[str, list[Replacement]] = {}
+    for replacement in replacements:
+        families.setdefault(family_name(replacement.at), []).append(replacement)
+    line_bytes = max(
+        (getattr(replacement.parameters, "line_bytes", 0) for replacement in replacements), default=0
+    )
     counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
     for family, members in families.items():
         whole = InWhole(members[0].unit, _with_line_bits(members[0].parameters, line_bytes))

@@ -41,8 +41,8 @@ from fiberscope.results.report.files import write_text
 from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
 from fiberscope.rtl.cosim_runs import (
     TOP,
+    CosimRun,
     Recorder,
-    Run,
     run_and_collect,
     run_bench,
     simulate_request,
@@ -198,8 +198,10 @@ def _product(request: CosimRequest) -> CsrArray:
     return product
 
 
-def run_in_pyrtl(recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None) -> Run:
-    """Run with the module in PyRTL's simulator."""
+def run_in_pyrtl(
+    recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
+) -> CosimRun:
+    """CosimRun with the module in PyRTL's simulator."""
 
     def backend(composition: Composition) -> Backend:
         interface = composition.interface()
@@ -211,8 +213,8 @@ def run_in_pyrtl(recorder: Recorder | None, request: CosimRequest, progress: Pro
 
 def run_verilated(
     folder: Path, recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
-) -> Run:
-    """Run with the module, which Verilator compiles into this process."""
+) -> CosimRun:
+    """CosimRun with the module, which Verilator compiles into this process."""
 
     modules: list[VerilatedModule] = []
 
@@ -229,8 +231,8 @@ def run_verilated(
     return run
 
 
-def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> Run:
-    """Run in an HDL simulator, in a separate process."""
+def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> CosimRun:
+    """CosimRun in an HDL simulator, in a separate process."""
     folder, (_kernel, composition) = folder.resolve(), compose_parts(request)
     sources, interface = _sources(request, composition, folder, simulator)
     bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.machine_module_bench", {}, folder)
@@ -250,8 +252,8 @@ def _sources(
     return (*own, *written_files), interface
 
 
-def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> Run:
-    """Run the accelerator with the module in place of its components.
+def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> CosimRun:
+    """CosimRun the accelerator with the module in place of its components.
 
     Args:
         request: the run.
@@ -280,7 +282,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
 def _simulate(
     request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
 ) -> Report:
-    """Run the accelerator in a kernel in which ``make`` creates the module that replaces the seats."""
+    """CosimRun the accelerator in a kernel in which ``make`` creates the module that replaces the seats."""
     accelerator = find_cosim_machine(request.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:

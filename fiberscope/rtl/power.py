@@ -31,7 +31,7 @@ from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.files import write_text
 from fiberscope.rtl.cosim_request import CosimRequest
 from fiberscope.rtl.cosimulation import PYRTL, cosimulate, locate_rtl
-from fiberscope.rtl.substitution import Place
+from fiberscope.rtl.substitution import Replacement
 from fiberscope.sim.testing import run_block
 
 SIMULATORS = (AUTO, "verilator", PYRTL)
@@ -126,22 +126,25 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
         InputError: a tool or the library is missing, or see ``fiberscope.rtl.cosimulation.cosimulate``.
         DifferentNetlistError: the netlist differs from the RTL.
     """
-    places_of_run: list[tuple[Place, Netlist, RecordingBackend]] = []
+    recorded_runs: list[tuple[Replacement, Netlist, RecordingBackend]] = []
     simulator = check_simulator(simulator)
     locate_rtl(order)
     with tools(liberty) as cells:
 
-        def recorder(place: Place, backend: Backend) -> Backend:
-            netlist = _netlist(place.block, place.parameters, place.module, cells)
-            places_of_run.append((place, netlist, RecordingBackend(backend, {"": netlist})))
-            return places_of_run[-1][-1]
+        def recorder(replacement: Replacement, backend: Backend) -> Backend:
+            netlist = _netlist(replacement.block, replacement.parameters, replacement.module, cells)
+            recorded_runs.append((replacement, netlist, RecordingBackend(backend, {"": netlist})))
+            return recorded_runs[-1][-1]
 
         outcome = cosimulate(order, simulator, folder, recorder)
-        ((place, netlist, recording),) = places_of_run
-        counters = outcome.rtl.components[place.at].counters
+        ((replacement, netlist, recording),) = recorded_runs
+        counters = outcome.rtl.components[replacement.at].counters
         of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
         return _evaluate(
-            BlockRun(place.block, place.parameters, place.at, counters, of), netlist, recording, cells
+            BlockRun(replacement.block, replacement.parameters, replacement.at, counters, of),
+            netlist,
+            recording,
+            cells,
         )
 
 

@@ -1,8 +1,8 @@
 """Selection of the components of an accelerator that RTL replaces, and of the modules that replace them.
 
-A *place* is a component that RTL replaces. A first construction of the accelerator with ``Maker`` factories
-records all instances of the blocks; ``choose_places`` selects places among them. The accelerator is then
-constructed again, with makers that create the RTL at these places.
+A first construction of the accelerator with ``Maker`` factories records all instances of the blocks.
+``choose_replacements`` selects the instances that RTL replaces. The accelerator is then constructed again,
+with makers that create the RTL of these instances.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ALL = "all"  # in place of blocks: every block that exists as RTL; in place of i
 
 
 @dataclass(frozen=True)
-class Place:
+class Replacement:
     """A component that an RTL module replaces.
 
     Args:
@@ -61,8 +61,8 @@ class Place:
         status = {name: bits for name, bits in needed.status_widths.items() if name not in self.absent}
         return replace(needed, module=self.module, status=status)
 
-    def with_ports(self, ports: Sequence[Wire]) -> Place:
-        """Return the place for a module with these ports, which may lack status outputs.
+    def with_ports(self, ports: Sequence[Wire]) -> Replacement:
+        """Return the replacement by a module with these ports, which may lack status outputs.
 
         Raises:
             SimulationError: the module lacks a port that it must have.
@@ -77,7 +77,7 @@ class Place:
 
 
 class Maker:
-    """A factory for the components of a block, which records them and substitutes RTL at some places.
+    """A factory for the components of a block, which records them and substitutes RTL for some of them.
 
     Args:
         block: the block.
@@ -114,7 +114,7 @@ def makers(
     accelerator: str,
     blocks: Iterable[str],
     rtl: Mapping[str, Callable[..., Component]],
-    own: Mapping[str, Callable[..., Component]] | None = None,
+    user_parts: Mapping[str, Callable[..., Component]] | None = None,
 ) -> dict[str, Maker]:
     """Return a maker for each of these blocks.
 
@@ -122,13 +122,13 @@ def makers(
         accelerator: name of the accelerator.
         blocks: names of the parts to replace; ``ALL`` for every part that exists as RTL.
         rtl: see ``Maker``.
-        own: factories of the user's components, by part; they replace the machine's own.
+        user_parts: factories of the user's components, by part; they replace the machine's own.
 
     Raises:
         InputError: a block cannot be replaced; the message names each such block.
     """
     machine, rtl_units = find_cosim_machine(accelerator), units(accelerator)
-    parts = {**machine.parts, **(own or {})}
+    parts = {**machine.parts, **(user_parts or {})}
     block_names = {
         name for name, part in parts.items() if name in rtl_units and _can_replace(rtl_units[name], part)
     }
@@ -162,10 +162,10 @@ def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
     return all(port in ports for port in part_ports) and all(port.optional for port in additional)
 
 
-def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
+def outermost_instances(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
     """Return the makers of instances that are in no other recorded instance, and their names.
 
-    RTL of an outer instance includes its inner instances, which are then no places of their own.
+    RTL of an outer instance includes its inner instances, which then need no replacement of their own.
     """
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
@@ -176,27 +176,27 @@ def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Ma
     }, outer
 
 
-def choose_places(
-    accelerator: str, makers_by_block: Mapping[str, Maker], at: Sequence[str], own_module: str | None
-) -> tuple[Place, ...]:
-    """Return the places of RTL: the named instances of each block, or by default its first instance.
+def choose_replacements(
+    accelerator: str, makers_by_block: Mapping[str, Maker], at: Sequence[str], user_module: str | None
+) -> tuple[Replacement, ...]:
+    """Return the replacements: the named instances of each block, or by default its first instance.
 
     Args:
         accelerator: name of the accelerator.
         makers_by_block: makers that have recorded all instances of their blocks.
         at: instance names, or ``ALL`` for every instance.
-        own_module: name of the user's module for all of them; None for the modules of the blocks.
+        user_module: name of the user's module for all of them; None for the modules of the blocks.
 
     Raises:
         InputError: an instance does not exist, or no RTL supports its parameters.
     """
     block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
-    places = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}
+    selected = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}
     modules, refusals = [], Refusals()
     for block, maker in makers_by_block.items():
         if not maker.parameters_by_name:
             raise InputError(f"{accelerator} has no {block} in this run")
-        instances = [name for name in maker.parameters_by_name if name in places or ALL in places]
+        instances = [name for name in maker.parameters_by_name if name in selected or ALL in selected]
         for name in instances or list(maker.parameters_by_name)[:1]:
             with refusals.collected():
                 modules.append((name, block, maker.parameters_by_name[name]()))
@@ -204,7 +204,7 @@ def choose_places(
         refusals.check()
     except ValueError as error:
         raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error
-    return _with_modules(accelerator, modules, own_module)
+    return _with_modules(accelerator, modules, user_module)
 
 
 def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
@@ -226,9 +226,9 @@ def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
 
 
 def _with_modules(
-    accelerator: str, modules: Iterable[tuple[str, str, Parameters]], own_module: str | None
-) -> tuple[Place, ...]:
-    """Return the places with their modules: one module for each block and set of parameters.
+    accelerator: str, modules: Iterable[tuple[str, str, Parameters]], user_module: str | None
+) -> tuple[Replacement, ...]:
+    """Return the replacements with their modules: one module for each block and set of parameters.
 
     The names of the second and further modules of a block end with a number.
     """
@@ -239,6 +239,6 @@ def _with_modules(
             names[block, parameters] = f"{block}_{numbers[block]}" if numbers[block] else block
             numbers[block] += 1
     return tuple(
-        Place(name, accelerator, block, parameters, own_module or names[block, parameters])
+        Replacement(name, accelerator, block, parameters, user_module or names[block, parameters])
         for name, block, parameters in modules
     )

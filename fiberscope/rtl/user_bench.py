@@ -24,8 +24,8 @@ from fiberscope.rtl.machine_model import check_operand, machine_interface
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
 OWN_BENCH = "fiberscope.hw.rtl.tools.own_bench"  # module that runs beside the tests on a block
-BINS = "bins.json"  # file in the folder of a run
-MOST_LANES = 4  # lanes in the description of a transfer
+BINS_FILE = "bins.json"  # in the folder of a run
+MAX_LANES = 4  # lanes in the description of a transfer
 Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port and lanes of each transfer
 
 
@@ -47,21 +47,21 @@ class BenchResult:
     violations: Sequence[str] = ()
     bins: Mapping[str, PortBins] = field(default_factory=dict)
 
-    def tokens(self) -> int:
+    def count_transfers(self) -> int:
         """Return the number of transfers in all tests on the first device."""
         return sum(map(len, next(iter(self.transcripts.values())).values()))
 
     def differences(self) -> Iterator[str]:
-        """Yield one line for each test with the first token in which two transcripts differ."""
+        """Yield one line for each test with the first transfer in which two transcripts differ."""
         if len(self.transcripts) < len((MODEL, RTL)):
             return
         model, rtl = self.transcripts[MODEL], self.transcripts[RTL]
         for test in dict.fromkeys([*model, *rtl]):
             transfers = zip_longest(model.get(test, []), rtl.get(test, []))
-            for number, (left, right) in enumerate(transfers):
-                if left != right:
-                    model_text, rtl_text = _describe_transfer(left, right), _describe_transfer(right, left)
-                    yield f"{test}, token {number}: {model_text} of the model, {rtl_text} of the RTL"
+            for number, (of_model, of_rtl) in enumerate(transfers):
+                if of_model != of_rtl:
+                    texts = _describe_transfer(of_model, of_rtl), _describe_transfer(of_rtl, of_model)
+                    yield f"{test}, token {number}: {texts[0]} of the model, {texts[1]} of the RTL"
                     break
 
 
@@ -70,12 +70,13 @@ def _describe_transfer(transfer: list[Any] | None, other: list[Any] | None) -> s
     if transfer is None:
         return "none"
     cycle, port, lanes = transfer
-    others = other[2] if other is not None and other[1] == port else []
-    differ = [i for i, (lane, other_lane) in enumerate(zip_longest(lanes, others)) if lane != other_lane]
-    numbers = differ or list(range(len(lanes)))  # all lanes if only the cycle differs
+    other_lanes = other[2] if other is not None and other[1] == port else []
+    pairs = enumerate(zip_longest(lanes, other_lanes))
+    different = [i for i, (lane, other_lane) in pairs if lane != other_lane]
+    numbers = different or list(range(len(lanes)))  # all lanes if only the cycle differs
     texts = [f"lane {i} {_fields(lanes[i])}" for i in numbers] if len(lanes) > 1 else [_fields(lanes[0])]
-    omission = f"; {len(texts) - MOST_LANES} more lanes" if len(texts) > MOST_LANES else ""
-    return f"{'; '.join(texts[:MOST_LANES])}{omission} at {port} in cycle {cycle}"
+    omission = f"; {len(texts) - MAX_LANES} more lanes" if len(texts) > MAX_LANES else ""
+    return f"{'; '.join(texts[:MAX_LANES])}{omission} at {port} in cycle {cycle}"
 
 
 def _fields(lane: Mapping[str, int] | None) -> str:
@@ -114,20 +115,20 @@ def run_block_bench(
     simulator = find(choose(simulator)).name
     module = registered(block, inputs=True)
     interface = module.interface(parameters)
-    order = {"block": block.name, "parameters": asdict(parameters)}
+    options = {"block": block.name, "parameters": asdict(parameters)}
     transcripts: dict[str, Transcript] = {}
     violations: list[str] = []
     bins: dict[str, PortBins] = {}
     tests = 0
-    for under_test in (MODEL, RTL) if device == BOTH else (device,):
-        text = module.verilog(parameters) if under_test == RTL else shell(interface)
-        order_, place = {**order, "model": under_test == MODEL}, folder.resolve() / under_test
-        arguments = COVERAGE if line_coverage and under_test == RTL else ()
-        tests, transcripts[under_test], broken = _run(
-            bench, interface, text, OWN_BENCH, order_, simulator, place, arguments
+    for dut in (MODEL, RTL) if device == BOTH else (device,):
+        text = module.verilog(parameters) if dut == RTL else shell(interface)
+        dut_options, dut_folder = {**options, "model": dut == MODEL}, folder.resolve() / dut
+        arguments = COVERAGE if line_coverage and dut == RTL else ()
+        tests, transcripts[dut], broken_rules = _run(
+            bench, interface, text, OWN_BENCH, dut_options, simulator, dut_folder, arguments
         )
-        violations += [f"{under_test}, {line}" for line in broken]
-        bins |= {f"{under_test}, {test}": events for test, events in _bins(place).items()}
+        violations += [f"{dut}, {line}" for line in broken_rules]
+        bins |= {f"{dut}, {test}": events for test, events in _bins(dut_folder).items()}
     return BenchResult(tests, transcripts, violations=violations, bins=bins)
 
 
@@ -135,10 +136,10 @@ def _run(
     bench: Path,
     interface: Interface,
     text: str,
-    companion: str,
-    order: Mapping[str, object],
+    runner_module: str,
+    options: Mapping[str, object],
     simulator: str,
-    place: Path,
+    folder: Path,
     arguments: tuple[str, ...] = (),
 ) -> tuple[int, Transcript, list[str]]:
     """Run the tests of a file on a module; return their number, their transcript, and protocol violations.
@@ -147,28 +148,28 @@ def _run(
         bench: the file.
         interface: interface of the module.
         text: Verilog of the module.
-        companion: module that runs in the simulator and finds the tests.
-        order: further parameters for the companion.
+        runner_module: Python module that runs in the simulator and finds the tests.
+        options: further parameters for this module.
         simulator: an HDL simulator.
-        place: folder of the run.
+        folder: folder of the run.
         arguments: further arguments of the simulator's compiler.
     """
-    place.mkdir(parents=True, exist_ok=True)
-    source, transcript = place / f"{interface.module}.v", place / "transcript.json"
-    violations = place / "violations.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    source, transcript = folder / f"{interface.module}.v", folder / "transcript.json"
+    violations = folder / "violations.json"
     violations.unlink(missing_ok=True)
     source.write_text(text, encoding="utf-8")
-    bench_order = {
-        **order,
+    order = {
+        **options,
         "bench": bench.stem,
         "folder": str(bench.resolve().parent),
         "transcript": str(transcript),
         "violations": str(violations),
-        "bins": str(place / BINS),
+        "bins": str(folder / BINS_FILE),
     }
     try:
         tests = run(
-            Bench((source,), interface.module, (interface,), companion, bench_order, place, arguments),
+            Bench((source,), interface.module, (interface,), runner_module, order, folder, arguments),
             simulator,
         )
     except FailedBenchError as failed:
@@ -177,9 +178,9 @@ def _run(
     return tests, json.loads(transcript.read_text(encoding="utf-8")), _violations(violations)
 
 
-def _bins(place: Path) -> Mapping[str, PortBins]:
+def _bins(folder: Path) -> Mapping[str, PortBins]:
     """Return the events at the ports in each test."""
-    return json.loads((place / BINS).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return json.loads((folder / BINS_FILE).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def _violations(file: Path) -> list[str]:
@@ -211,10 +212,10 @@ def run_machine_bench(
     interface = machine_interface(accelerator, settings)
     check_operand(accelerator, settings, matrix)
     simulator = find(choose(simulator)).name
-    place = folder.resolve() / accelerator
-    verdict = place / "verdict.txt"
+    run_folder = folder.resolve() / accelerator
+    verdict = run_folder / "verdict.txt"
     verdict.unlink(missing_ok=True)
-    order = {
+    options = {
         "accelerator": accelerator,
         "settings": list(settings),
         "matrix": matrix,
@@ -222,12 +223,12 @@ def run_machine_bench(
         "verdict": str(verdict),
     }
     tests, transcript, violations = _run(
-        bench, interface, shell(interface), "fiberscope.rtl.machine_bench", order, simulator, place
+        bench, interface, shell(interface), "fiberscope.rtl.machine_bench", options, simulator, run_folder
     )
     fault = (
         verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"
     )
-    return BenchResult(tests, {accelerator: transcript}, fault or None, violations, _bins(place))
+    return BenchResult(tests, {accelerator: transcript}, fault or None, violations, _bins(run_folder))
 
 
 def _require(bench: Path) -> None:

@@ -158,5 +158,5 @@ def test_the_whole_machine_but_its_memory_is_the_event_model(seed, tmp_path):
     assert outcome.differences() == []
     components = {name.partition(".")[2] for name in outcome.component.components}
     assert {name for name in components if not name.startswith(("memory.channel", "pe00.", "pe01."))} == {
-        at.partition(".")[2] for at in outcome.place_names if ".pe00" not in at and ".pe01" not in at
+        at.partition(".")[2] for at in outcome.instance_names if ".pe00" not in at and ".pe01" not in at
     }

@@ -24,5 +24,5 @@ def test_all_units_at_once_are_the_event_model(rows, density, settings, tmp_path
     outcome = cosimulate(loop, "pyrtl", tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
-    others = {name.split(".")[1] for name in outcome.rtl.components if name not in outcome.place_names}
+    others = {name.split(".")[1] for name in outcome.rtl.components if name not in outcome.instance_names}
     assert others == {"memory"}

@@ -15,22 +15,23 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
 
     Args:
         kit: the formal kit.
-        depth: cycles of the bounded proof.
+        depth: number of cycles that the bounded proof, the covers and the induction search.
         folder: the folder with the Verilog of the block.
 
     Raises:
         InputError: a file cannot be written.
     """
     texts = {name: text for name, text in kit.sources().items() if name != f"{kit.module}.v"}
-    texts[f"{kit.top}.sby"] = _project(kit, depth)
-    texts[f"{kit.top}.ys"] = _script(kit, depth)
+    texts[f"{kit.top}.sby"] = _format_sby(kit, depth)
+    texts[f"{kit.top}.ys"] = _format_yosys_script(kit, depth)
     make_folder(folder)
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]
 
 
-def _project(kit: FormalKit, depth: int) -> str:
+def _format_sby(kit: FormalKit, depth: int) -> str:
+    """Return the project file for SymbiYosys."""
     preparation = "\n".join(kit.preparation("read_verilog -formal -sv"))
     files = "\n".join(kit.sources())
     return f"""\
@@ -57,7 +58,8 @@ smtbmc z3
 """
 
 
-def _script(kit: FormalKit, depth: int) -> str:
+def _format_yosys_script(kit: FormalKit, depth: int) -> str:
+    """Return the script for Yosys alone."""
     claims = " ".join(f"-prove {CLAIM}_{name} 1 -show {CLAIM}_{name}" for name in kit.names(CLAIM))
     covers = "\n".join(
         f"sat -tempinduct -tempinduct-baseonly -maxsteps {depth + 1} -set {ASSUMED} 1 "
@@ -73,8 +75,8 @@ sat -tempinduct -maxsteps {depth + 1} -set {ASSUMED} 1 {claims} {kit.top}
 """
 
 
-def readme_section(kit: FormalKit, depth: int) -> dict[str, str]:
-    """Return the section of a README about the kit, by its heading."""
+def describe_kit(kit: FormalKit, depth: int) -> dict[str, str]:
+    """Return the text of a README's section about the kit, by its heading."""
     files = table(
         ("file", "content"),
         (
