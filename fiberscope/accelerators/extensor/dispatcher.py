@@ -151,13 +151,9 @@ class Dispatcher(Component):
         self.lane_row = array("q", bytes(8 * intersectors))  # row of the output tile, by lane
         self.lane_column = array("q", bytes(8 * intersectors))
         self.working = 0  # number of working intersectors
-        self.remaining_columns = array(
-            "q", bytes(8 * self.height)
-        )  # number of unfinished columns (N1), by row
+        self.remaining_columns = array("q", bytes(8 * self.height))  # unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
-        self.is_blocked = array(
-            "b", bytes(intersectors)
-        )  # whether an intersector waits at equal heads, by lane
+        self.is_blocked = array("b", bytes(intersectors))  # whether a lane waits at equal heads
         self.space_checked = self.all_full = False  # whether space was checked in this cycle, and is lacking
         self.elements = 0
         self.free_elements = Elements(0)  # elements with space in this cycle that got no product

@@ -158,7 +158,7 @@ class Scheduler(Component):
 
     def _is_held_back(self) -> bool:
         """Return whether the next task is a leaf that has its nonzeros and waits for space in the cache."""
-        return self._next_has_nonzeros() and not self.occupancy.admits(self.next_task)
+        return self._next_arrived() and not self.occupancy.admits(self.next_task)
 
     def _wait(self) -> int:
         """Return the reason for a cycle without progress."""
@@ -280,7 +280,7 @@ class Scheduler(Component):
         """Return the task to dispatch: a ready merge task, else the next in order; -1 if none can run."""
         if self.ready_count > 0 and self._has_nonzeros(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
-        if self._next_has_nonzeros() and self.occupancy.admits(self.next_task):
+        if self._next_arrived() and self.occupancy.admits(self.next_task):
             return self.next_task
         return self._find_ready_merge()
 
@@ -296,7 +296,7 @@ class Scheduler(Component):
                 return self.ready[slot]
         return -1
 
-    def _next_has_nonzeros(self) -> bool:  # C: noexcept
+    def _next_arrived(self) -> bool:  # C: noexcept
         return self.next_task < self.table.count and self._has_nonzeros(self.next_task)
 
     def _has_nonzeros(self, task: int) -> bool:  # C: noexcept
@@ -325,11 +325,7 @@ class Scheduler(Component):
         """Let the policy choose a task and an element for it; return the element, -1 if there is none."""
         queue = self.ready[self.first_ready : self.first_ready + self.ready_count]
         numbers = [self.choice, *[i for i in queue if i != self.choice and self._has_nonzeros(i)]]
-        if (
-            self.choice != self.next_task
-            and self._next_has_nonzeros()
-            and self.occupancy.admits(self.next_task)
-        ):
+        if self.choice != self.next_task and self._next_arrived() and self.occupancy.admits(self.next_task):
             numbers.append(self.next_task)
         inputs = self.table.first_inputs
         task = policy.chosen_task([Task(i, inputs[i + 1] - inputs[i]) for i in numbers], now)
