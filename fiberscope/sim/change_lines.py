@@ -81,21 +81,26 @@ class ChangeLines:  # C: final
                 raise IndexError(position)
             end = self._append_number(value, bits, end)
         buffer, texts = raw_words.octets(self.buffer), raw_words.octets(self.texts)
-        place, length = self.places[text], self.lengths[text]
-        for done in range(0, length, CHUNK):
-            raw_words.copy_16(buffer, end + done, texts, place + done)
-        return end + length
+        place, after = self.places[text], end + self.lengths[text]
+        while end < after:
+            raw_words.copy_16(buffer, end, texts, place)
+            place, end = place + CHUNK, end + CHUNK
+        return after
 
     def _append_number(self, value: int, bits: int, end: int) -> int:
         """Write a number in binary, in two's complement if it is negative; return the position after it."""
         buffer, digits = raw_words.octets(self.buffer), raw_words.octets(self.digits)
         buffer[end] = NUMBER
         end += 1
-        top = bits - 1 if value < 0 else raw_words.highest_bit(value | 1)  # position of the first digit
-        first = top & 7  # the same within its byte
-        raw_words.copy_16(buffer, end, digits, 8 * (value >> (top - first) & 255) + 7 - first)
+        top = bits - 1  # C: long
+        if value >= 0:
+            top = raw_words.highest_bit(value | 1)
+        first = top & 7  # C: long
+        low = top - first  # C: long
+        raw_words.copy_16(buffer, end, digits, 8 * (value >> low & 255) + 7 - first)
         end += first + 1
-        for low in range(top - first - 8, -1, -8):
+        while low > 0:
+            low -= 8
             raw_words.copy_16(buffer, end, digits, 8 * (value >> low & 255))
             end += 8
         return end

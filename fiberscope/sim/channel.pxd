@@ -18,6 +18,7 @@ cdef class Fifo:
     cdef readonly bint bounded
     cdef char _one_clock
     cdef char _stamped
+    cdef char _marked
     # The next cache line for the reader's fields
     cdef long _seen_from
     cdef Clock _reader_clock
@@ -38,15 +39,18 @@ cdef class Fifo:
     cdef long* _stamps
     cdef object _stamp_memory
     cdef object _board_memory
+    cdef unsigned char* _mark
+    cdef object _mark_memory
     cdef object _memory
     cdef long _stamp_mask
-    cdef long[5] _rest  # so that the next object begins with a line, too
+    cdef long[3] _rest  # so that the next object begins with a line, too
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
     cdef long _arrival(self, long cycle) noexcept
     cpdef tuple token(self, long place)
     cpdef int show_on(self, object board, long place) except -1
+    cpdef int mark_in(self, object marks, long place) except -1
     cpdef int widen(self, int capacity) except -1
     cdef int _make_room(self, long tokens) except -1
     cpdef int let_reader_ahead(self) except -1
@@ -115,6 +119,8 @@ cdef class Channel(Fifo):
             self._seen_from = arrival
             self._board[0] = arrival
         self.occupancy += 1
+        if self._marked:
+            self._mark[0] = 1
         self._reader_clock.wake(self._reader_index, arrival)
 
     cdef inline long _arrival(self, long cycle) noexcept:
@@ -150,6 +156,8 @@ cdef class Channel(Fifo):
             self._pop_time = self._reader_clock.time
             self._popped = 1
         self.occupancy -= 1
+        if self._marked:
+            self._mark[0] = 1
         self._seen_from = self._words[5 * self._head + 3] if self.occupancy > 0 else 1152921504606846976
         self._board[0] = self._seen_from
         self.pops += 1

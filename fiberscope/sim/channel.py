@@ -46,6 +46,9 @@ class Fifo:
         self._seen_from = MAX_TIME  # the reader's cycle from which it sees the head token
         self._board_memory = array("q", [MAX_TIME])  # copy of _seen_from, for a reader of many channels
         self._board = raw_words.longs_from(self._board_memory, 0)
+        self._marked = False
+        self._mark_memory = array("q", [0])  # marks of a waveform, for a marked channel
+        self._mark = raw_words.octets_from(self._mark_memory, 0)
         self._popped = 0  # tokens popped at _pop_time, whose slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # number of free slots that wakes the writer
@@ -76,6 +79,12 @@ class Fifo:
         board[place] = self._seen_from
         self._board_memory = board
         self._board = raw_words.longs_from(board, place)
+
+    def mark_in(self, marks: array[int], place: int) -> None:
+        """From now on, set byte ``place`` of the words ``marks`` to 1 at every push and pop."""
+        self._mark_memory = marks
+        self._mark = raw_words.octets_from(marks, place)
+        self._marked = True
 
     def let_reader_ahead(self) -> None:
         """Let the reader's clock run ahead of the writer's clock. Both clocks count the same cycles."""
@@ -197,6 +206,8 @@ class Fifo:
             self._seen_from = arrival
             self._board[0] = arrival
         self.occupancy += 1
+        if self._marked:
+            self._mark[0] = 1
         self._reader_clock.wake(self._reader_index, arrival)
 
     def _arrival(self, cycle: int) -> int:
@@ -252,6 +263,8 @@ class Fifo:
             self._pop_time = self._reader_clock.time
             self._popped = 1
         self.occupancy -= 1
+        if self._marked:
+            self._mark[0] = 1
         self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else MAX_TIME
         self._board[0] = self._seen_from
         self.pops += 1

@@ -26,6 +26,7 @@ cdef class Component(Accounted):
     cdef public Clock _clock
 
     cpdef long tick(self, long now) except? -2
+    cpdef int write_signals(self, long[::1] values) except -1
     cpdef int wake_at(self, long cycle) except -1
 
     cdef inline long busy(self, long until) noexcept:

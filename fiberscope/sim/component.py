@@ -275,7 +275,21 @@ class Component(Accounted):
 
     def sample(self) -> tuple[int, ...]:
         """Return the current values of ``signals``, in the same order."""
-        return tuple([getattr(self, signal.name) for signal in self.SIGNALS])
+        values = array("q", bytes(8 * len(self.signals())))
+        self.write_signals(values)
+        return tuple(values)
+
+    def write_signals(self, values: array[int]) -> None:
+        """Store the current values of ``signals`` in ``values``.
+
+        A compiled component overrides this method instead of ``sample``, because no number becomes an object
+        of Python.
+        """
+        for place, signal in enumerate(self.signals()):
+            try:
+                values[place] = getattr(self, signal.name)
+            except (TypeError, OverflowError) as error:
+                raise SimulationError(f"{self.name}.{signal.name} is no 64-bit integer: {error}") from None
 
     def channel(self, port: str) -> Channel:
         """Return the channel at a port that is not an array."""

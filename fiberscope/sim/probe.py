@@ -1,17 +1,21 @@
 # cython: infer_types=True
-"""Probes read the variables of a waveform after each time step: the part of tracing that must be fast."""
+"""Probes read the variables of a waveform after each time step: the part of tracing that must be fast.
+
+Components are read after their ticks. Channels mark their variables themselves when they push or pop, since a
+component may have hundreds of channels and move few tokens.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from fiberscope.sim import inline
+from fiberscope.sim import inline, raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
 from fiberscope.sim.errors import SimulationError
 
-BLOCK_BITS = 4  # of a position within a block of variables
+MARKS = 8  # in a word, one for each byte
 
 
 class Changes:  # C: final
@@ -19,21 +23,30 @@ class Changes:  # C: final
 
     Args:
         variables: number of variables.
+        channels: the channels whose occupancies are variables, by position.
     """
 
-    def __init__(self, variables: int) -> None:
-        blocks = (variables >> BLOCK_BITS) + 1
+    def __init__(self, variables: int, channels: Mapping[int, Channel]) -> None:
         self.values = array("q", bytes(8 * variables))
         self.positions = array("q", bytes(8 * variables))  # written by ``gather``
-        self._marks = array("B", bytes(blocks << BLOCK_BITS))  # 1 for a changed variable
-        self._blocks = array("B", bytes(blocks))  # 1 for a block with a changed variable
+        self._words = array("q", bytes(8 * (variables // MARKS + 1)))
+        # 1 for a variable that may have changed
+        self._marks = raw_words.octets_from(self._words, 0)  # C: unsigned char*
+        self._channels = [channels.get(position) for position in range(variables)]  # None for other variables
 
-    def update(self, position: int, value: int) -> None:  # C: cdef
+    def update(self, position: int, value: int) -> None:  # C: cdef, noexcept
         """Store a value, and mark the variable if the value is new."""
         if self.values[position] != value:
             self.values[position] = value
             self._marks[position] = 1
-            self._blocks[position >> BLOCK_BITS] = 1
+
+    def observe_channels(self) -> None:
+        """Store all occupancies. The channels mark their variables from now on."""
+        for position in range(len(self._channels)):
+            if self._channels[position] is not None:
+                channel = inline.channel(self._channels[position])
+                channel.mark_in(self._words, position)
+                self.update(position, channel.occupancy)
 
     def all(self) -> int:
         """Write all positions into ``positions``; return their number."""
@@ -48,34 +61,39 @@ class Changes:  # C: final
             The number of these positions.
         """
         count = 0  # C: long
-        for block in range(len(self._blocks)):  # C: long
-            if self._blocks[block]:
-                self._blocks[block] = 0
-                first = block << BLOCK_BITS  # C: long
-                for position in range(first, first + (1 << BLOCK_BITS)):  # C: long
-                    if self._marks[position]:
-                        self._marks[position] = 0
-                        self.positions[count] = position
-                        count += 1
+        for i in range(len(self._words)):
+            marks = self._words[i]  # C: long
+            if marks:
+                self._words[i] = 0
+            while marks:
+                position = MARKS * i + raw_words.lowest_bit(marks) // 8  # C: long
+                marks &= marks - 1
+                if self._channels[position] is None or self._update_occupancy(position):
+                    self.positions[count] = position
+                    count += 1
         return count
+
+    def _update_occupancy(self, position: int) -> bool:  # C: noexcept
+        """Store the occupancy of a channel; return whether the number is new."""
+        before = self.values[position]
+        self.values[position] = inline.channel(self._channels[position]).occupancy
+        return self.values[position] != before
 
 
 class Probe:  # C: final
-    """A probe of all variables that one component can change when it ticks.
+    """A probe of the state and signals of a component, which its ticks can change.
 
     Args:
-        component: its state and signals are at the positions ``own``; empty if the component is not shown.
-        own: positions of consecutive variables.
-        channels: the shown channels at its ports, each with the position of its occupancy.
+        component: the component.
+        own: positions of the state and of the signals.
     """
 
-    def __init__(self, component: Component, own: range, channels: Sequence[tuple[int, Channel]]) -> None:
+    def __init__(self, component: Component, own: range) -> None:
         self.component = component
-        self.sample = component.sample
+        self.samples = type(component).sample is not Component.sample  # C: bint
         self.first = own.start  # C: long
-        self.own = len(own)
-        self.positions = array("q", [position for position, _channel in channels])
-        self.channels = [channel for _position, channel in channels]
+        self.signals = len(own) - 1
+        self.values = array("q", bytes(8 * len(own)))
 
     def collect(self, changes: Changes) -> None:  # C: cdef
         """Update the values of the component's variables.
@@ -83,22 +101,23 @@ class Probe:  # C: final
         Raises:
             SimulationError: if the component does not sample exactly one 64-bit integer for each signal.
         """
-        if self.own:
-            changes.update(self.first, self.component._state)
-        if self.own > 1:
-            self._collect_samples(changes)
-        for i in range(len(self.channels)):
-            changes.update(self.positions[i], inline.channel(self.channels[i]).occupancy)
+        changes.update(self.first, self.component._state)
+        if self.samples:
+            self._take_samples()
+        elif self.signals:
+            self.component.write_signals(self.values)
+        for i in range(self.signals):
+            changes.update(self.first + 1 + i, self.values[i])
 
-    def _collect_samples(self, changes: Changes) -> None:
-        samples = tuple(self.sample())  # C: tuple
-        if len(samples) != self.own - 1:
+    def _take_samples(self) -> None:
+        samples = tuple(self.component.sample())  # C: tuple
+        if len(samples) != self.signals:
             raise SimulationError(
-                f"{self.component.name}: sample() gives {len(samples)} numbers for {self.own - 1} signals"
+                f"{self.component.name}: sample() gives {len(samples)} numbers for {self.signals} signals"
             )
         try:
-            for i in range(self.own - 1):
-                changes.update(self.first + 1 + i, samples[i])
+            for i in range(self.signals):
+                self.values[i] = samples[i]
         except (TypeError, OverflowError):
             raise SimulationError(
                 f"{self.component.name}: sample() must give 64-bit integers, not {samples!r}"
@@ -110,23 +129,27 @@ class Probes:  # C: final
 
     Args:
         variables: number of variables.
-        probes: by component index; None for a component whose ticks change no shown variable.
+        probes: by component index; None for a component that is not shown.
+        channels: the shown channels by the positions of their occupancies.
     """
 
-    def __init__(self, variables: int, probes: Sequence[Probe | None]) -> None:
-        self.changes = Changes(variables)
+    def __init__(
+        self, variables: int, probes: Sequence[Probe | None], channels: Mapping[int, Channel]
+    ) -> None:
+        self.changes = Changes(variables, channels)
         self.probes = list(probes)
 
     def collect_all(self) -> None:
         """Update every value."""
         for index in range(len(self.probes)):
             self._collect_from(index)
+        self.changes.observe_channels()
         self.changes.gather()
 
     def collect(self, ticked: list[Component]) -> int:
         """Update the values that these components changed; return the number of positions in ``changes``."""
-        for component in ticked:
-            self._collect_from(component._index)
+        for i in range(len(ticked)):
+            self._collect_from(inline.component(ticked[i])._index)
         return self.changes.gather()
 
     def _collect_from(self, index: int) -> None:

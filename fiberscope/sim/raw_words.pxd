@@ -47,6 +47,9 @@ cdef inline long* longs_from(long[::1] memory, long place) noexcept:
 cdef inline short* shorts(short[::1] memory) noexcept:
     return &memory[0]
 
+cdef inline unsigned char* octets_from(long[::1] memory, long place) noexcept:
+    return <unsigned char*>&memory[0] + place
+
 cdef inline unsigned char* octets(unsigned char[::1] memory) noexcept:
     return &memory[0]
 

@@ -55,6 +55,11 @@ def shorts(memory: array[int]) -> array[int]:
     return memory
 
 
+def octets_from(memory: array[int], place: int) -> memoryview[int]:
+    """Return a view of words as bytes, from byte ``place`` on; compiled, a pointer: see ``doubles``."""
+    return memoryview(memory).cast("B")[place:]
+
+
 def octets(memory: array[int]) -> array[int]:
     """Return the same array of bytes. Compiled, a pointer."""
     return memory

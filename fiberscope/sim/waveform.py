@@ -87,14 +87,14 @@ class Waveform:
         self.variables: list[Variable] = []
         self.table: dict[str, int] = {}  # row number by text
         self._wiring = wiring
-        self._occupancies: dict[int, int] = {}  # position of each channel in the waveform, by identity
-        own = {component.index: self._add(component) for component in choose(components, scopes)}
-        ordered = sorted(components, key=lambda component: component.index)
-        probes = [self._probe(component, own.get(component.index, range(0))) for component in ordered]
-        self.probes = Probes(len(self.variables), probes)
+        channels: dict[int, Channel] = {}  # by position in the waveform
+        probes: list[Probe | None] = [None] * len(components)
+        for component in choose(components, scopes):
+            probes[component.index] = self._add(component, channels)
+        self.probes = Probes(len(self.variables), probes, channels)
 
-    def _add(self, component: Component) -> range:
-        """Add the variables of a component's scope; return the positions of its state and its signals."""
+    def _add(self, component: Component, channels: dict[int, Channel]) -> Probe:
+        """Add the variables of a component's scope, with the channels that it reads; return its probe."""
         first = len(self.variables)
         state = Variable(component.name, STATE, "text", 1, tuple(self._states(component)))
         if self._colours:
@@ -104,10 +104,10 @@ class Waveform:
         own = range(first, len(self.variables))
         for label, (channel,), direction in self._wiring.links(component):
             if direction == "input":
-                self._occupancies[id(channel)] = len(self.variables)
+                channels[len(self.variables)] = channel
                 self.variables.append(_occupancy(component, label, channel))
         _check_names(component, self.variables[first:])
-        return own
+        return Probe(component, own)
 
     def _states(self, component: Component) -> Iterator[str]:
         """Yield the texts of the accounting states. A stall names its port as the occupancy signal does."""
@@ -124,15 +124,6 @@ class Waveform:
 
     def _row(self, text: str) -> int:
         return self.table.setdefault(text, len(self.table))
-
-    def _probe(self, component: Component, own: range) -> Probe | None:
-        channels = {
-            self._occupancies[id(channel)]: channel
-            for stall in self._wiring.links(component)
-            for channel in stall.channels
-            if id(channel) in self._occupancies
-        }
-        return Probe(component, own, list(channels.items())) if own or channels else None
 
 
 def _with_colour(state: str) -> str:

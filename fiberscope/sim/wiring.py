@@ -268,7 +268,8 @@ def check_attributes(components: Sequence[Component]) -> None:
 def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
     """Return the description and the name of each counter and signal that must be an attribute."""
     counters = kind.COUNTERS if kind.counters is Component.counters else ()
-    signals = kind.SIGNALS if kind.sample is Component.sample else ()
+    methods = (kind.sample, kind.write_signals)
+    signals = kind.SIGNALS if methods == (Component.sample, Component.write_signals) else ()
     return [(f"counter {name}", name) for name in counters] + [
         (f"signal {signal.name}", signal.name) for signal in signals
     ]

@@ -1,11 +1,15 @@
-"""Lines of value changes in a VCD file, against Python's own formatting."""
+"""Lines of value changes in a VCD file, against Python's own formatting, and marks of changed channels."""
+
+from array import array
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope.sim import Kernel
 from fiberscope.sim.change_lines import ChangeLines
 from fiberscope.sim.probe import Changes
+from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens
 
 NUMBERS = st.integers(1, 64).flatmap(
     lambda bits: st.tuples(st.just(bits), st.integers(-(1 << (bits - 1)), (1 << min(bits, 63)) - 1))
@@ -13,7 +17,7 @@ NUMBERS = st.integers(1, 64).flatmap(
 
 
 def changes_to(values):
-    changes = Changes(len(values))
+    changes = Changes(len(values), {})
     for position, value in enumerate(values):
         changes.values[position] = value
     return changes
@@ -53,3 +57,18 @@ def test_a_value_that_does_not_fit_is_refused_by_its_position(bits, value):
     with pytest.raises(IndexError) as misfit:
         appended(lines, changes)
     assert misfit.value.args == (1,)
+
+
+def test_a_marked_channel_sets_its_byte_at_every_push_and_pop():
+    kernel, marks = Kernel(), array("q", [0, 0])
+    kernel.clock("core", 10**9)
+    source, sink = kernel.add(StreamSource("source", data_tokens(range(3)))), kernel.add(StreamSink("sink"))
+    channel = kernel.connect(source, "out", sink, "in", capacity=1)
+    kernel.build()
+    moved = 0
+    channel.mark_in(marks, 9)
+    while kernel.step():
+        moves = channel.pushes + channel.pops - moved
+        assert memoryview(marks).cast("B").tolist() == [0] * 9 + [int(moves > 0)] + [0] * 6
+        moved, marks[1] = moved + moves, 0
+    assert moved == 6

@@ -42,6 +42,15 @@ def test_declared_ports_counters_and_signals_are_the_attributes_of_their_names()
     assert (block.signals(), block.sample()) == (Passing.SIGNALS, (6, True))
 
 
+@pytest.mark.parametrize("value", ["6", 1 << 63])
+def test_a_signal_whose_attribute_is_no_number_is_refused_by_its_name(value):
+    block = Passing("block")
+    run_block(block, {"ways[0]": data_tokens([1])}, ["merged"])
+    block.moved = value
+    with pytest.raises(SimulationError, match=r"^block\.moved is no 64-bit integer: "):
+        block.sample()
+
+
 def test_what_a_push_leaves_out_is_zero():
     assert run_block(Passing("block"), {"ways[0]": [(0, 5, 6, 7.0)]}, ["merged"]).tokens("merged") == [
         (0, 5, 0, 0.0)

@@ -18,7 +18,7 @@ def opened(
     """Return time and scope after states (time, place, state); behind the states each scope has a mark."""
     variables = [Variable(scope, STATE, "text", 1) for scope in scopes]
     variables += [Variable(scope, "seen", "mark", 1) for scope in scopes]
-    landmark, changes = Landmark(variables), Changes(len(variables))
+    landmark, changes = Landmark(variables), Changes(len(variables), {})
     for time, position, value in (*states, *((time, len(scopes), 1) for time in marks)):
         changes.values[position] = value
         changes.positions[0] = position

@@ -233,8 +233,9 @@ class Prefetcher(Component):
         """Return the signals: the task, and the numbers of its inputs still to locate and to fetch."""
         return (Signal("task", 32, "integer"), Signal("to_locate", 16), Signal("to_fetch", 16))
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of the signals."""
-        if not self.is_working or self.task == END_OF_WORK:
-            return END_OF_WORK, 0, 0
-        return self.task, self.end_input - self.located, self.end_input - self.fetched
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        has_task = self.is_working and self.task != END_OF_WORK
+        values[0] = self.task if has_task else END_OF_WORK
+        values[1] = self.end_input - self.located if has_task else 0
+        values[2] = self.end_input - self.fetched if has_task else 0

@@ -322,9 +322,11 @@ class FiberWriter(Consumer):
             Signal("finishing", 8),
         )
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of the signals."""
-        if not self.is_working or self.task == END_OF_WORK:
-            return (END_OF_WORK, -1, 0, 0, self.finishing)
-        row = self.table.rows[self.task]
-        return (self.task, row, 2 if self.is_partial else 1, self.length, self.finishing)
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        has_task = self.is_working and self.task != END_OF_WORK
+        values[0] = self.task if has_task else END_OF_WORK
+        values[1] = self.table.rows[self.task] if has_task else -1
+        values[2] = 0 if not has_task else 2 if self.is_partial else 1
+        values[3] = self.length if has_task else 0
+        values[4] = self.finishing

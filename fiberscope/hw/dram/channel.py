@@ -335,25 +335,18 @@ class DramChannel(Deferring):
             counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]
         return counts
 
-    def sample(self) -> tuple[int, ...]:
-        """Current values of ``SIGNALS``."""
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of ``SIGNALS``."""
         controller = self._controller
         device = controller.device
         counts = controller.queues.counts
-        return (
-            counts[READS],
-            counts[WRITES],
-            counts[OPENED],
-            self._returns.count,
-            controller.mode,
-            controller.refresh.owed,
-            device.row_command,
-            device.row_bank,
-            device.row,
-            device.column_command,
-            device.column_bank,
-            device.open_row[device.column_bank],
-        )
+        values[0], values[1], values[2] = counts[READS], counts[WRITES], counts[OPENED]
+        values[3] = self._returns.count
+        values[4] = controller.mode
+        values[5] = controller.refresh.owed
+        values[6], values[7], values[8] = device.row_command, device.row_bank, device.row
+        values[9], values[10] = device.column_command, device.column_bank
+        values[11] = device.open_row[device.column_bank]
 
 
 def _returns(specification: DramSpecification) -> Returns:

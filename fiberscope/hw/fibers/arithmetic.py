@@ -68,6 +68,10 @@ class Multiplier(Component):
         operands.pop()
         return self.busy(now + 1)
 
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.multiply
+
 
 class PairMultiplier(Component):
     """Multiplies the elements of two streams pairwise, such as the matches of an intersection.
@@ -194,6 +198,6 @@ class Accumulator(Component):
         self.coordinate = self.products.coordinate()
         self.sum = self.products.value()
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of the signals."""
-        return (self.coordinate if self.holding else -1,)
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.coordinate if self.holding else -1

@@ -156,6 +156,6 @@ class MemoryStream(Component):
         """Return the signals: jobs taken and not completed, lines requested, and lines in flight."""
         return (Signal("jobs_taken", 8), Signal("asked", 32), Signal("in_flight", 16))
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of the signals."""
-        return self.job_count, self.window.sent, self.window.in_flight()
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0], values[1], values[2] = self.job_count, self.window.sent, self.window.in_flight()

@@ -375,19 +375,18 @@ class HighRadixMerger(Component):
             self.merged_elements += 1
         self.moved = True
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current task and the two smallest heads at its ways; -1 stands for none.
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current task and the two smallest heads at its ways; -1 stands for none.
 
         - ``phase``: loading (first heads are awaited), merging (elements leave ways), ending (only stops);
         - ``task``, ``fan_in``: the task and the number of its ways; ``alive``: ways that have not ended;
         - ``way``, ``coordinate``: the smallest head, which left in this cycle or, in a stall, leaves next;
         - ``rival_way``, ``rival``: the smallest head of the other ways.
         """
-        if self.merging == 0:
-            return (IDLE_PHASE, -1, 0, 0, -1, -1, -1, -1)
         seen = alive = 0
+        fan_in = self.fan_in if self.merging else 0
         way = coordinate = rival_way = rival = -1
-        for place in range(self.fan_in):
+        for place in range(fan_in):
             head = self.heads[place]
             seen += 1 if head > NEW else 0
             if NEW < head < ENDED:
@@ -396,5 +395,6 @@ class HighRadixMerger(Component):
                     way, coordinate, rival_way, rival = place, head, way, coordinate
                 elif rival_way < 0 or head < rival:
                     rival_way, rival = place, head
-        phase = LOADING if seen < self.fan_in else EMITTING if alive else ENDING
-        return (phase, self.task, self.fan_in, alive, way, coordinate, rival_way, rival)
+        phase = LOADING if seen < fan_in else EMITTING if alive else ENDING if self.merging else IDLE_PHASE
+        values[0], values[1], values[2] = phase, self.task if self.merging else -1, fan_in
+        values[3], values[4], values[5], values[6], values[7] = alive, way, coordinate, rival_way, rival

@@ -322,7 +322,8 @@ class FiberReader(Component):
             Signal("in_flight", 16),
         )
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of the signals."""
-        row = self.table.rows[self.task] if self.task >= 0 else -1
-        return self.task, row, self.fan_in, self.unasked, self.in_flight
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.task
+        values[1] = self.table.rows[self.task] if self.task >= 0 else -1
+        values[2], values[3], values[4] = self.fan_in, self.unasked, self.in_flight

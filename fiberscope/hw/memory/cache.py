@@ -381,20 +381,18 @@ class FiberCacheBank(Component):
             self.write_backs += 1
             self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes)
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of ``SIGNALS``.
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of ``SIGNALS``.
 
         - ``hits``, ``joins``, ``misses``: requests so far whose line was present, in flight, or neither;
         - ``in_flight``: occupied miss registers;
         - ``answering``: 1 while targets are answered; ``held``: lines held or in flight;
         - ``evictions``: lines evicted so far.
         """
-        return (
-            self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits,
-            self.read_joins + self.consume_joins,
-            self.read_misses + self.fetch_misses + self.consume_misses + self.write_misses,
-            self.misses.used,
-            int(self.answering >= 0),
-            self.tags.held,
-            self.evictions,
-        )
+        values[0] = self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits
+        values[1] = self.read_joins + self.consume_joins
+        values[2] = self.read_misses + self.fetch_misses + self.consume_misses + self.write_misses
+        values[3] = self.misses.used
+        values[4] = self.answering >= 0
+        values[5] = self.tags.held
+        values[6] = self.evictions
