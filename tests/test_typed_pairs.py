@@ -107,7 +107,7 @@ def parsed(module: Module) -> ast.Module:
     """A module's syntax, methods that a comment leaves to Python marked."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef):
-            node.left_to_python = "def" in module.comment_at(node).words  # type: ignore[attr-defined]
+            node.left_to_python = "def" in module.comment_at(node).keywords  # type: ignore[attr-defined]
     return module.tree
 
 

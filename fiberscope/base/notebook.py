@@ -30,7 +30,7 @@ class NotebookBar:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._next = clock, clock() + DELAY
+        self._clock, self._next_update = clock, clock() + DELAY
         self._handle: Any = None
 
     def show(self, name: str, share: float | None, rest: str) -> None:
@@ -42,9 +42,9 @@ class NotebookBar:
             rest: text after the bar.
         """
         now = self._clock()
-        if now < self._next:
+        if now < self._next_update:
             return
-        self._next = now + REFRESH
+        self._next_update = now + REFRESH
         value = "" if share is None else f' value="{share:.3f}"'
         percent = "" if share is None else f"{share:.0%} "
         self._display(f"{escape(name)} <progress{value}></progress> {escape(percent + rest)}")

@@ -21,19 +21,19 @@ def check_factors(factors: Sequence[object]) -> None:
         raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
 
 
-def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
+def a_and_b(arguments: Sequence[str]) -> tuple[str, str | None]:
     """Return the operands of a product, positional or named. B is None if the product is A times A.
 
     Raises:
         InputError: more than two positional operands, another name than A and B, no A, or see
             ``operands_of``.
     """
-    a, *b = in_order(words, "AB")
+    a, *b = in_order(arguments, "AB")
     check_factors([a, *b])
     return a, b[0] if b else None
 
 
-def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
+def in_order(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return operands, positional or named, in the order of ``names``; trailing operands are optional.
 
     Surplus positional operands are last, so that the caller can refuse them.
@@ -41,7 +41,7 @@ def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
     Raises:
         InputError: an unknown name, an operand given twice or missing before others, or see ``operands_of``.
     """
-    factors, named = operands_of(words)
+    factors, named = operands_of(arguments)
     operands = dict(zip(names, factors, strict=False))
     for name in named:
         if name not in names:
@@ -61,21 +61,21 @@ def file_of_graph(source: str) -> Path | None:
     return None if "=" in source and not path.is_file() else path
 
 
-def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def operands_of(operands: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Return the positional operands, and the named operands ``NAME=TENSOR`` or ``NAME[m,k]=TENSOR``.
 
     Raises:
         InputError: a name that is given twice or without a tensor.
     """
-    plain, named = [], dict[str, str]()
-    for word in words:
-        match = _NAMED.fullmatch(word)
+    positional, named = [], dict[str, str]()
+    for operand in operands:
+        match = _NAMED.fullmatch(operand)
         if match is None:
-            plain.append(word)
+            positional.append(operand)
             continue
         if not match["tensor"]:
-            raise InputError(f"{word} names no tensor; write {word}TENSOR, as in {word}wiki-Vote")
+            raise InputError(f"{operand} names no tensor; write {operand}TENSOR, as in {operand}wiki-Vote")
         if match["name"] in named:
             raise InputError(f"{match['name']} is given twice; leave one out")
         named[match["name"]] = match["tensor"]
-    return plain, named
+    return positional, named

@@ -15,11 +15,11 @@ _stamps: dict[Path, _Stamp] | None = None  # initial state of each recorded file
 def expecting_outputs() -> Iterator[None]:
     """Record the expected output files while a command runs."""
     global _stamps  # noqa: PLW0603  (a process runs one command at a time)
-    before, _stamps = _stamps, {}
+    outer_stamps, _stamps = _stamps, {}
     try:
         yield
     finally:
-        _stamps = before
+        _stamps = outer_stamps
 
 
 def expect_output(path: Path) -> None:
@@ -30,7 +30,7 @@ def expect_output(path: Path) -> None:
 
 def unwritten_outputs() -> list[Path]:
     """Return the recorded files that are unchanged since the command began."""
-    return [path for path, before in (_stamps or {}).items() if _stamp(path) == before]
+    return [path for path, first_stamp in (_stamps or {}).items() if _stamp(path) == first_stamp]
 
 
 def _stamp(path: Path) -> _Stamp:

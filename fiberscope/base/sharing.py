@@ -48,7 +48,7 @@ class SharedResults:
         if entry.size > self.most_bytes:
             return
         self._entries[key] = entry
-        while sum(other.size for other in self._entries.values()) > self.most_bytes:
+        while sum(cached.size for cached in self._entries.values()) > self.most_bytes:
             self._entries.popitem(last=False)
 
 

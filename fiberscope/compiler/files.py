@@ -17,7 +17,7 @@ def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
         modules: finds modules by name.
         names: import names.
     """
-    compiled = [modules.named(name.removesuffix(".__init__")) for name in sorted(names)]
+    compiled = [modules.find(name.removesuffix(".__init__")) for name in sorted(names)]
     return [module for module in compiled if module is not None and (module.compiled or module.by_hand)]
 
 

@@ -70,7 +70,7 @@ class Declarations:
     functions: dict[str, Function] = field(default_factory=dict)
 
 
-def read(text: str) -> Declarations:
+def parse_pxd(text: str) -> Declarations:
     """Parse the declarations of a ``.pxd``, without bodies."""
     declarations = Declarations()
     current = Declared()
@@ -81,15 +81,17 @@ def read(text: str) -> Declarations:
             current = declarations.classes[match[1]] = Declared(match[2], final)
         elif match := _FUNCTION.match(line):
             _, kind, inline, returns, name, arguments, raises = match.groups()
-            argument_names = tuple(part for part in re.split(r", *", arguments) if part not in ("", "self"))
+            argument_names = tuple(
+                argument for argument in re.split(r", *", arguments) if argument not in ("", "self")
+            )
             function = Function(kind, returns, argument_names, raises or "", bool(inline), local, final)
             (current.methods if match[1] else declarations.functions)[name] = function
         elif match := _ATTRIBUTE.match(line):
-            _, seen, ctype, names = match.groups()
+            _, visibility, ctype, names = match.groups()
             target = (
                 declarations.numbers if not match[1] else current.attributes if len(match[1]) == 4 else {}
             )
-            target |= dict.fromkeys(re.split(r", *", names), f"{seen or ''}{ctype}")
+            target |= dict.fromkeys(re.split(r", *", names), f"{visibility or ''}{ctype}")
         elif match := re.match(r" *@cython\.locals\((.*)\)$", line):
             local = _locals(match[1])
             continue
@@ -101,8 +103,8 @@ def read(text: str) -> Declarations:
 
 
 def _locals(text: str) -> dict[str, str]:
-    parts = [part.split("=") for part in re.split(r", *(?=\w+=)", text)]
+    assignments = [part.split("=") for part in re.split(r", *(?=\w+=)", text)]
     return {
         name: ctype.strip("\"'").replace("cython.u", "unsigned ").replace("cython.", "")
-        for name, ctype in parts
+        for name, ctype in assignments
     }

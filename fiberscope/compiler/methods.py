@@ -36,18 +36,18 @@ ROUNDS = 3  # number of passes that propagate types between local names
 
 def method(types: Types, node: ast.FunctionDef) -> Function | None:
     """Return the signature of a method; None for a Python method."""
-    words = types.module.comment_at(node).words
-    if node.decorator_list or node.name.startswith("__") or "def" in words:
+    keywords = types.module.comment_at(node).keywords
+    if node.decorator_list or node.name.startswith("__") or "def" in keywords:
         return None
-    if not words & {"cdef", "cpdef"} and any(
-        isinstance(part, CLOSURES) for part in ast.walk(node) if part is not node
+    if not keywords & {"cdef", "cpdef"} and any(
+        isinstance(inner, CLOSURES) for inner in ast.walk(node) if inner is not node
     ):
         return None
     private = node.name.startswith("_")
-    if not words & {"cdef", "cpdef"} and not private and not _is_for_both(types, node):
+    if not keywords & {"cdef", "cpdef"} and not private and not _is_for_both(types, node):
         return None
-    kind = next(iter(words & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
-    return signature(types, node, kind, words)
+    kind = next(iter(keywords & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
+    return signature(types, node, kind, keywords)
 
 
 def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
@@ -55,11 +55,11 @@ def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
     return node.name not in HOOKS and (nothing or types.annotation_type(node.returns) != OBJECT)
 
 
-def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -> Function:
+def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]) -> Function:
     """Return the C signature of a function of a known kind."""
-    returns = types.module.comment_at(node).types.get("return") or returned(types, node, words)
+    returns = types.module.comment_at(node).types.get("return") or result_type(types, node, keywords)
     raises = RAISES.get(returns, "")  # an object result signals exceptions itself
-    if "noexcept" in words:
+    if "noexcept" in keywords:
         raises = "noexcept"
     parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
     optional = list(parameters)[len(parameters) - len(node.args.defaults) :]
@@ -72,21 +72,21 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -
         f"{'' if ctype == OBJECT else ctype + ' '}{name}{'=*' if name in optional else ''}"
         for name, ctype in ctypes.items()
     )
-    return Function(kind, returns, arguments, raises, "inline" in words)
+    return Function(kind, returns, arguments, raises, "inline" in keywords)
 
 
-def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
+def result_type(types: Types, node: ast.FunctionDef, keywords: set[str]) -> str:
     """Return the C type of a function's result."""
     nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
     if nothing:
-        return "void" if "noexcept" in words or _leaves_early(node) else "int"
+        return "void" if "noexcept" in keywords or _leaves_early(node) else "int"
     ctype = types.annotation_type(node.returns)
     return "" if ctype == OBJECT else ctype
 
 
 def _leaves_early(node: ast.FunctionDef) -> bool:
     """Return whether a function has a return without a value, which C does not allow beside a C result."""
-    return any(isinstance(part, ast.Return) and part.value is None for part in ast.walk(node))
+    return any(isinstance(inner, ast.Return) and inner.value is None for inner in ast.walk(node))
 
 
 def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
@@ -99,13 +99,15 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
     }
     annotated = {name: ctype for name, ctype in comment.items() if name not in (*arguments, "return")}
     values_by_name: dict[str, list[ast.expr]] = {}
-    for part in ast.walk(node):
-        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            ctype = types.module.comment_at(part).type_of(part.target.id)
-            annotated[part.target.id] = ctype or types.annotation_type(part.annotation)
-        for target, value in _assignments(part):
+    for statement in ast.walk(node):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            ctype = types.module.comment_at(statement).type_of(statement.target.id)
+            annotated[statement.target.id] = ctype or types.annotation_type(statement.annotation)
+        for target, value in _assignments(statement):
             if isinstance(target, ast.Name):
-                if isinstance(part, ast.stmt) and (ctype := types.module.comment_at(part).type_of(target.id)):
+                if isinstance(statement, ast.stmt) and (
+                    ctype := types.module.comment_at(statement).type_of(target.id)
+                ):
                     annotated[target.id] = ctype
                 values_by_name.setdefault(target.id, []).append(value)
     types_by_name = types_by_name | arguments
@@ -127,25 +129,30 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
     return {name: ctype for name, ctype in (local_types | annotated).items() if ctype != OBJECT}
 
 
-def _assignments(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+def _assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     """Return the assignments of a statement as pairs of target and value."""
-    if isinstance(part, ast.For):
-        counts = isinstance(part.iter, ast.Call) and ast.unparse(part.iter.func) == "range"
-        if isinstance(part.target, ast.Tuple):
-            return [(item, ast.Constant(...)) for item in part.target.elts]
-        return [(part.target, ast.Constant(0) if counts else ast.Subscript(part.iter, ast.Constant(0)))]
-    if isinstance(part, ast.AugAssign):
-        return [(part.target, ast.BinOp(part.target, part.op, part.value))]
-    if isinstance(part, ast.NamedExpr):
-        return [(part.target, part.value)]
-    if not isinstance(part, ast.Assign):
+    if isinstance(statement, ast.For):
+        is_range = isinstance(statement.iter, ast.Call) and ast.unparse(statement.iter.func) == "range"
+        if isinstance(statement.target, ast.Tuple):
+            return [(item, ast.Constant(...)) for item in statement.target.elts]
+        return [
+            (
+                statement.target,
+                ast.Constant(0) if is_range else ast.Subscript(statement.iter, ast.Constant(0)),
+            )
+        ]
+    if isinstance(statement, ast.AugAssign):
+        return [(statement.target, ast.BinOp(statement.target, statement.op, statement.value))]
+    if isinstance(statement, ast.NamedExpr):
+        return [(statement.target, statement.value)]
+    if not isinstance(statement, ast.Assign):
         return []
     pairs: list[tuple[ast.expr, ast.expr]] = []
-    for target in part.targets:
+    for target in statement.targets:
         if not isinstance(target, ast.Tuple):
-            pairs.append((target, part.value))
-        elif isinstance(part.value, ast.Tuple):
-            pairs += zip(target.elts, part.value.elts, strict=False)
+            pairs.append((target, statement.value))
+        elif isinstance(statement.value, ast.Tuple):
+            pairs += zip(target.elts, statement.value.elts, strict=False)
         else:
             pairs += [(item, ast.Constant(...)) for item in target.elts]
     return pairs

@@ -19,7 +19,7 @@ def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
     names = list(roots)
     while names:
         name = names.pop()
-        module = modules.named(name) if name else None
+        module = modules.find(name) if name else None
         if module is None or name in modules_by_name:
             continue
         modules_by_name[name] = module
@@ -32,9 +32,9 @@ def _imports(modules: Modules, module: Module) -> Iterator[str]:
     at_once = {
         alias for node in _import_time_statements(module.tree.body) for alias in _imported_names(module, node)
     }
-    for place, name in {*at_once, *(module.imported.values() if module.compiled else ())}:
-        yield from (place, f"{place}.{name}")
-        package = modules.named(place)
+    for module_name, name in {*at_once, *(module.imported.values() if module.compiled else ())}:
+        yield from (module_name, f"{module_name}.{name}")
+        package = modules.find(module_name)
         if package is not None and name in package.imported:  # possibly a lazy import
             yield package.imported[name][0]
 

@@ -18,7 +18,7 @@ WRITTEN = "# Written by fiberscope.compiler from "  # first line of a generated 
 GENERATED = (WRITTEN, "# Written by fiberscope.pxd from ")  # also of version 0.2
 SAYS = "# C: "  # prefix of a comment for the generator
 # Words for methods and classes; other words are C types.
-WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
+KEYWORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
 
 
 class UnsupportedError(ValueError):
@@ -29,12 +29,14 @@ class UnsupportedError(ValueError):
 class CompilerComment:
     """Content of a comment for the compiler: words, and C types of names."""
 
-    words: set[str]
+    keywords: set[str]
     types: dict[str, str]
 
     def type_of(self, name: str) -> str | None:
         """Return the C type for a name: of the name itself, or of all names."""
-        return self.types.get(name) or next((word for word in self.words if word not in WORDS), None)
+        return self.types.get(name) or next(
+            (keyword for keyword in self.keywords if keyword not in KEYWORDS), None
+        )
 
 
 class Module:
@@ -68,7 +70,7 @@ class Module:
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
         return {
-            line: [word.strip() for word in re.split("[;#]", comment.split(SAYS)[1])[0].split(",")]
+            line: [entry.strip() for entry in re.split("[;#]", comment.split(SAYS)[1])[0].split(",")]
             for line, comment in comments.items()
             if SAYS in comment
         }
@@ -76,28 +78,28 @@ class Module:
     def comment_at(self, node: ast.stmt) -> CompilerComment:
         """Parse the comment for the compiler at a statement, or at the head of a compound statement."""
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
-        words = [
-            word
+        entries = [
+            entry
             for line in range(node.lineno, max(head, node.lineno) + 1)
-            for word in self._comments.get(line, ())
+            for entry in self._comments.get(line, ())
         ]
-        named = dict(word.split("=", 1) for word in words if "=" in word)
-        return CompilerComment({word for word in words if "=" not in word}, named)
+        types = dict(entry.split("=", 1) for entry in entries if "=" in entry)
+        return CompilerComment({entry for entry in entries if "=" not in entry}, types)
 
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
         """Return the imported names, each with its module and its name there."""
-        places: dict[str, tuple[str, str]] = {}
+        origins: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
                 module = self.absolute(node)
-                places |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
-        return places
+                origins |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
+        return origins
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """Return the full name of the module of a ``from`` import."""
-        above = self.name.split(".")[: -node.level] if node.level else []
-        return ".".join([*above, *filter(None, [node.module])])
+        packages = self.name.split(".")[: -node.level] if node.level else []
+        return ".".join([*packages, *filter(None, [node.module])])
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:
@@ -125,7 +127,7 @@ class Module:
                     values |= _unpack(target, node.value)
         return values
 
-    def number_said(self, name: str) -> str | None:
+    def number_type(self, name: str) -> str | None:
         """Return the C type in the comment at a number of the module."""
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
@@ -140,7 +142,7 @@ def _unpack(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
     if isinstance(value, ast.Tuple):
         return dict(zip(names, value.elts, strict=False))
     is_range = isinstance(value, ast.Call) and ast.unparse(value.func) == "range"
-    return {name: ast.Constant(place) if is_range else None for place, name in enumerate(names)}
+    return {name: ast.Constant(position) if is_range else None for position, name in enumerate(names)}
 
 
 class Modules:
@@ -163,20 +165,20 @@ class Modules:
         self.forced = {path.resolve() for path in compiled}
         self._modules_by_name: dict[str, Module | None] = {}
 
-    def named(self, name: str) -> Module | None:
+    def find(self, name: str) -> Module | None:
         """Return the module with this name; None for foreign modules."""
         if name not in self._modules_by_name:
             self._modules_by_name[name] = self._find(name)
         return self._modules_by_name[name]
 
     def _find(self, name: str) -> Module | None:
-        top, *within = name.split(".")
+        top, *path = name.split(".")
         if top in self.packages:
-            return self._find_in(self.packages[top], name, within)
-        return next(filter(None, (self._find_in(root, name, [top, *within]) for root in self.roots)), None)
+            return self._find_in(self.packages[top], name, path)
+        return next(filter(None, (self._find_in(root, name, [top, *path]) for root in self.roots)), None)
 
-    def _find_in(self, folder: Path, name: str, within: Iterable[str]) -> Module | None:
-        inner = folder.joinpath(*within)
+    def _find_in(self, folder: Path, name: str, path_parts: Iterable[str]) -> Module | None:
+        inner = folder.joinpath(*path_parts)
         for path in (inner.with_suffix(".py"), inner / "__init__.py"):
             if path.is_file():
                 return Module(name, path, path.resolve() in self.forced)
@@ -188,20 +190,26 @@ class Modules:
             return module, name
         if name not in module.imported:
             return None
-        place, original_name = module.imported[name]
-        above = self.named(place)
-        return None if above is None or above is module else self.origin(above, original_name)
+        module_name, original_name = module.imported[name]
+        source_module = self.find(module_name)
+        return (
+            None
+            if source_module is None or source_module is module
+            else self.origin(source_module, original_name)
+        )
 
     def number(self, module: Module, node: ast.expr | None) -> int | float | None:
         """Return the value of an expression of constants; None for any other expression."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return node.value  # type: ignore[return-value]
         if isinstance(node, ast.Name):
-            place = self.origin(module, node.id)
-            return self.number(place[0], place[0].assigned.get(place[1])) if place else None
+            definition = self.origin(module, node.id)
+            return (
+                self.number(definition[0], definition[0].assigned.get(definition[1])) if definition else None
+            )
         if isinstance(node, ast.UnaryOp | ast.BinOp):
-            parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,)
-            numbers = [self.number(module, part) for part in parts]
+            operands = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,)
+            numbers = [self.number(module, part) for part in operands]
             if None not in numbers:
                 return _evaluate(node, numbers)  # type: ignore[arg-type]
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
@@ -210,21 +218,23 @@ class Modules:
 
     def _length(self, module: Module, node: ast.expr) -> int | None:
         if isinstance(node, ast.Name):
-            place = self.origin(module, node.id)
-            node = (place and place[0].assigned.get(place[1])) or node
+            definition = self.origin(module, node.id)
+            node = (definition and definition[0].assigned.get(definition[1])) or node
         return len(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
 
 
 def _evaluate(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:
-    parts = [ast.Constant(number) for number in numbers]
-    is_range = (
-        ast.BinOp(parts[0], node.op, parts[1])
+    operands = [ast.Constant(number) for number in numbers]
+    expression = (
+        ast.BinOp(operands[0], node.op, operands[1])
         if isinstance(node, ast.BinOp)
-        else ast.UnaryOp(node.op, parts[0])
+        else ast.UnaryOp(node.op, operands[0])
     )
     try:
         value = eval(
-            compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(is_range, node))), "", "eval")
+            compile(
+                ast.Expression(ast.fix_missing_locations(ast.copy_location(expression, node))), "", "eval"
+            )
         )
     except (ArithmeticError, TypeError, ValueError):
         return None

@@ -69,7 +69,7 @@ class Types:
             (ast.Name | ast.Attribute, self._name_type),
             (ast.UnaryOp, self._unary),
             (ast.BoolOp | ast.IfExp, self._choice),
-            (ast.BinOp, self._worked_out),
+            (ast.BinOp, self._arithmetic),
             (ast.Call, self._call_type),
         )
 
@@ -89,17 +89,21 @@ class Types:
         return self.compiled_class(annotation.id, module)
 
     def _optional(self, annotation: ast.BinOp, module: Module) -> str:
-        parts = [annotation.left, annotation.right]
-        remaining = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+        alternatives = [annotation.left, annotation.right]
+        remaining = [
+            alternative
+            for alternative in alternatives
+            if not (isinstance(alternative, ast.Constant) and alternative.value is None)
+        ]
         ctype = self.annotation_type(remaining[0], module) if len(remaining) == 1 else OBJECT
         return ctype if is_class(ctype) or ctype in ("list", "dict", "tuple") else OBJECT
 
     def compiled_class(self, name: str, module: Module) -> str:
         """Return the name of a compiled class, ``object`` for any other class."""
-        place = self.generator.place(module, name)
-        if place is None or module is self.module:
-            return OBJECT if place is None else name
-        return place[1] if self.generator.adopt(self.module, place) else OBJECT
+        definition = self.generator.find_class(module, name)
+        if definition is None or module is self.module:
+            return OBJECT if definition is None else name
+        return definition[1] if self.generator.adopt(self.module, definition) else OBJECT
 
     def expression_type(self, value: ast.expr, types_by_name: dict[str, str]) -> str:
         """Return the C type of an expression.
@@ -113,9 +117,9 @@ class Types:
             return ctype
         if isinstance(value, ast.Attribute) and value.attr == "data":
             return self.expression_type(value.value, types_by_name)
-        for kinds, handled in self._handlers:
+        for kinds, handler in self._handlers:
             if isinstance(value, kinds):
-                return str(handled(value, types_by_name))
+                return str(handler(value, types_by_name))
         return OBJECT
 
     def _constant(self, value: ast.Constant, _: dict[str, str]) -> str:
@@ -128,8 +132,8 @@ class Types:
         return "bint" if isinstance(value.op, ast.Not) else self.expression_type(value.operand, types_by_name)
 
     def _choice(self, value: ast.BoolOp | ast.IfExp, types_by_name: dict[str, str]) -> str:
-        parts = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
-        kinds = {self.expression_type(part, types_by_name) for part in parts}
+        values = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
+        kinds = {self.expression_type(operand, types_by_name) for operand in values}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _name_type(self, value: ast.Name | ast.Attribute, types_by_name: dict[str, str]) -> str:
@@ -151,8 +155,8 @@ class Types:
 
     def _chain(self, ctype: str) -> list[tuple[Module, Declared]]:
         """Return a known compiled class and its base classes, each with its module."""
-        place = self.generator.place(self.module, ctype) if is_class(ctype) else None
-        return self.generator.chain(*place) if place else []
+        definition = self.generator.find_class(self.module, ctype) if is_class(ctype) else None
+        return self.generator.chain(*definition) if definition else []
 
     def _translate(self, ctype: str, module: Module) -> str:
         """Translate a C type of another module for this module."""
@@ -164,19 +168,19 @@ class Types:
             if value.attr in declared.attributes:
                 return self._translate(bare(declared.attributes[value.attr]), module)
         holder = types_by_name.get(f"class {ast.unparse(value.value)}")
-        place = self.modules.origin(self.module, holder) if holder else None
-        while place and place[1] in place[0].classes:
-            module, node = place[0], place[0].classes[place[1]]
+        definition = self.modules.origin(self.module, holder) if holder else None
+        while definition and definition[1] in definition[0].classes:
+            module, node = definition[0], definition[0].classes[definition[1]]
             for item in node.body:
                 if isinstance(item, ast.AnnAssign) and ast.unparse(item.target) == value.attr:
                     return self.annotation_type(item.annotation, module)
                 if isinstance(item, ast.FunctionDef) and item.name == value.attr and item.decorator_list:
                     return self.annotation_type(item.returns, module)
             base = node.bases[0] if node.bases else None
-            place = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
+            definition = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
         return OBJECT
 
-    def _worked_out(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
+    def _arithmetic(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
         if isinstance(value.op, ast.Mult) and isinstance(value.left, ast.Call | ast.List):
             left_type = self.expression_type(value.left, types_by_name)
             if left_type not in ("long", "double"):
@@ -196,9 +200,9 @@ class Types:
         if name in CALLS:
             return OBJECT if self.for_locals and name == "int" else CALLS[name]
         if name in ("min", "max", "sum", "abs"):
-            return self._least(value, types_by_name)
+            return self._common_type(value, types_by_name)
         if name.startswith("np."):
-            return _of_numpy(value)
+            return _numpy_type(value)
         if name == "array" or name.endswith(".cast"):
             code = value.args[0] if value.args else None
             kind = CODES.get(str(code.value)) if isinstance(code, ast.Constant) else None
@@ -215,32 +219,32 @@ class Types:
             return types_by_name[f"{ast.unparse(function)}()"]
         holder = ast.unparse(function.value)
         if holder in self.module.imported:
-            above = self.modules.named(".".join(self.module.imported[holder]))
-            node = above.functions.get(function.attr) if above else None
-            return self._of_function(above, node) if above and node else OBJECT
+            source_module = self.modules.find(".".join(self.module.imported[holder]))
+            node = source_module.functions.get(function.attr) if source_module else None
+            return self._function_result(source_module, node) if source_module and node else OBJECT
         for module, declared in self._chain(self.expression_type(function.value, types_by_name)):
             if function.attr in declared.methods:
                 return self._translate(declared.methods[function.attr].returns or OBJECT, module)
         return OBJECT
 
-    def _least(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
+    def _common_type(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
         if len(value.args) == 1:
             return "long" if ast.unparse(value.func) == "sum" else OBJECT
-        kinds = {self.expression_type(part, types_by_name) for part in value.args}
+        kinds = {self.expression_type(argument, types_by_name) for argument in value.args}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _result_type(self, name: str) -> str:
         """Return the type of the result of a function or a class."""
-        place = self.modules.origin(self.module, name)
-        if place and place[1] in place[0].functions:
-            function = place[0].functions[place[1]]
-            return self.returned_array(function) or self._of_function(place[0], function)
+        definition = self.modules.origin(self.module, name)
+        if definition and definition[1] in definition[0].functions:
+            function = definition[0].functions[definition[1]]
+            return self.returned_array(function) or self._function_result(definition[0], function)
         return self.compiled_class(name, self.module)
 
-    def _of_function(self, module: Module, function: ast.FunctionDef) -> str:
+    def _function_result(self, module: Module, function: ast.FunctionDef) -> str:
         """Return the type of a function's result, by its annotation, or by its comment for a C function."""
         comment = module.comment_at(function)
-        if self.for_locals and not comment.words & {"cdef", "cpdef"}:
+        if self.for_locals and not comment.keywords & {"cdef", "cpdef"}:
             ctype = self.annotation_type(function.returns, module)
             return OBJECT if ctype == "long" else ctype
         return comment.types.get("return") or self.annotation_type(function.returns, module)
@@ -254,7 +258,7 @@ class Types:
         return ""
 
 
-def _of_numpy(value: ast.Call) -> str:
+def _numpy_type(value: ast.Call) -> str:
     """Return the type of an array that numpy creates, by the type of its elements."""
     name = ast.unparse(value.func).removeprefix("np.")
     if name not in ("zeros", "ones", "empty", "full", "array", "asarray", "arange", "frombuffer"):

@@ -51,15 +51,15 @@ class _Sources:
         packages = {self.package: self.root} if self.package else {}
         return Modules([self.root, _LIBRARY], self.files, packages)
 
-    def place(self, file: Path) -> Path:
+    def relative_path(self, file: Path) -> Path:
         """Return a file's path relative to the folder of packages."""
         return self.package / file.relative_to(self.root)
 
     def name(self, file: Path) -> str:
         """Return the import name of a file."""
-        return ".".join(self.place(file).with_suffix("").parts)
+        return ".".join(self.relative_path(file).with_suffix("").parts)
 
-    def typed(self) -> dict[Path, str]:
+    def c_types_by_file(self) -> dict[Path, str]:
         """Return the C types of compiled files, by file."""
         compiled = compiled_modules(self.modules, map(self.name, self.files))
         return {module.path: _c_types(self.modules, module) for module in compiled}
@@ -71,12 +71,12 @@ def declarations(path: Path) -> dict[Path, str]:
     Raises:
         InputError: there are no modules, or a construct has no C type.
     """
-    with _refusing():
-        return _sources(path).typed()
+    with _as_input_error():
+        return _sources(path).c_types_by_file()
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _as_input_error() -> Iterator[None]:
     try:
         yield
     except UnsupportedError as error:
@@ -115,12 +115,12 @@ def _with_imports(sources: _Sources) -> list[Path]:
     """Return a file and its local imports, transitively."""
     reached = list(sources.files)
     for file in reached:
-        module = sources.modules.named(sources.name(file))
+        module = sources.modules.find(sources.name(file))
         names = {name for name, _ in module.imported.values()} if module else set()
-        others = (sources.modules.named(name) for name in sorted(names))
+        imported_modules = (sources.modules.find(name) for name in sorted(names))
         neighbours = [
             imported_module.path
-            for imported_module in others
+            for imported_module in imported_modules
             if imported_module and imported_module.path.parent == file.parent
         ]
         reached += [imported_module for imported_module in neighbours if imported_module not in reached]
@@ -135,16 +135,16 @@ def build(path: Path) -> list[Path]:
     """
     if fault := _lacking():
         raise InputError(fault)
-    with _refusing():
+    with _as_input_error():
         sources = _sources(path)
-        typed = sources.typed()
-    cache_folder = _cache_place(sources, typed)
-    if not all(_place(cache_folder, sources, file).is_file() for file in typed):
-        _compile(cache_folder, sources, typed)
+        typed = sources.c_types_by_file()
+    folder = _cache_path(sources, typed)
+    if not all(_extension_path(folder, sources, file).is_file() for file in typed):
+        _compile(folder, sources, typed)
     digests = {str(file): digest(file) for file in typed}
     for file in typed:
         note(file).parent.mkdir(parents=True, exist_ok=True)
-        module = {"name": sources.name(file), "module": str(_place(cache_folder, sources, file))}
+        module = {"name": sources.name(file), "module": str(_extension_path(folder, sources, file))}
         note(file).write_text(json.dumps({**module, "library": library(), "sources": digests}))
     return list(typed)
 
@@ -156,19 +156,19 @@ def _lacking() -> str | None:
     return lacking()
 
 
-def _cache_place(sources: _Sources, typed: dict[Path, str]) -> Path:
+def _cache_path(sources: _Sources, typed: dict[Path, str]) -> Path:
     """Return the cache folder for these sources, by their content."""
-    parts = [
+    key_lines = [
         __version__,
         SUFFIX,
         library(),
-        *(f"{sources.place(file)} {digest(file)}" for file in sorted(typed)),
+        *(f"{sources.relative_path(file)} {digest(file)}" for file in sorted(typed)),
     ]
-    return cache_folder() / hashlib.sha256("\n".join([*parts, *typed.values()]).encode()).hexdigest()
+    return cache_folder() / hashlib.sha256("\n".join([*key_lines, *typed.values()]).encode()).hexdigest()
 
 
-def _place(cache_folder: Path, sources: _Sources, file: Path) -> Path:
-    return cache_folder / sources.place(file).with_suffix(SUFFIX)
+def _extension_path(folder: Path, sources: _Sources, file: Path) -> Path:
+    return folder / sources.relative_path(file).with_suffix(SUFFIX)
 
 
 def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
@@ -178,25 +178,32 @@ def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
             importlib.import_module(module.name)
 
 
-def _compile(cache_folder: Path, sources: _Sources, typed: dict[Path, str]) -> None:
+def _compile(folder: Path, sources: _Sources, typed: dict[Path, str]) -> None:
     """Compile copies of the sources in a temporary folder, then rename it."""
     _use_needed(sources, typed)
-    making = cache_folder.with_suffix(".partial")
-    shutil.rmtree(making, ignore_errors=True)
+    partial_folder = folder.with_suffix(".partial")
+    shutil.rmtree(partial_folder, ignore_errors=True)
     for file, text in typed.items():
-        copy = making / sources.place(file)
+        copy = partial_folder / sources.relative_path(file)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, copy)
         copy.with_suffix(".pxd").write_text(text)
-        for package in copy.relative_to(making).parents[:-1]:
-            (making / package / "__init__.py").touch()
-    names = [str(sources.place(file)) for file in typed]
-    command = [sys.executable, "-m", "fiberscope.compiler.compile", str(making), str(_LIBRARY), *names]
+        for package in copy.relative_to(partial_folder).parents[:-1]:
+            (partial_folder / package / "__init__.py").touch()
+    names = [str(sources.relative_path(file)) for file in typed]
+    command = [
+        sys.executable,
+        "-m",
+        "fiberscope.compiler.compile",
+        str(partial_folder),
+        str(_LIBRARY),
+        *names,
+    ]
     result = subprocess.run(command, cwd=_LIBRARY, capture_output=True, text=True, check=False)
     if result.returncode:
         raise InputError(_fault(result.stdout + result.stderr, sources))
-    shutil.rmtree(cache_folder, ignore_errors=True)
-    making.rename(cache_folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    partial_folder.rename(folder)
 
 
 def _fault(output: str, sources: _Sources) -> str:

@@ -304,19 +304,19 @@ def shortened(text: str) -> str:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_each_construct_has_its_type(modules: Modules, name: str) -> None:
-    module = modules.named(name)
+    module = modules.find(name)
     assert module is not None
     assert shortened(declarations(modules, module)) == TYPES[name]
 
 
 def test_what_is_read_of_a_handwritten_file_is_what_is_written(modules: Modules) -> None:
     for name in SOURCES:
-        module = modules.named(name)
+        module = modules.find(name)
         assert module is not None
         generator = Generator(modules)
         own = generator.module(module)
         text = declarations(modules, module)
-        parsed = handwritten_pxd.read(text)
+        parsed = handwritten_pxd.parse_pxd(text)
         assert parsed.functions == own.functions
         assert {
             key: (value.base, value.final, value.attributes, value.methods)
