@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -141,8 +142,10 @@ def _unpack(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
     names = [item.id for item in target.elts if isinstance(item, ast.Name)]
     if isinstance(value, ast.Tuple):
         return dict(zip(names, value.elts, strict=False))
-    is_range = isinstance(value, ast.Call) and ast.unparse(value.func) == "range"
-    return {name: ast.Constant(position) if is_range else None for position, name in enumerate(names)}
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "range":
+        with suppress(ValueError):  # an argument that is not a number
+            return dict(zip(names, map(ast.Constant, range(*map(ast.literal_eval, value.args))), strict=False))
+    return dict.fromkeys(names)
 
 
 class Modules:

@@ -28,6 +28,7 @@ def mix(left: int) -> "unsigned":  # C: cdef, return=unsigned long, left=unsigne
 BASE = """from helpers import WIDTH
 LIMIT, DEPTH = 7, WIDTH - 1
 FIRST, SECOND, THIRD = range(3)
+FOURTH, FIFTH = range(4, 6)
 SIZES = (1, 2, 3)
 COUNT = len(SIZES)
 SHARE = WIDTH / 4
@@ -110,7 +111,7 @@ class Base:  # C: open
 
     @property
     def shape(self) -> int:
-        return THIRD
+        return THIRD + FIFTH
 
     def finish(self, value: int) -> None:
         large = MASK  # C: unsigned long
@@ -185,6 +186,7 @@ cdef unsigned long mix(unsigned long left) except? -1
 BASE_TYPES = """cimport cython
 COUNT = ((long){3})
 DEPTH = ((long){15})
+FIFTH = ((long){5})
 FIRST = ((long){0})
 LIMIT = ((long){7})
 cdef unsigned long MASK
