@@ -144,7 +144,9 @@ def _unpack(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
         return dict(zip(names, value.elts, strict=False))
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "range":
         with suppress(ValueError):  # an argument that is not a number
-            return dict(zip(names, map(ast.Constant, range(*map(ast.literal_eval, value.args))), strict=False))
+            return dict(
+                zip(names, map(ast.Constant, range(*map(ast.literal_eval, value.args))), strict=False)
+            )
     return dict.fromkeys(names)
 
 
