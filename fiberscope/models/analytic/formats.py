@@ -198,6 +198,8 @@ def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> U
 def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
     """Return the bits of a word of metadata and of a payload, rounded up to a divisor of the row's width.
 
+    A word that is wider than a row takes whole rows.
+
     Args:
         rank: the rank; its own widths replace the defaults.
         default: bits of a word at this level; a word of metadata of a bitmask has 1 bit instead.
@@ -211,6 +213,8 @@ def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
 
 
 def _round_to_divisor(bits: int, width: int) -> int:
+    if bits > width > 0:
+        return -(-bits // width) * width
     while width and bits and width % bits:
         bits += 1
     return bits

@@ -12,7 +12,9 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.api import analyze
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.evaluate import evaluate_many
+from fiberscope.models.analytic.formats import bits_of
 from fiberscope.models.analytic.inputs import read_case
+from fiberscope.models.analytic.safs import RankFormat
 
 
 def counts(access):
@@ -223,3 +225,13 @@ def test_the_tool_forgets_that_metadata_of_sums_left_out_further_out_is_gone(tmp
     assert (sums.updates.actual, sums.updates.skipped) == (2, 6)
     updates = sums.format_updates
     assert (updates.actual[0][0], updates.skipped[0][0]) == metadata
+
+
+@pytest.mark.parametrize(
+    ("bits", "width", "rounded"),
+    [(3, 8, 4), (5, 8, 8), (8, 8, 8), (8, 4, 8), (9, 4, 12), (5, 0, 5), (0, 4, 0)],
+)
+def test_words_of_metadata_fill_rows(bits: int, width: int, rounded: int) -> None:
+    """A word takes a divisor of the row, or whole rows if it is wider than one."""
+    rank = RankFormat("CP", metadata_bits=bits, payload_bits=bits)
+    assert bits_of(rank, 8, width) == (rounded, rounded)
