@@ -16,6 +16,7 @@ from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, delayed, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
+from fiberscope.hw.streams import reduce
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
@@ -346,8 +347,11 @@ def _of_empty(reducer: ScalarReduce) -> str:
 
 
 def _of_reducer(reducer: ScalarReduce) -> dict[str, object]:
+    names = {reduce.OPERATIONS[name]: name for name in REDUCTIONS}
+    if reducer.code not in names:
+        raise ValueError(f"{reducer.name}: no hardware here reduces other than by {', '.join(REDUCTIONS)}")
     check_usual(not reducer.fills)
-    return {"operation": "sum", "empty_fibers": _of_empty(reducer)}
+    return {"operation": names[reducer.code], "empty_fibers": _of_empty(reducer)}
 
 
 REDUCER = unit(
