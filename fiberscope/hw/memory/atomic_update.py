@@ -43,7 +43,8 @@ class AtomicUpdate(Component):
     the update, the unit sends the destination on ``touched`` once the result is written. A stop on
     ``updates`` is passed on to ``touched`` after all earlier updates. A token on ``reads`` is a request of
     the apply phase: the unit sends the property of the destination on ``temporaries`` and resets the property
-    to neutral.
+    to neutral. If ``reads`` is connected, ``temporaries`` must be too. Without a channel at ``touched``, the
+    unit sends no destinations and drops stops.
 
     Timing: the unit accepts one update or one read a cycle; updates have priority. An operation accepted in
     cycle t completes in cycle t + window, where window is the sum of the three latencies. It is in flight
@@ -54,8 +55,8 @@ class AtomicUpdate(Component):
     - ``forward``: the update uses the reduced value of the youngest update of this destination in flight. It
       waits only until this value is reduced. It therefore never waits if ``reduce_latency`` is 1.
 
-    In both modes, a read waits while its destination is in flight, and an update waits for a read of its
-    destination.
+    In both modes, a read waits while its destination is in flight or an update is visible, and an update
+    waits for a read of its destination.
 
     Accounting: busy while an operation is in flight or accepted; waiting for output while the pipeline
     stalls.
@@ -76,10 +77,11 @@ class AtomicUpdate(Component):
         neutral: property of a destination without an update.
         mode: ``"stall"`` or ``"forward"``.
         read_latency, reduce_latency, write_latency: latencies of the three steps in cycles, each at least 1.
-        values: type of all values, by its name in ``TYPES``.
+        values: type of all values, by its name in ``TYPES``; it defines the addition of ``"add"``.
 
     Raises:
         ValueError: if the mode or the operation is unknown, or a latency is below 1.
+        KeyError: if ``TYPES`` has no type ``values``.
         SimulationError: during the run, if a token names a destination that does not exist.
     """
 

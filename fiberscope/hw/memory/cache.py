@@ -42,17 +42,17 @@ class FiberCacheBank(Component):
 
     - ``READ`` replies with the line and lowers its priority by one.
     - ``FETCH`` brings the line into the cache without a reply, and raises its priority by one.
-    - ``WRITE`` allocates a whole line without fetching it, and replies. One read of the line is expected: its
-      priority is one.
-    - ``WRITE_UNREAD`` is a write of a line of which no read is expected; its priority is zero.
+    - ``WRITE`` writes a whole line without fetching it, and replies. A line that it allocates has priority
+      one, because one read is expected. A hit does not change the priority.
+    - ``WRITE_UNREAD`` is a write of a line of which no read is expected: it allocates with priority zero.
     - ``CONSUME`` reads a line for the last time. The line is dropped without a write-back; a line in flight
       is not kept when it arrives.
     - ``WRITE_THROUGH`` passes a whole line on to memory, and does not change a copy in the cache.
 
-    A miss does not block later requests as long as a miss register, a target and a way are free. A request to
-    a line in flight joins the miss. The victim is the line with the lowest priority; dirty bits and then
-    SRRIP decide among lines of equal priority (see ``fiberscope.hw.memory.tags``). A dirty victim is written
-    back.
+    A miss does not block later requests as long as a miss register, a target and a way are free. A ``READ``
+    or ``CONSUME`` of a line in flight joins the miss; a write waits until the line has arrived. The victim is
+    the line with the lowest priority; dirty bits and then SRRIP decide among lines of equal priority (see
+    ``fiberscope.hw.memory.tags``), unless ``policy`` is set. A dirty victim is written back.
 
     Timing: the bank accepts one request a cycle and processes it ``stages`` cycles later, when the tags have
     been read from synchronous memories. A hit is answered in that cycle; the latency of the channel at
@@ -84,7 +84,7 @@ class FiberCacheBank(Component):
         Output("memory_requests", REQUEST),
         Input("memory_replies", REPLY),
     )
-    # By operation: the line was present, in flight (a fetch then hits), or requested from memory.
+    # By operation: the line was present (hit), in flight (join; a fetch then hits), or neither (miss).
     COUNTERS = (
         "read_hits",
         "read_joins",

@@ -31,7 +31,8 @@ class FiberCacheSpecification:
         line_bytes: bytes of a line.
         misses: number of miss status holding registers of a bank, the maximum number of misses in flight.
         targets: maximum number of requests of a bank that wait for lines in flight.
-        priority_limit: maximum of a line's priority, which counts its expected reads; 0 for SRRIP alone.
+        priority_limit: maximum of a line's priority, which counts its expected reads. With 0, all priorities
+            are equal, so that only dirty bits and SRRIP choose the victim.
         reuse_limit: largest re-reference prediction value of SRRIP; 3 for values of two bits.
         stages: cycles from the acceptance of a request until the bank processes it. In these cycles, the bank
             reads and compares the tags and chooses a victim.

@@ -41,7 +41,7 @@ class FunctionalCache:  # C: final
     Attributes:
         fetches, reads, consumes, writes: requests of each kind.
         fetch_misses, read_misses, consume_misses, write_misses: requests of each kind that missed.
-        write_backs: dirty lines that were evicted.
+        write_backs: dirty lines that were evicted. Dirty lines that ``consume`` drops do not count.
     """
 
     def __init__(self, specification: FiberCacheSpecification) -> None:
@@ -105,7 +105,7 @@ class FunctionalCache:  # C: final
             self.consume_misses += 1
 
     def write(self, line: int) -> None:  # C: noexcept
-        """Write a line that one read will use."""
+        """Write a line; on a miss, allocate it with one expected read. A hit keeps its priority."""
         set_index = self._set_of(line)
         index = self.tags.find(set_index, line)
         self.writes += 1
@@ -115,6 +115,7 @@ class FunctionalCache:  # C: final
         self.tags.dirty[index] = 1
 
     def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
+        """Put a line in the place of the victim, and return the place."""
         index = self.tags.victim(set_index)
         if self.tags.dirty[index]:
             self.write_backs += 1

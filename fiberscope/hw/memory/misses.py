@@ -44,7 +44,14 @@ class MissTable:  # C: final
         return self.free_target != NONE
 
     def open(self, line: int, place: int) -> int:  # C: noexcept
-        """Occupy a register for a line that is requested from memory, and return it; only when not full."""
+        """Occupy a register for a line that is requested from memory, and return its number.
+
+        Call this only if the table is not ``full``.
+
+        Args:
+            line: number of the line.
+            place: place in the tag store that the line will occupy; ``NONE`` if the line is not stored.
+        """
         miss = self.next_register
         self.lines[miss] = line
         self.places[miss] = place
@@ -65,7 +72,13 @@ class MissTable:  # C: final
         self.used -= 1
 
     def wait(self, miss: int, operation: int, tag: int) -> None:  # C: noexcept
-        """Append a target to the queue of a register; only when ``can_wait``."""
+        """Append a target to the queue of a register; call this only if ``can_wait``.
+
+        Args:
+            miss: number of the register.
+            operation: operation of the request (``fiberscope.hw.memory.protocol``).
+            tag: tag of the request, which the reply returns.
+        """
         target = self.free_target
         self.free_target = self.following[target]
         self.operations[target] = operation
@@ -78,7 +91,10 @@ class MissTable:  # C: final
         self.last[miss] = target
 
     def next_target(self, miss: int) -> int:  # C: noexcept
-        """Remove the oldest target and return it, or -1; its fields stay valid until the next ``wait``."""
+        """Remove the oldest target of a register, and return its number; ``NONE`` if there is no target.
+
+        Its ``operations`` and ``target_tags`` stay valid until the next ``wait``.
+        """
         target = self.first[miss]
         if target != NONE:
             self.first[miss] = self.following[target]

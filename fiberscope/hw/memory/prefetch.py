@@ -33,7 +33,8 @@ class StreamPrefetcher(Component):
     - It requests the next line, if the next buffer in round-robin order is free.
     - It pops a line from ``replies``.
     - It sends the next element, if the line with the last byte of the element has arrived.
-    - It accepts a job, if all lines of the jobs before it are requested.
+    - It accepts a job, if all lines of the jobs before it are requested, no open job is left, and fewer than
+      ``lines`` jobs are accepted and not ended.
 
     A buffer is free from the cycle after the last element that ends in its line is sent. The first bytes of
     an element that continues in the next line move to a register. This move takes a cycle of its own only if
@@ -60,9 +61,10 @@ class StreamPrefetcher(Component):
         lines: number of line buffers, which is also the maximum number of jobs accepted and not ended.
 
     Raises:
-        ValueError: if an element is larger than a line, ``base`` is not a multiple of a line, or ``lines`` is
-            below 1.
-        SimulationError: during the run, if a job ends before its first element, or a reply has no request.
+        ValueError: if ``element_bytes`` is below 1 or above ``line_bytes``, ``base`` is not a multiple of
+            ``line_bytes``, or ``lines`` is below 1.
+        SimulationError: during the run, if the first element of a job is negative, a job ends before its
+            first element, or a reply has no request.
     """
 
     PORTS = (

@@ -16,7 +16,8 @@ class Line:  # C: final
 
     Args:
         number: byte address of the line, divided by the bytes of a line.
-        reads: number of expected reads: fetches that no read has followed yet, and 1 for a partial row.
+        reads: number of expected reads: fetches that no read has followed yet, and 1 for a partial row; at
+            most the ``priority_limit`` of the cache.
         dirty: whether an eviction has to write the line back.
         reuse: re-reference prediction value (SRRIP) of the line; a large value predicts a distant next use.
     """
@@ -43,10 +44,15 @@ class ReplacementPolicy(Policy):
     def victim(self, lines: Sequence[Line]) -> Line:  # C: def
         """Return the line of a full set to evict.
 
-        The bank calls this method once for each line that it evicts, before ``requested``.
+        The bank calls this method once for each line that it evicts, before it calls ``requested`` for the
+        request that needs the place.
 
         Args:
-            lines: the lines of the set, without the lines in flight.
+            lines: the lines of the set, without the lines in flight; at least one. The objects are new in
+                each call.
+
+        Returns:
+            One of ``lines``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which line goes: define victim(lines)")
 
@@ -58,7 +64,7 @@ class ReplacementPolicy(Policy):
             set_index: number of the set.
 
         Raises:
-            SimulationError: if the policy chooses a line that is not one of ``lines``.
+            SimulationError: if the policy chooses a line that it was not offered.
         """
         lines: list[Line] = []
         first = set_index * tags.ways

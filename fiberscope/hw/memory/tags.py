@@ -111,7 +111,16 @@ class TagStore:  # C: final
         return self.reuse[place] > self.reuse[other]
 
     def place_line(self, place: int, line: int, priority: int) -> None:  # C: noexcept
-        """Replace the victim by a new line, and age the lines that competed with the victim as SRRIP does."""
+        """Replace the victim by a new line, and age the lines that competed with the victim as SRRIP does.
+
+        The line that was at the place must not be in flight; the caller has written it back if necessary. No
+        line ages if the place was free. The new line is clean, and not in flight until ``ask``.
+
+        Args:
+            place: place that ``victim`` returned.
+            line: number of the new line.
+            priority: its number of expected reads, limited to ``priority_limit``.
+        """
         if self.lines[place] == NONE:
             self.held += 1
         else:
@@ -127,6 +136,7 @@ class TagStore:  # C: final
         return self.priorities[place] == self.priorities[other] and self.dirty[place] == self.dirty[other]
 
     def _age(self, victim: int) -> None:  # C: noexcept
+        """Raise the prediction values of the lines that SRRIP compared, until the victim's is the limit."""
         step = self.reuse_limit - self.reuse[victim]
         if step == 0:
             return
@@ -160,7 +170,8 @@ class TagStore:  # C: final
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
         """Replace the contents of the bank by another state.
 
-        Lines that are dirty, in flight, or have a priority above 0 are kept.
+        Lines that are dirty, in flight, or have a priority above 0 are kept. If a set then has no place for
+        all its new lines, the last of them are omitted.
 
         Args:
             lines: for each place, the line to hold, ``NONE`` for none.
@@ -193,7 +204,7 @@ class TagStore:  # C: final
         return self.pending[place] < 0 and not self.dirty[place] and self.priorities[place] == 0
 
     def drop(self, place: int) -> None:  # C: noexcept
-        """Remove a line, even if it is dirty or in flight."""
+        """Remove the line at a place, even if it is dirty or in flight; nothing is written back."""
         if self.pending[place] >= 0:
             self.arrive(place)
         self.lines[place] = NONE

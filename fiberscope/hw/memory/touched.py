@@ -33,8 +33,8 @@ class TouchedBitmap(Component):
 
     Interface: the bitmap works in rounds.
 
-    1. A data token on ``sets[i]`` sets the bit of its coordinate. This step ends when each input ``sets[i]``
-       has received a stop.
+    1. A data token on ``sets[i]`` sets the bit of its coordinate, see ``block``. This step ends when each
+       input ``sets[i]`` has received a stop. Later tokens of an input wait for the next round.
     2. The bitmap sends the number of data tokens of the round on ``ready``.
     3. It waits for a token on ``scans``. A scan of the kind ``FIND`` sends all set bits on ``found``, the
        lowest first, and clears each bit that it sends. A scan of the kind ``CLEAR`` clears all bits and sends
@@ -44,7 +44,8 @@ class TouchedBitmap(Component):
     Timing: each input sets one bit a cycle. The count is sent in the cycle after the last stop. The scan
     examines one word a cycle, the first word in the cycle after the token on ``scans``. It sends the lowest
     set bit of the word when all outputs have a free slot. A word without set bits takes one cycle, a word
-    with n set bits takes n cycles. The stop is sent after the last word.
+    with n set bits takes n cycles. The stop is sent after the last word. A scan of the kind ``CLEAR`` clears
+    all words at once, and the stop is sent in the cycle after its token.
 
     Accounting: busy while bits are set or words are examined; waiting for output if ``ready`` or an output of
     ``found`` is full.

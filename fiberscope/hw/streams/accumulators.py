@@ -256,6 +256,12 @@ class MatrixReduce(Accumulator):
     Quirks: Q18: an input without any point is an error. Q25.
 
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 2.
+
+    Args:
+        name, value_stops, quirks: see ``Accumulator``.
+
+    Raises:
+        SimulationError: during the run, if the tokens do not form a point; with Q18, if there is no point.
     """
 
     def end(self, now: int) -> None:

@@ -48,7 +48,8 @@ class Arithmetic(StreamBlock):
     An operand is *present* if its token is a value that is not marked ``ABSENT``. The result of an operation
     is present if its operands suffice: all of them with ``needs_all`` (a product or a take), else any of
     them. A result that is not present is sent all the same, but marked ``ABSENT``; ``absent`` counts these
-    results. With ``fills``, the value of such a result is ``empty``, and an N token counts as ``empty``.
+    results. With ``fills``, the value of such a result is ``empty``. An N token counts as ``empty``, which is
+    0 unless it is set. The attributes ``fills``, ``empty`` and ``needs_all`` are set before the run.
 
     Args:
         name: instance name.
@@ -92,7 +93,12 @@ class Arithmetic(StreamBlock):
             self.out_val.push_absent(payload, self.empty if self.fills else result)
 
     def compute(self, value: float, other: float) -> float:  # C: cdef
-        """Count the operation, and return its result; an operation of one operand ignores ``other``."""
+        """Count the operation, and return its result.
+
+        Args:
+            value: first operand.
+            other: second operand; 0 for ``relu``, which is a maximum; ignored by other operations of one.
+        """
         self.operations += 1
         code = self.code  # C: long
         if code == DIVIDE:
@@ -112,7 +118,8 @@ def operate(code: int, value: float, other: float, value_type: ValueType) -> flo
     """Return the result of an operation other than a division; a minimum or maximum with NaN is NaN.
 
     Args:
-        code: number of the operation (``fiberscope.hw.streams.operations``).
+        code: number of the operation (``fiberscope.hw.streams.operations``). ``DIVIDE`` must not be given,
+            and is not checked: ``Arithmetic.compute`` divides.
         value: first operand.
         other: second operand; ignored by an operation of one operand.
         value_type: type of the result.
@@ -169,8 +176,8 @@ class Alu(Arithmetic):
     """Computes with the values of two streams of the same shape.
 
     Interface: operands arrive on ``in_val[0]`` and ``in_val[1]``. Results leave on ``out_val``, with the
-    stops and the done that both operands have. An N counts as 0. A quotient by 0 is 0, so that the result
-    does not depend on whether the 0 is stored.
+    stops and the done that both operands have. An N counts as 0. Without ``fills``, a quotient by 0 is 0, so
+    that the result does not depend on whether the 0 is stored. See ``Arithmetic`` for ``fills``.
 
     Timing: when the heads of both operands are visible, both are popped, and the result leaves in the same
     cycle.
@@ -361,6 +368,9 @@ class UnaryAlu(Arithmetic):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _computed(self, value: float) -> float:
-        """Return the result for a value; with one operand, ``compute`` ignores the constant."""
+        """Return the result for a value.
+
+        Without a constant, the second operand is 0. Only ``relu`` uses it, as the maximum of a value and 0.
+        """
         constant = self.value_type.rounded(self.constant)
         return self.compute(constant, value) if self.constant_first else self.compute(value, constant)

@@ -36,7 +36,8 @@ class ArrayLoad(StreamBlock):
 
     Args:
         name: instance name.
-        values: the values of the array, by reference; the block copies them.
+        values: the values of the array, by reference. A contiguous, writable array of doubles is not copied,
+            and must not change before the end of the run.
         quirks: see ``StreamBlock``.
 
     Raises:

@@ -27,9 +27,7 @@ class BitVectorScanner(Scanner):
 
     Timing: one cycle for each word, and one for the stop, as in ``Scanner``.
 
-    Quirks: Q10: a stop in place of a reference passes with its level unchanged.
-
-    Two of these scanners in series scan a bit tree.
+    Quirks: Q10: a stop in place of a reference passes with its level unchanged. Q5 has no effect.
 
     Source: the public simulator's bit-vector scanner (weiya711/sam at 6e477d1).
 
@@ -40,7 +38,8 @@ class BitVectorScanner(Scanner):
         per_fiber: number of words in a fiber.
 
     Raises:
-        ValueError: if a word has more than 64 bits, or the last fiber has too few words.
+        ValueError: if a word has more than 64 bits, ``per_fiber`` is below 1, or the last fiber has too few
+            words.
         SimulationError: during the run, if a reference names no fiber.
     """
 

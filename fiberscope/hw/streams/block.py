@@ -16,16 +16,20 @@ NEVER_YET = -1  # cycle of an event that has not happened
 
 
 class StreamBlock(Component):
-    """A block that in each cycle takes at most one token from a port and sends at most one to each.
+    """A block that makes one update per cycle.
+
+    As a rule, an update takes at most one token from each input and sends at most one on each output. The
+    docstrings of subclasses name the exceptions.
 
     Interface: ports have the names that SAM uses, with ``in_`` or ``out_`` in front. An output is an array
     of ports, one for each consumer, and may have none. A stream with several consumers is a wire: it costs
     neither a block nor a cycle.
 
     Timing: an update fires in the cycle in which its tokens are visible. The tokens that it sends are
-    visible in the next cycle. An update fires only if all consumers of all outputs have a free slot;
-    without bounded channels, nothing stalls. After the block has sent done (or taken done, if it sends
-    nothing), it never fires again.
+    visible in the next cycle. An update fires only if all consumers of all output streams have a free slot;
+    without bounded channels, nothing stalls. Single output ports, such as requests to memory, do not count:
+    the subclass checks them. After the block has sent done (or taken done, if it sends nothing), it never
+    fires again, except with Q14.
 
     A cycle counts as busy if the update fired, as waiting for output if a consumer has no free slot, as
     waiting for input if a token is missing, and as idle once the block is done.
@@ -60,7 +64,10 @@ class StreamBlock(Component):
         self.bounds: list[Channel] = []  # the output channels with a capacity
 
     def fetch(self, port: Port) -> object:
-        """Return the attribute value for a port: for an array of outputs, the stream to all consumers."""
+        """Return the attribute value for a port: for an array of outputs, the stream to all consumers.
+
+        The method also appends the stream to ``streams``, or the channels of an input to ``inputs``.
+        """
         if isinstance(port, Output) and port.array:
             stream = OutputStream(port.name, self.channels(port.name))
             self.streams.append(stream)
@@ -103,9 +110,10 @@ class StreamBlock(Component):
         raise NotImplementedError(f"{type(self).__name__} does not define update")
 
     def quiet(self) -> int:  # C: noexcept
-        """Return how many more elements the block can take before it pushes outside its output streams.
+        """Return how many more elements the block can take before an element makes it push elsewhere.
 
-        A memory request is such a push.
+        A push to a port that is no output stream counts, such as a memory request. Stops and done do not
+        count as elements. The result is ``MAX_TIME`` if no element causes such a push, 0 if the next one may.
         """
         return 0
 
@@ -120,13 +128,16 @@ class StreamBlock(Component):
             stream.push(kind, level)
 
     def finish(self, now: int) -> int:
-        """Mark the block as done; the caller has sent done, or popped done if the block has no output."""
+        """Mark the block as done, and return the state of this cycle, which is busy.
+
+        The caller has sent done, or popped done if the block has no output.
+        """
         self.done = True
         self.done_cycle = now
         return self.busy(now + 1)
 
     def _full(self) -> Channel | None:
-        """Return the first bounded output channel without a free slot, or None."""
+        """Return the first bounded channel of an output stream without a free slot, or None."""
         for place in range(len(self.bounds)):
             if not inline.takes(self.bounds, place):
                 full: Channel = self.bounds[place]

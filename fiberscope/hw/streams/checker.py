@@ -26,7 +26,8 @@ class StreamRules:
     Args:
         carries: protocol of the stream.
         depth: depth of the stream; None if it is unknown, so that the highest stop determines it.
-        empties: whether N tokens are allowed; by default they are allowed only on references.
+        empties: whether N tokens are allowed; by default they are allowed on all streams except coordinates,
+            values and repeat signals.
     """
 
     def __init__(self, carries: Protocol, depth: int | None = None, empties: bool | None = None) -> None:
@@ -108,7 +109,7 @@ class StreamChecker(Component):
     Args:
         name: instance name, which error messages use for the edge: the name of the producer and its port.
         depth: depth of the streams; None if it is unknown.
-        empties: whether N tokens are allowed; by default they are allowed only on references.
+        empties: whether N tokens are allowed; see ``StreamRules``.
 
     Raises:
         SimulationError: during the run, if a rule is broken; the message names the cycle, the edge and the

@@ -55,7 +55,11 @@ class CompressedScanner(Scanner):
         return self.end_empty_fiber(now) if self.first == self.end else self.send_first(now)
 
     def note_fiber(self, reference: int) -> None:
-        """Check that a reference names a fiber, and count the fiber at its first scan."""
+        """Count a fiber at its first scan.
+
+        Raises:
+            SimulationError: if the reference names no fiber.
+        """
         self.level.check_fiber(reference, self.name)
         if not self._seen[reference]:
             self._seen[reference] = 1

@@ -16,10 +16,10 @@ class Counter(Scanner):
 
     Interface: that of ``Scanner``, with any stream on ``in_ref``. For each element of ``in_ref``, the
     coordinates from 0 to ``size`` - 1, in steps of ``step``, leave on ``out_crd``. With a ``piece``, an
-    element e gives the coordinates from e to e + ``piece`` - 1 that are below ``size``: those of a loop
-    within a partition. The same numbers leave on ``out_ref``.
+    element e gives the coordinates from e to e + ``piece`` - 1 that are below ``size``, also in steps of
+    ``step``: those of a loop within a partition. The same numbers leave on ``out_ref``.
 
-    Timing: that of ``Scanner``: m coordinates take m + 1 cycles.
+    Timing: that of ``Scanner``: m coordinates take m + 1 cycles, no coordinate 2.
 
     Source: the uncompressed scanner of SAM (ASPLOS 2023), Section 3; pieces are the partitions of TeAAL
     (MICRO 2023).

@@ -22,8 +22,8 @@ class DenseScanner(Scanner):
 
     Timing: that of ``Scanner``: a fiber takes ``size`` + 1 cycles.
 
-    Quirks: Q6: a stop or an N in place of a reference is an error, and a level of size 0 has a coordinate
-    0.
+    Quirks: Q0, see ``Scanner``; Q5 has no effect. Q6: a stop or an N in place of a reference is an error, and
+    a level of size 0 has a coordinate 0.
 
     Source: the public simulator's uncompressed scanner (weiya711/sam at 6e477d1).
 

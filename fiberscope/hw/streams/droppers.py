@@ -38,14 +38,14 @@ class Dropper(StreamBlock):
         return self.ports
 
     def pass_head(self) -> None:  # C: cdef
-        """Pass on the head of the input."""
+        """Pass on the head of the input, without its reference word, so that a mark ``ABSENT`` is lost."""
         source = self.in_stream
         self.out_stream.push(source.control(), source.coordinate(), source.value())
         source.pop()
 
 
 class StopDropper(Dropper):
-    """Drops stops: of fibers only their points are left.
+    """Drops stops, so that a stream of fibers becomes a stream of points.
 
     Interface: that of ``Dropper``.
 

@@ -26,11 +26,11 @@ class Fetch(StreamBlock):
     it waits for the two segments that tell where its fiber begins and ends. After a scanner, it waits for
     its coordinate.
 
-    Interface: references on ``in_ref`` leave on ``out_ref`` in the same order. If ``in_crd`` is connected,
-    its stream has the shape of the references and leaves on ``out_crd`` in step with them. ``requests``
-    reads lines; their ``replies`` can arrive in any order. Reference r names the ``entries`` entries from
-    byte ``base + r * entry_bytes`` on. The line that was requested last is kept, and is not requested
-    again.
+    Interface: references on ``in_ref`` leave on ``out_ref`` in the same order. Stops, done and N need no
+    line, and wait only for the tokens before them. If ``in_crd`` is connected, its stream has the shape of
+    the references and leaves on ``out_crd`` in step with them. ``requests`` reads lines; their ``replies``
+    can arrive in any order. Reference r names the ``entries`` entries from byte ``base + r * entry_bytes``
+    on. The line that was requested last is kept, and is not requested again.
 
     Timing: in each cycle the block can pop one token, request one line, accept one reply and send one
     token. A token whose entries lie in two new lines is popped when the second line is requested. A token

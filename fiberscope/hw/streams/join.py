@@ -19,13 +19,14 @@ class Intersect(Joiner):
 
     Interface: that of ``Joiner``. The outputs ``out_skip0`` and so on can be connected to the ``in_skip``
     of the operands' scanners; each has at most one consumer. An operand with a head below the largest head
-    receives the largest head on its skip output: a coordinate up to which all others can be skipped, or the
-    stop of its fiber. Each head is sent as a skip only once.
+    receives the largest head on its skip output: a coordinate below which its elements can be skipped, or the
+    stop of its fiber. Each head is sent as a skip only once. The common stop of a fiber is sent to every
+    operand that has not received a stop for the fiber. No done leaves on the skip outputs.
 
     Timing: if all heads are equal, they leave. Otherwise the heads below the largest are dropped; a stop is
     larger than any coordinate. Two fibers A and B therefore take |A union B| + 1 cycles. A skip leaves in
-    the cycle in which a head of its operand is dropped. The block never stalls for a skip: if the skip
-    channel is full, a coordinate is lost and a stop waits.
+    the cycle in which a head of its operand is dropped, or in which the common stop leaves. A full skip
+    channel stalls the block, as any output channel does, because ``bounds`` includes the skip channels.
 
     Quirks: Q2, Q11, see ``Joiner``. Q8: an N among coordinates leaves as N, and the heads of all operands
     are dropped with it.
@@ -65,7 +66,7 @@ class Intersect(Joiner):
         return (*super().own_ports(), *skips)
 
     def elaborate(self) -> None:
-        """Look up the streams of the ports; skips do not count among those that can stall the block."""
+        """Look up the streams of the ports; ``streams``, to which ``send_control`` sends, excludes skips."""
         super().elaborate()
         self.out_skips = self.streams[1 + self.ways :]
         del self.streams[1 + self.ways :]
@@ -153,7 +154,10 @@ class Intersect(Joiner):
         return self.busy(now + 1)
 
     def _skip(self, way: int, key: int) -> None:
-        """Send an operand a skip: the coordinate or the stop up to which nothing more of it is needed."""
+        """Send an operand a skip: the coordinate or the stop up to which nothing more of it is needed.
+
+        If the skip output has no free slot, a coordinate is lost and a stop is owed.
+        """
         stream: OutputStream = self.out_skips[way]
         if self.owed[way] == 0 and stream.first_full() is None:
             self.push_head(stream, key)

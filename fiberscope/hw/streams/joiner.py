@@ -30,7 +30,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
 
     Subclasses define ``join``, the comparison, and ``ends_alone``. They override ``accepts_empty`` if an N
     among coordinates is no error. ``update`` calls ``join`` with the keys of all heads in ``keys``
-    (``fiberscope.hw.streams.heads``).
+    (``fiberscope.hw.streams.heads``), all of them ``NOTHING`` in the first call with Q2.
 
     Quirks: Q2: the heads to compare are in registers, which are loaded when the heads are popped. A
     comparison waits until all next heads are visible too, except that done leaves without them. The first
@@ -71,14 +71,14 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return (*inputs, output_stream("out_crd", CRD), *references)
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as there are operands."""
+        """Return the ports, whose number depends on the number of operands."""
         return self.ports
 
     def elaborate(self) -> None:
         """Look up the streams of the ports.
 
         Raises:
-            SimulationError: if operands are missing.
+            SimulationError: if ``in_crd`` or ``in_ref`` does not have one channel for each operand.
         """
         super().elaborate()
         for channels, port in ((self.in_crd, "in_crd"), (self.in_ref, "in_ref")):
@@ -201,7 +201,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
             self.send_reference(way)
 
     def send_done(self, now: int) -> int:  # C: cdef
-        """Send done on all outputs; without Q2, also pop the heads."""
+        """Send done on all outputs except skips, and return the state; without Q2, also pop the heads."""
         self.send_control(DONE, 0)
         if not self.looks_ahead:
             self.advance_all(now)

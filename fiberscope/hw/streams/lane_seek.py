@@ -20,9 +20,11 @@ class LaneSeek(ReferencePairs):
     + factor * (c // divisor % size)``. For each element that finds its coordinate, its own coordinate
     leaves on ``out_crd``, its position on ``out_ref0`` and the position that it found on ``out_ref1``. A
     stop follows each pair of fibers, as in ``Scanner``. For each stop, ``out_sizes`` carries the number of
-    elements that the lanes hold.
+    elements that the lanes hold, which is 0 for a stop in place of references. It carries no stop and no
+    done.
 
-    Timing: one match per tick. A ``Lanes`` block after this one gives each pair of fibers its time.
+    Timing: one tick to pop a pair of references, one for each match, and one for the stop. These ticks are
+    not the time of the hardware: a ``Lanes`` block after this one gives each pair of fibers its time.
 
     Counts: ``matches``, and ``folds``, the number of fibers for which an index was built.
 

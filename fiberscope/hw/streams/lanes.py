@@ -13,16 +13,17 @@ from fiberscope.sim.protocol import ANY
 
 
 class Lanes(StreamBlock):
-    """Passes the elements of a step to lanes side by side, one to each lane in a cycle.
+    """Limits a stream to the pace of parallel lanes, each of which takes one element of a step per cycle.
 
-    Interface: the stream on ``in_stream`` leaves unchanged on ``out_stream``. A stop of ``level`` or above
-    ends a step. If ``in_sizes`` is connected, it carries one number for each of these stops: how many
-    elements the lanes hold in the step. The stream then contains only some of these elements.
+    Interface: the stream on ``in_stream`` leaves on ``out_stream`` with the same tokens. Value words are not
+    passed on, so that the stream must not be one of values. A stop of ``level`` or above ends a step. If
+    ``in_sizes`` is connected, it carries one number for each of these stops, and no done: how many elements
+    the lanes hold in the step. ``in_stream`` then contains only some of these elements.
 
     Timing: a step of e elements takes ceil(e / lanes) cycles, at least one. Stops take no additional time.
     Elements that arrive late take further cycles.
 
-    Counts: ``steps``, and the ``elements`` in them.
+    Counts: ``steps``, and the ``elements`` that the lanes hold in them.
 
     Source: spatial loops of TeAAL (MICRO 2023). That a step takes whole cycles is a choice of this model.
 

@@ -28,9 +28,10 @@ class LineFetch(Fetch):
     """Holds each reference of a stream back until the line that it names is in the buffer.
 
     Interface, timing and counts: as in ``Fetch``, with these differences. Reference r names the entry in
-    line ``lines[r]``. For ``NO_LINE``, nothing is requested. A line that is in the buffer or in flight is
-    not requested again. A line for which the buffer has no free line is not kept; ``overflows`` counts such
-    lines. Without a buffer, only the last requested line is kept, as in ``Fetch``.
+    line ``lines[r]``. For ``NO_LINE``, nothing is requested. A line takes its place in the buffer when it is
+    requested, and is not requested again while it is there. A line for which the buffer has no free line is
+    not kept; ``overflows`` counts such lines. The line that was requested last is kept in any case, until the
+    buffer is emptied; without a buffer, only this line is kept, as in ``Fetch``.
 
     These events empty the buffer:
 
@@ -48,12 +49,13 @@ class LineFetch(Fetch):
     Args:
         name: instance name.
         base: byte address of line 0, with the number of the tensor in its upper bits.
-        lines: line number of each entry.
-        segments: first entry of each fiber; without it, a reference names an entry.
+        lines: line number of each entry, counted from ``base``; ``NO_LINE`` if the entry is in no line.
+        segments: first entry of each fiber, and then the number of entries; without it, a reference names an
+            entry.
         line_bytes: bytes of a request.
         kept: whether there is a buffer, which keeps lines.
         lets_go: lowest level of the stops that empty the buffer.
-        groups: group of each entry.
+        groups: group of each entry; not together with ``segments``.
         lingers: whether lines stay until the buffer is emptied a second time.
         room: free lines of the buffer; without it, the buffer has no capacity limit.
         window: largest number of tokens held.

@@ -27,7 +27,8 @@ class LineWriter(StreamBlock):
     stop ends the current row: the next entry begins a new row.
 
     Timing: one token per cycle. The request for a line leaves in the cycle of the token that fills the
-    line, or of done.
+    line, of the stop that ends its last row, or of done. Acknowledgements are accepted even after done, one
+    per cycle, and nothing waits for them.
 
     Counts: ``entries`` and ``lines``.
 
@@ -144,8 +145,9 @@ class LineKeeper(LineWriter):
     """Writes as a ``LineWriter``, and reads entries back on request.
 
     Interface: that of ``LineWriter``. In addition, ``in_again`` names entries to read, by their number in
-    the order of arrival, from 0 on. The lines of these entries are read, except a line that is not full and
-    so has not been written. Nothing waits for the data on ``replies``.
+    the order of arrival, from 0 on. The lines of these entries are read, except the line that was read last,
+    and a line that is not full and so has not been written. Nothing waits for the data on ``replies``. Done
+    is popped from both inputs in the same cycle.
 
     Timing: one token per cycle; entries to write go before entries to read.
 
@@ -155,7 +157,8 @@ class LineKeeper(LineWriter):
 
     Args:
         name, base, entry_bytes, rows: see ``LineWriter``.
-        options: the other keyword arguments of ``LineWriter``.
+        options: the other keyword arguments of ``LineWriter``. ``row`` must be given, because a line is taken
+            to hold ``row * rows`` entries.
 
     Raises:
         ValueError: see ``LineWriter``.

@@ -23,7 +23,8 @@ class DenseLocator(StreamBlock):
     same shape. If ``in_base`` is connected, it carries the fiber of the level to search for each
     coordinate; otherwise the first fiber is searched. A coordinate that is found leaves on ``out_crd``, its
     own reference on ``out_ref``, and the reference that was found, ``base * size + coordinate``, on
-    ``out_ref2``. A coordinate of ``size`` or above is dropped, and so is N. Stops pass.
+    ``out_ref2``. A coordinate of ``size`` or above is dropped, and so are the heads if one of them is N.
+    Stops and done pass.
 
     Timing: one token per cycle, when all inputs have a visible token.
 
@@ -38,6 +39,7 @@ class DenseLocator(StreamBlock):
 
     Raises:
         ValueError: if the size is negative.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (

@@ -1,4 +1,7 @@
-"""Names and numbers of the operations of ALUs and reducers."""
+"""Names and numbers of the operations of ALUs and reducers.
+
+The name of an operation is its key in ``BINARY`` (two operands) or ``UNARY`` (one operand).
+"""
 
 from __future__ import annotations
 
@@ -47,5 +50,5 @@ UNARY = {
     "abs": ABSOLUTE,
     "neg": NEGATE,
     "square": SQUARE,
-    "relu": MAXIMUM,
+    "relu": MAXIMUM,  # of the operand and 0
 }

@@ -31,7 +31,10 @@ class OutputStream:  # C: final
         self.tokens = array("q", bytes(8 * KINDS))  # number of tokens sent so far, by kind
 
     def first_full(self) -> Channel | None:
-        """Return the first channel that is full in this cycle, or None if no channel is."""
+        """Return the first channel that is full in this cycle, or None if no channel is.
+
+        The block is woken when that channel has a free slot.
+        """
         for place in range(self.consumers):
             channel = inline.channel(self.channels[place])
             if not channel.can_push():
@@ -39,12 +42,15 @@ class OutputStream:  # C: final
         return None
 
     def push(self, kind: int, payload: int = 0, value: float = 0.0) -> None:
-        """Send a token to all consumers.
+        """Send a token to all consumers, whose channels must all have a free slot.
 
         Args:
             kind: ``DATA``, ``STOP``, ``EMPTY`` or ``DONE``.
             payload: coordinate, reference or word of bits of an element; level of a stop.
             value: value of an element in a stream of values.
+
+        Raises:
+            ChannelError: if a channel is full.
         """
         self.tokens[kind] += 1
         for place in range(self.consumers):
@@ -66,7 +72,7 @@ class OutputStream:  # C: final
 
         Args:
             payload: 64 bits of the word.
-            left: number of parts of the word that follow.
+            left: number of parts of the word that follow, which becomes the value word of the token.
         """
         self.tokens[DATA] += left == 0
         for place in range(self.consumers):

@@ -83,7 +83,7 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
             self.ports += (output_stream(f"out_crd{way}", carries), output_stream(f"out_ref{way}", REF))
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as there are ways."""
+        """Return the ports, whose number depends on the number of ways."""
         return self.ports
 
     def update(self, now: int) -> int:

@@ -16,7 +16,7 @@ from fiberscope.sim.errors import SimulationError
 class FiberMaker:  # C: final
     """Sends sorted points as fibers, one inner token for each call.
 
-    The stop of a fiber is sent when the first point of the next fiber is offered.
+    The stop of a fiber is sent when the first point of the next fiber, or done, is offered.
 
     Args:
         outer: output of the outer coordinates.
@@ -29,7 +29,7 @@ class FiberMaker:  # C: final
         self.inner_stream = inner
         self.open = False  # whether a fiber has started and not ended
         self.outer = 0  # outer coordinate of this fiber
-        self.ends_all = bool(quirks & Q18)  # whether no stops must precede done
+        self.ends_all = bool(quirks & Q18)  # whether no stops must precede done: they were sent, or Q18
 
     def offer(self, kind: int, outer: int, inner: int) -> int:  # C: cdef
         """Send a point or done, or a stop that must precede it.
@@ -80,8 +80,12 @@ class PointToFiber(StreamBlock):
 
     Source: the public simulator (weiya711/sam at 6e477d1), in its accumulators.
 
+    Args:
+        name: instance name.
+        quirks: see ``StreamBlock``.
+
     Raises:
-        SimulationError: during the run, if there is a stop among the points.
+        SimulationError: during the run, if the heads are neither two coordinates nor both done.
     """
 
     PORTS = (

@@ -42,9 +42,10 @@ class Progress:  # C: final
 class LogicalProcess:  # C: final
     """A block that runs on its own clock.
 
-    Call ``reads`` and ``writes`` for each channel of the block, attach the channels to ``clock``, and then
-    call ``run`` repeatedly. ``run`` stops early where the block depends on a neighbor that has not run yet;
-    the caller must run the neighbor before it calls ``run`` again.
+    First call ``reads`` for each input channel of the block and ``writes`` for each output channel, and
+    attach the channels to ``clock``; ``apart`` does all this. Then call ``run`` repeatedly. ``run`` stops
+    early where the block depends on a neighbor that has not run yet. The caller must run the neighbor before
+    it calls ``run`` again.
 
     Args:
         block: block of an elaborated machine that has not run yet.
@@ -58,17 +59,18 @@ class LogicalProcess:  # C: final
         self.progress = Progress()
         self.alarm = 0  # cycle of the next tick without a new token or a free slot; ``MAX_TIME`` for none
         self.before = IDLE  # state of the block before its last tick
-        self.ticks = 0
+        self.ticks = 0  # ticks of the block so far, including those that ``_wait_for_token`` replaces
         self.last = -1  # cycle of the last tick
         self.worked = 0  # cycle of the last tick before which the block was not idle
         self.full = NONE  # index in ``outputs`` of the channel in which the block waits for a free slot
         self.outward = False  # whether an output leads to a component in lockstep
         self.streams_outward = False  # whether an output stream leads to a component in lockstep
-        self.fault: Exception | None = None  # raised by the last tick
+        self.fault: Exception | None = None  # raised by the last tick; ``AheadKernel`` sets it
         self.inputs: list[Channel] = []
         self.writers: list[Progress] = []  # for each input, the progress of its writer
         self.outputs: list[Channel] = []  # the bounded output channels
         self.readers: list[Progress] = []  # for each of ``outputs``, the progress of its reader
+        # Whether ``run`` may account for a tick without a token, and not call ``block.tick``
         self.takes_only = block.TAKES_ONLY and len(block.inputs) == 1 and not block.bounded  # C: bint
 
     def reads(self, channel: Channel, writer: Progress) -> None:  # C: def
@@ -84,6 +86,8 @@ class LogicalProcess:  # C: final
     def writes(self, channel: Channel, reader: Progress, *, outward: bool = False) -> None:  # C: def
         """Add an output channel, with the progress of its reader.
 
+        A channel without a capacity can never stop the block, so that its reader is not kept.
+
         Args:
             channel: the output channel.
             reader: progress of the component that reads the channel.
@@ -97,10 +101,16 @@ class LogicalProcess:  # C: final
             self.readers.append(reader)
 
     def run(self, until: int) -> bool:  # C: cpdef
-        """Run up to the cycle ``until``, or to the first cycle that depends on cycles not yet run by others.
+        """Run all cycles before ``until``, or before the first that depends on cycles not yet run by others.
+
+        Args:
+            until: first cycle not to run.
 
         Returns:
             Whether the block ticked or its progress advanced.
+
+        Raises:
+            SimulationError: if a tick returns an invalid cycle. Errors of a tick itself are passed on.
         """
         block, ticks, begin = self.block, self.ticks, self.progress.next
         now, sure = self.due(), self._sure()
@@ -181,7 +191,10 @@ class LogicalProcess:  # C: final
         self._stand_at(self.progress.next - 1)
 
     def _checked(self, wake: int) -> int:
-        """Return the cycle in which a tick requested a wake; ``MAX_TIME`` if it waits for a channel."""
+        """Return the cycle to which the last tick asked to sleep; ``MAX_TIME`` if it waits for a channel.
+
+        If the block waits for a free slot, set ``full`` to the channel; raise an error for an invalid wake.
+        """
         self.full = NONE
         if wake > self.last and self.block._state != IDLE:
             return wake
@@ -193,9 +206,10 @@ class LogicalProcess:  # C: final
         return MAX_TIME
 
     def quiet_until(self) -> int:  # C: cpdef, noexcept
-        """Return the first cycle in which a component in lockstep can be sent a token.
+        """Return the first cycle in which the block can send a token to a component in lockstep.
 
-        This assumes that the block receives only elements until then; ``MAX_TIME`` if nothing can be sent.
+        This assumes that the block receives only elements until then, no stop and no done. The result is
+        ``MAX_TIME`` if no output leads to such a component.
         """
         if not self.outward:
             return MAX_TIME
@@ -216,11 +230,15 @@ class LogicalProcess:  # C: final
 def apart(
     blocks: Sequence[StreamBlock], links: Sequence[Link], world: Progress
 ) -> list[LogicalProcess]:  # C: def
-    """Run blocks as logical processes, while all other components of the machine run in lockstep.
+    """Create a logical process for each block, and attach the channels to the clocks of the processes.
+
+    All other components of the machine stay in lockstep. No process runs yet: the caller calls ``run`` of
+    each, and sets ``world.next`` before.
 
     Args:
         blocks: blocks that have not run yet.
-        links: the channels of these blocks; a channel between two clock domains has no bound.
+        links: the channels into and out of these blocks, each once. A channel between two clock domains must
+            have no bound.
         world: progress of the components in lockstep.
 
     Returns:

@@ -52,11 +52,11 @@ class Queue:  # C: final
         return (self._head + place) & (self._room - 1)
 
     def integer(self, place: int) -> int:  # C: noexcept
-        """Return the word number ``place``, counted from the oldest, as an integer."""
+        """Return the word number ``place``, counted from the oldest, as an integer; ``place`` < ``count``."""
         return self._integers[self._at(place)]
 
     def value(self, place: int) -> float:  # C: noexcept
-        """Return the word number ``place``, counted from the oldest, as a double."""
+        """Return the word number ``place``, counted from the oldest, as a double; ``place`` < ``count``."""
         return self._values[self._at(place)]
 
     def drop(self, words: int) -> None:

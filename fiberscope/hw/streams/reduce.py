@@ -28,7 +28,8 @@ class ScalarReduce(StreamBlock):
     Interface: ``in_val`` carries values of depth d, ``out_val`` the results, of depth d - 1. An N token
     counts as the value 0. An empty fiber gives the result 0. If empty fibers are dropped, it gives no
     result; with ``marks``, it gives an N token. With ``fills``, an N token is skipped, and a fiber without
-    values gives ``empty``.
+    values gives ``empty``, unless it is dropped or ``marks`` is set. The attributes ``marks``, ``fills`` and
+    ``empty`` are off or 0 at first, and are set before the run.
 
     Timing: a value takes a cycle. In the cycle in which the stop of a fiber is popped, the result is pushed.
     If the level of that stop is above 0, the stop of level - 1 is pushed in the next cycle, in which no token
@@ -37,13 +38,14 @@ class ScalarReduce(StreamBlock):
     Quirks: Q14, the block is inactive in the cycle after done, and then starts again. Q15, empty fibers are
     never dropped. Q13, a result is marked ``INTEGER`` if the public simulator holds it as an integer.
 
-    Counts: ``reductions``, the number of values taken; ``zeros`` and ``nonzeros`` among the results.
+    Counts: ``reductions``, the number of values and N tokens taken; ``zeros`` and ``nonzeros`` among the
+    results that are values.
 
     Source: SAM (ASPLOS 2023), Definition 3.7.
 
     Args:
         name: instance name.
-        operation: ``"sum"``, or the name of an operation of ``Alu``.
+        operation: ``"sum"``, or the name of an operation of ``Alu``; not ``"div"``, see ``operate``.
         drop_empty: whether an empty fiber gives no result.
         quirks: see ``StreamBlock``.
 
@@ -138,6 +140,7 @@ class ScalarReduce(StreamBlock):
         return self.busy(now + 1)
 
     def _send_stop(self, level: int, now: int) -> int:
+        """Send the stop of a list; no other stop is owed then."""
         self.out_val.push(STOP, level)
         self.owed = NO_STOP
         return self.busy(now + 1)

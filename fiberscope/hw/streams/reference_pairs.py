@@ -18,7 +18,7 @@ class ReferencePairs(StreamBlock):
     Source: the two operands of an intersection, SAM (ASPLOS 2023), Definition 3.2.
 
     Raises:
-        SimulationError: during the run, if the streams differ in shape.
+        SimulationError: during the run, if the streams differ in shape; levels of stops are not compared.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("in_ref0", REF), Input("in_ref1", REF))
@@ -46,7 +46,13 @@ class ReferencePairs(StreamBlock):
         self.in_ref1.pop()
 
     def pop_stop_level(self, now: int) -> int:
-        """Return the level of the stop after two fibers; if the heads are stops, pop and include them."""
+        """Return the level of the stop after two fibers; if the heads are stops, pop and include them.
+
+        Both inputs must show a token.
+
+        Raises:
+            SimulationError: if only the head of ``in_ref0`` is a stop.
+        """
         if self.in_ref0.control() != STOP:
             return 0
         level = self.in_ref0.coordinate() + 1

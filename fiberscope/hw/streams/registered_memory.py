@@ -30,7 +30,7 @@ class RegisteredArray(ArrayLoad):
 
     Args:
         name: instance name.
-        values: the values of the array, by reference; copied.
+        values: the values of the array, by reference; see ``ArrayLoad``.
         quirks: see ``StreamBlock``.
     """
 
@@ -123,7 +123,7 @@ class RegisteredScanner(CompressedScanner):
             self.note_fiber(self.payload)
 
     def _walk(self) -> bool:
-        """Move a token from the first stage, or the next element, to the second; return whether it can."""
+        """Put the next element, or a token of the first stage, into the second; return whether one moved."""
         if self.mode == IN_FIBER and self.position != self.end - 1:
             self._leave_element(self.position + 1)
         elif self.looked_up == NOTHING:

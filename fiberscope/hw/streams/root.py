@@ -15,10 +15,10 @@ class Root(StreamBlock):
     """Sends the reference 0, which names the only outermost fiber of a tensor, and then done.
 
     Interface: ``out_ref`` carries a stream of depth -1: ``0, D``. If the optional input ``after`` is
-    connected, the root sends the reference when it sees a token there.
+    connected, the root pops one token there, of any kind, and sends the reference in the same cycle.
 
-    Timing: the root sends the reference in cycle 0 and done in cycle 1. The next blocks therefore see their
-    first token in the kernel's cycle 1, which corresponds to cycle 0 of the public simulator.
+    Timing: without ``after``, the root sends the reference in cycle 0 and done in cycle 1. The next blocks
+    see their first token in the kernel's cycle 1, which corresponds to cycle 0 of the public simulator.
     """
 
     PORTS = (Input("after", ANY, optional=True), output_stream("out_ref", REF))

@@ -33,9 +33,11 @@ class RunSum(StreamBlock):
 
     Args:
         name: instance name.
-        operation: name of the binary operation of ``Alu`` that replaces the addition.
+        operation: name of the binary operation of ``Alu`` that replaces the addition; not ``"div"``, see
+            ``operate``.
 
     Raises:
+        KeyError: if there is no such operation.
         SimulationError: during the run, if the streams differ in shape.
     """
 

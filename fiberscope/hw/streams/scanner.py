@@ -74,6 +74,9 @@ class Scanner(StreamBlock):
         Args:
             reference: number of the fiber.
             now: current cycle.
+
+        Returns:
+            The state of the block, as for ``StreamBlock.update``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define begin")
 

@@ -26,7 +26,8 @@ class Projection(StreamBlock):
     Interface: ``in_crd[0]``, ``in_crd[1]`` and so on carry coordinates of loops, in streams of the same
     shape. For each set of coordinates, ``out_crd`` carries ``constant`` plus the sum of ``factor *
     (coordinate // divisor % size)`` over all inputs. Such a sum is a part of a flattened coordinate, or an
-    index such as q + s. A negative sum leaves as N. Stops and done leave unchanged.
+    index such as q + s. A negative sum leaves as N. An N counts as the coordinate 0. Stops and done leave
+    unchanged.
 
     Timing: one token a cycle, in the cycles in which all inputs show a token.
 
@@ -35,12 +36,13 @@ class Projection(StreamBlock):
 
     Args:
         name: instance name.
-        terms: for each input, its factor, divisor and size; size 0 omits the remainder.
+        terms: for each input, its factor, divisor and size; size 0 omits the remainder. There must be as many
+            terms as inputs, which is not checked.
         constant: number that is added to the sum.
 
     Raises:
         ValueError: if there is no term, or a divisor is less than 1.
-        SimulationError: during the run, if the streams differ in shape.
+        SimulationError: during the run, if an element meets a stop or done.
     """
 
     in_crd: list[Channel]
@@ -92,9 +94,10 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
     """Looks up a coordinate in a fiber of a compressed level, and drops the tokens of a miss.
 
     Interface: ``in_crd`` carries the coordinates to look up, ``in_base`` the reference of the fiber of each
-    lookup, and ``in_carried0`` and so on further streams of the same shape. On a hit, the position of the
-    element leaves on ``out_located``, and the tokens of the further streams on ``out_carried0`` and so on. On
-    a miss no token leaves; a coordinate or fiber N is a miss. Stops and done leave on all outputs.
+    lookup, and ``in_carried0`` and so on further streams of the same shape, but none of values. On a hit, the
+    position of the element leaves on ``out_located``, and the tokens of the further streams on
+    ``out_carried0`` and so on. On a miss no token leaves; a coordinate or fiber N is a miss. Stops and done
+    leave on all outputs.
 
     Timing: one token a cycle, in the cycles in which all inputs show a token. A lookup takes no further
     cycle: the RTL of this block holds the fiber in a memory that is addressed by coordinate.

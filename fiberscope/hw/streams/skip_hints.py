@@ -17,8 +17,12 @@ class Skips:  # C: final
     no further elements of the fiber are needed. A stop cancels the waiting coordinates. Without Q7 a new
     coordinate cancels them as well, so that one register can hold the waiting coordinate.
 
+    The scanner calls ``hear`` once per cycle, ``sent`` and ``sent_stop`` for each token that it sends, and
+    ``apply`` when it can use a pending skip.
+
     Timing: in each cycle one waiting skip is taken, unless one is pending. A skip is dropped if the stop of
-    its fiber was already sent, or if it is a coordinate below the last coordinate sent.
+    its fiber was already sent, or if it is a coordinate below the last coordinate sent. When it is applied, a
+    coordinate equal to the last coordinate sent has no effect either.
 
     Quirk Q7: the last coordinate sent is kept from fiber to fiber. A stop that comes after the last element
     was sent is applied to the next fiber.
@@ -74,7 +78,7 @@ class Skips:  # C: final
         self.longest_queue = max(self.longest_queue, self.queued())
 
     def _supersede(self) -> None:  # C: noexcept
-        """Drop a pending coordinate, because a newer skip replaces it; not with Q7."""
+        """Drop a pending coordinate, because a newer skip replaces it; not with Q7. No counter records it."""
         if self.pending and self.kind == DATA and not self.public:
             self.pending = False
 
@@ -107,7 +111,10 @@ class Skips:  # C: final
             self.last = -1
 
     def apply(self) -> bool:
-        """Apply the pending skip, and return whether it skips elements."""
+        """Apply the pending skip, and return whether it has an effect; if not, count it as late.
+
+        A skip has an effect if it is a stop, or a coordinate above the last coordinate sent.
+        """
         self.pending = False
         if self.kind == DATA and self.coordinate <= self.last:
             self.late += 1

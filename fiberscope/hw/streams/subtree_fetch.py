@@ -10,10 +10,11 @@ from fiberscope.hw.streams.kept import NO_LINE
 class SubtreeFetch(Fetch):
     """Holds each reference of a stream back until memory has returned the whole subtree below it.
 
-    Interface, timing, counts: as of ``Fetch``. A subtree occupies one interval of lines in each of several
-    arrays. The lines are requested array by array. If two consecutive references are equal, the subtree is
-    fetched only once. Lines of waiting references are prefetched as far as ``window`` and ``outstanding``
-    allow.
+    Interface and timing: as in ``Fetch``. A subtree occupies one interval of lines in each of several arrays.
+    The lines are requested array by array. If two consecutive references are equal, the subtree is fetched
+    only once. Lines of waiting references are prefetched as far as ``window`` and ``outstanding`` allow.
+
+    Counts: ``lines`` requested, and ``reused``, the number of references that are equal to the one before.
 
     Source: ``style: eager`` of TeAAL (MICRO 2023). That a transfer starts when the reference arrives is a
     choice of this model.
@@ -21,7 +22,9 @@ class SubtreeFetch(Fetch):
     Args:
         name: instance name.
         first_lines, last_lines: numbers of the first and the last line, at index ``reference * arrays +
-            array``. The last is less than the first if the subtree has no line in the array.
+            array``. The number of a line is its byte address, with the number of the tensor in the upper
+            bits, divided by ``line_bytes``. The last is less than the first if the subtree has no line in
+            the array.
         arrays: number of arrays.
         line_bytes: bytes of a request.
         window: largest number of tokens held.

@@ -59,12 +59,13 @@ class TaskCounts:  # C: final
 
 
 class Cut(StreamBlock):  # C: open; as many outputs as there are instances
-    """Dispatches the elements of several streams, as tasks, to the instances of a level.
+    """Dispatches the elements of several streams, as tasks, to the instances inside a cut.
 
     Interface: ``in_stream[0]``, ``in_stream[1]`` and so on carry streams of the same shape. A task is one
     element of each stream. The elements of a task for instance i leave on ``out_0_i``, ``out_1_i`` and so on,
     each followed by a stop of level 0. This stop ends the task, so that the blocks of an instance need not
     wait for the next task. With ``of_elements`` the stop is omitted. Stops of the input streams are dropped.
+    The element and its stop leave in one cycle, so that these outputs and ``turns`` must have no bound.
 
     Instance i sends a token on ``ended[i]`` for each task that has ended. Done goes to all instances. The
     cut sends the instance of each task on ``turns``, and at last done; a ``TaskSum`` reads this. When all
@@ -79,8 +80,9 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
     - With ``near``, the same rule applies to the first stream. If that instance is full, the task goes to the
       next instance that is not.
 
-    The cut waits while the chosen instance holds ``tasks`` tasks. A task whose element refers to an empty
-    fiber of a level in ``required`` is skipped, in one cycle.
+    The cut waits while the chosen instance holds ``tasks`` tasks, or with ``near`` while all instances do.
+    A task is skipped, in one cycle, if its element of a stream with ``required`` segments is N or refers to
+    an empty fiber.
 
     Counts: ``dealt``, tasks that were dispatched; ``empty``, tasks that were skipped.
 
@@ -149,7 +151,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 self.ports += (output_stream(f"out_{stream}_{instance}", carries),)
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as there are instances."""
+        """Return the ports, whose number depends on the numbers of instances and of streams."""
         return self.ports
 
     def elaborate(self) -> None:
@@ -216,7 +218,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return False
 
     def _choose(self) -> int:
-        """Return the instance that gets the next task; ``NO_INSTANCE`` if that instance is full."""
+        """Return the instance that gets the next task; ``NO_INSTANCE`` if the task must wait."""
         if self.near:
             return self._choose_near()
         chosen = self.turn if self.static else self.holds.fewest()

@@ -26,7 +26,8 @@ class TensorReduce(StreamBlock):
 
     With ``flushes``, the points form tasks, and a stop on all inputs ends a task. The sums of the task are
     then complete. They leave as fibers that are one level deeper, in one list for each task. With
-    ``flushes``, a point with the value N is ignored.
+    ``flushes``, a point with the value N is ignored. ``kept`` should then be 0: the first coordinates of a
+    task would also have to follow those of the task before.
 
     Timing: a point is taken in a cycle in which all of its tokens are visible. Points wait while complete
     sums leave. A sum takes a cycle; if a fiber ended before it, the stops of the fiber take a cycle. At the
@@ -42,11 +43,13 @@ class TensorReduce(StreamBlock):
         name: instance name.
         ways: number of coordinates of a point, at least 1.
         kept: number of leading coordinates that arrive sorted; less than ``ways``.
-        quirks: see ``StreamBlock``.
+        quirks: see ``StreamBlock``; no quirk has an effect.
         flushes: whether the points form tasks.
-        operation: name of the binary operation of ``Alu`` that replaces the addition.
+        operation: name of the binary operation of ``Alu`` that replaces the addition; not ``"div"``, see
+            ``operate``.
 
     Raises:
+        KeyError: if there is no such operation.
         ValueError: if ``kept`` is not in the range from 0 to ``ways`` - 1.
         SimulationError: during the run, if the heads do not form a point, or the sorted coordinates decrease.
     """

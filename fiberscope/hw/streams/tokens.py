@@ -9,8 +9,9 @@ A stream of repeat signals has only ``"R"`` (repeat), ``"S"`` (end of a fiber) a
 rows (1, 4), (2) of a matrix have the column coordinates ``1, 4, "S0", 2, "S1", "D"``.
 
 On a channel, the control word holds the kind. The coordinate word holds the payload: a coordinate, a
-reference, a word of bits, or the level of a stop. The value word holds a value. Every stream is therefore
-``{kind, payload}``, as in the RTL.
+reference, a word of bits, or the level of a stop. The value word holds a value; in a stream of words of bits,
+it holds the number of tokens that follow with higher bits of the same word. The reference word is 0, except
+for ``ABSENT``.
 
 Source: SAM (ASPLOS 2023), Section 3; the text form is that of the public simulator (weiya711/sam).
 """
@@ -38,7 +39,8 @@ SKIP_CRD = Protocol("skip crd", control="kind", coordinate="coordinate")  # hint
 INTEGER = 1
 
 # The reference word of a value that represents a missing element: a value loaded for N, or a result computed
-# from such values. Only the operation counters read this mark; the hardware has no wire for it.
+# from such values. ALUs read this mark to count absent results, and with ``fills`` to choose the value of a
+# result (``fiberscope.hw.streams.alu.Arithmetic``). Only the RTL of redefined operators has a wire for it.
 ABSENT = 1
 
 Token = tuple[int, int, int, float]  # control, coordinate, reference, value
@@ -54,6 +56,9 @@ def token(written: Written, carries: Protocol) -> Token:
         written: the text form: a number such as ``4`` or ``2.5``, or one of ``"S0"``, ``"D"``, ``"N"``,
             ``"R"`` and ``"S"``.
         carries: protocol of the stream.
+
+    Returns:
+        The control, coordinate, reference and value words.
 
     Raises:
         SimulationError: if a stream of this kind has no such token.
@@ -95,7 +100,7 @@ def _control_token(written: str, carries: Protocol) -> Token:
 
 
 def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
-    """Convert a token to its text form; the inverse of ``token``.
+    """Convert a token to its text form; the inverse of ``token``, except that the mark ``INTEGER`` is lost.
 
     Args:
         kind: kind of the token.

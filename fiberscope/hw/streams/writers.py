@@ -18,7 +18,8 @@ from fiberscope.sim.protocol import ANY
 class Writer(StreamBlock):
     """Stores a stream, one token a cycle, without backpressure.
 
-    The writer is done when it has taken done. Subclasses define ``take``, which stores any other token.
+    The writer is done when it has taken done. Subclasses declare one input, and define ``take``, which stores
+    any other token; ``update`` pops the token after the call.
 
     Args:
         name: instance name.
@@ -53,7 +54,7 @@ class Writer(StreamBlock):
 
 
 class ValuesWriter(Writer):
-    """Stores values one after the other, and ignores stops.
+    """Stores values one after the other, and ignores stops and N.
 
     Interface: ``in_val`` carries the values. A stream of coordinates, references or words is stored as
     integers.
@@ -170,8 +171,9 @@ class BitVectorWriter(FiberWriter):
     """Stores the words of a bit-vector level.
 
     Interface: ``in_bv`` carries the words. The result is in ``segments`` and ``words``, with the low bits of
-    a fiber first. A word of more than 64 bits is stored in parts, see ``BitVector``. No words are stored
-    after the last set bit of a fiber, and none for an empty fiber; a reader of the level takes them as 0.
+    a fiber first. A word of more than 64 bits is stored in parts, see ``BitVector``. Every word that arrives
+    is stored. After a ``BitVector``, a fiber has no word above its last set bit, and an empty fiber has none;
+    a reader of the level takes missing words as 0.
 
     Timing: that of ``Writer``. Counts: ``stored`` words. Quirks: that of ``FiberEnds``.
 
