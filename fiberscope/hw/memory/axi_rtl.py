@@ -80,7 +80,7 @@ def design(parameters: AxiParameters, between: Streams) -> None:
     """Create the conversion.
 
     A read waits until all earlier writes have a response, as AXI4 keeps no order between reads and writes. A
-    write sends its address and its data in the same cycle.
+    write sends its address and its data in the same cycle. Error codes in ``resp`` are ignored.
     """
     requests, responses = between.inputs["requests"], between.inputs["b"]
     reads, writes, beats = (between.outputs[name] for name in ("ar", "aw", "w"))

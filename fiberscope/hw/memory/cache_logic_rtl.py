@@ -73,7 +73,7 @@ def design(parameters: BankParameters, between: Streams) -> None:
 
 
 def _take_line(bank: Bank) -> None:
-    """Take a line from memory, if no other line is being answered."""
+    """Take a line from memory, if no other line is being answered or its miss ends in this cycle."""
     arrivals, replies = bank.between.inputs["memory_replies"], bank.between.outputs["replies"]
     miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
     arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))

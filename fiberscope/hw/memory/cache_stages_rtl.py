@@ -22,7 +22,8 @@ RANKS = ((LOOK_UP,), (LOOK_UP, CHOOSE), (LOOK_UP, COMPARE, CHOOSE))  # for 1, 2 
 class Stages:
     """The stages of the pipeline, all with the same enable ``move``. Call ``enter`` and ``leave`` once.
 
-    Wires pass a rank that the pipeline does not have without a register.
+    Wires pass a rank that the pipeline does not have without a register. ``set_index`` and ``entering_set``
+    exist after ``enter``.
 
     Args:
         count: number of stages, 1 to 3.

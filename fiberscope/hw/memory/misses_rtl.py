@@ -136,6 +136,10 @@ class MissTable:
     targets are in synchronous memories. The targets of a miss are a linked list (``following``), as in the
     component: the first is read when its line is taken, each other one after the target before it.
 
+    Order of calls: ``take_line`` once, before ``of_arriving``, ``still`` and ``comes``; ``update`` once, at
+    the end. The attributes ``takes``, ``closes``, ``operation``, ``tag`` and ``line`` exist after
+    ``take_line``.
+
     Args:
         misses: maximum number of lines in flight.
         targets: maximum number of waiting requests of all misses together.

@@ -55,6 +55,9 @@ class StreamPrefetcherParameters(Parameters):
         lines: number of line buffers, 1 to 16.
         element_bits: bits of an element's number, 9 to 48.
         address_bits: bits of an address, 16 to 64; the highest is 0, as addresses are not negative.
+
+    Raises:
+        ValueError: a number is out of its range, or ``base`` is not a multiple of ``line_bytes``.
     """
 
     base: int = number(0, 0, (1 << 60) - LINES[-1])

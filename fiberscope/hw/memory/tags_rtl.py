@@ -105,10 +105,9 @@ class TagChanges:
 class Tags:
     """The tags of a bank. A set is read when its request is taken, and written when it is decided.
 
-    There are two synchronous memories with an entry for each set: one has a lane for each way with a valid
-        bit
-    and the line, the other has the states of all ways. Their contents after reset are undefined; a register
-    bit for each set says whether the set was ever written.
+    There are two synchronous memories with an entry for each set. One has a lane for each way, with a valid
+    bit and the line; the other has the states of all ways. Their contents after reset are undefined; a
+    register bit for each set says whether the set was ever written.
 
     Order of calls: ``read``, then ``compare``, then the others; ``update`` once, at the end.
 

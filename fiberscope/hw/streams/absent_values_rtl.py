@@ -32,7 +32,11 @@ ABSENT = "absent"
 
 
 class AbsentParameters(ValueParameters):
-    """Base of the parameters of blocks that know absent values, with ``empty`` and ``infinite``.
+    """Base of the parameters of blocks that know absent values.
+
+    Args:
+        empty: the value that stands for an absent one, a whole number; ignored if ``infinite`` is not 0.
+        infinite: sign of that value if it is infinite, else 0.
 
     Raises:
         ValueError: if the absent value is infinite and the type is an integer type.

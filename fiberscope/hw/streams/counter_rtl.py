@@ -24,7 +24,7 @@ class CounterParameters(LoopParameters):
     Args:
         size: upper bound of the coordinates, not included, 0 to 16384.
         step: difference between two successive coordinates, 1 to 16384.
-        piece: number of coordinates from the accepted element on; 0 for all coordinates from 0 on.
+        piece: size of the partition that begins at the accepted element; 0 for a loop over all coordinates.
         coordinate_bits: width of a coordinate, 4 to 55, enough for all coordinates and for the level of a
             stop.
         reference_bits: width of a reference and of the accepted element, enough for the same numbers.

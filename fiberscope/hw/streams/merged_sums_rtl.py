@@ -1,6 +1,6 @@
-"""RTL of the output units of ``fiberscope.hw.streams.merged_sums``, which add up sums before they are stored.
+"""RTL of the units of ``fiberscope.hw.streams.merged_sums``, which follow a merger whose sums are stored.
 
-The unit of points has the table of lists, as ``MergedPoints`` does. The store of partial fibers is next to
+``PointsAndSums`` has the table of lists, as ``MergedPoints`` does. The store of partial fibers is next to
 the ways, and ``FiberSums`` writes it. A sum has a list number of all ones, which no list has.
 """
 
@@ -36,6 +36,7 @@ TARGET: Content = {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA
 
 
 def _points_and_sums(parameters: TablesParameters) -> PortContents:
+    """Return the streams of ``PointsAndSums``: as ``MergedPoints``, with ``targets`` and without a store."""
     sent = dict(merged_points.port_contents(parameters))
     del sent["partials"], sent[STORED]
     out_sum = tokens.sink("out_sum", tokens.values(parameters.value_field))

@@ -99,6 +99,10 @@ class Walk:
         between: the streams of the scanner.
         empty: 1 if the reference at the head of ``in_ref`` refers to an empty fiber.
         last: 1 if the last element sent is the last one of its fiber.
+
+    Attributes:
+        starts: 1 if the first element of the fiber at the head is due, whether or not it can leave.
+        moves: 1 if an element leaves in this cycle.
     """
 
     def __init__(self, between: Streams, empty: Signal, last: Signal) -> None:

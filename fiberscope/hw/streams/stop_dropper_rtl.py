@@ -32,7 +32,7 @@ class StopDropperParameters(ValueParameters):
         coordinate_bits: width of a coordinate, 4 to 55.
         value_bits: width of a value if values are integers, 1 to 53.
         values: type of the values.
-        kept: lowest level of the stops that are not dropped; 16 to drop all stops.
+        kept: lowest level of the stops that are not dropped; 0 to drop none, 16 to drop all.
     """
 
     carries: str = choice(COORDINATES, CARRIES)

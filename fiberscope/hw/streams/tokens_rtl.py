@@ -92,13 +92,13 @@ class Head:
 
 
 def room_in(between: Streams) -> Signal:
-    """Return whether every output has a free slot; if not, a block of the stream machine stalls."""
+    """Return whether every output except ``overflow`` has a free slot; if not, a block stalls."""
     ready = [stream.ready for label, stream in between.outputs.items() if label != OVERFLOW]
     return alias("room", reduce(and_, ready))
 
 
 def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
-    """Return the kind of a token: data, stop or done, or N if none of the three is set."""
+    """Return the kind of a token: data, stop or done, or N if no flag is set; at most one may be set."""
     return pyrtl.concat(~data & ~stop, stop | done)
 
 
@@ -125,5 +125,5 @@ def token(stream: OutputStream, kind: Signal, level: Signal, payload: Signal) ->
 
 
 def pass_on(stream: OutputStream, valid: Signal, head: Head) -> None:
-    """Offer the token of a head unchanged."""
+    """Offer the token of a head: its kind, its level, and its payload; other fields are not passed on."""
     send(stream, valid, head.fields["control"], head.level, head.payload)

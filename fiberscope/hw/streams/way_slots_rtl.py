@@ -69,7 +69,7 @@ class PartialStore:
         self._puts, self._ends, self._area = puts, ends, area
 
     def clear(self, clears: Signal, cleared: Signal) -> None:
-        """Empty the area ``cleared`` if ``clears`` is 1, and count the elements and fibers stored."""
+        """Empty the area ``cleared`` if ``clears`` is 1, and count what is stored; call this once."""
         for counts, stores in ((self._counts, self._puts), (self._fibers, self._ends)):
             for area, count in enumerate(counts):
                 more = stores & (self._area == area)
@@ -100,6 +100,12 @@ class TaskLists:
         level: memories of the level. A list is stored as the position of its first element and the one after
             its last element.
         done: 1 if the block is done, so that it accepts nothing.
+
+    Attributes:
+        ends: memory with the positions of each list, by its number.
+        waits: 1 if a complete task waits, or becomes complete in this cycle.
+        next: number of lists of the first complete task.
+        all: whether done has arrived.
     """
 
     def __init__(
@@ -157,6 +163,11 @@ class MergeSlots:
         between: the streams of the module.
         level: memories of the level, which merges of the first round read.
         store: memory of partial fibers, which merges of later rounds read.
+
+    Attributes:
+        busy: whether there is a merge in progress.
+        has_room: whether a slot is free for another merge.
+        reads: area that the current merge reads; ``POINTS`` if there is none.
     """
 
     def __init__(
