@@ -184,6 +184,7 @@ class AtomicUpdate(Component):
         return sink
 
     def _send(self) -> None:
+        """Send the token of the oldest operation: a property, a stop or a destination."""
         slot = self.oldest
         if self.kinds[slot] == READING:
             self._sink().push(0, self.places[slot], 0, self.values[slot])
@@ -242,6 +243,7 @@ class AtomicUpdate(Component):
         self.updates.pop()
 
     def _read(self, now: int) -> None:
+        """Accept the head of ``reads``; reset the property now, as no update can follow before the end."""
         assert self.reads is not None
         place = self.reads.coordinate()
         self._check(place)
@@ -258,6 +260,10 @@ class AtomicUpdate(Component):
         return self.operation(previous, value)  # type: ignore[operator]  # a function where it is no known name
 
     def _enter(self, now: int, kind: int, place: int, value: float) -> None:  # C: noexcept
+        """Put an operation into the free slot after the youngest one; it completes ``window`` cycles later.
+
+        A slot is free, because at most one operation enters per cycle, and the due operations have left.
+        """
         slot = self.oldest + self.filled  # C: long
         if slot >= self.window:
             slot -= self.window
@@ -282,6 +288,7 @@ class AtomicUpdate(Component):
         return self.due[slot] + self.lag
 
     def _check(self, place: int) -> None:
+        """Raise ``SimulationError`` if there is no such destination."""
         if place < 0 or place >= self.destinations:
             raise SimulationError(
                 f"{self.name}: there is no destination {place}; they are from 0 to {self.destinations - 1}"

@@ -279,6 +279,7 @@ class FiberCacheBank(Component):
         return self._miss(operation, place)
 
     def _pass_write(self) -> Channel | None:
+        """Send a write-through to memory; the tags are not changed, even if the line is present."""
         if not self.memory_requests.can_push():
             return self.memory_requests
         self.memory_requests.push(WRITE, self.tag_base, self.entries[self.decided + ADDRESS])
@@ -286,6 +287,7 @@ class FiberCacheBank(Component):
         return None
 
     def _hit(self, operation: int, place: int) -> Channel | None:
+        """Apply a request to its present line, and reply unless it is a fetch."""
         if operation == FETCH:
             self.tags.note_fetch(place)
             self.fetch_hits += 1

@@ -147,6 +147,7 @@ class StreamPrefetcher(Component):
         return self.seen_from[JOBS] <= now
 
     def _take(self) -> None:
+        """Accept the job at the head of ``jobs``; its lines are requested from the next cycle on."""
         first, end = self.jobs.coordinate(), self.jobs.reference()
         if first < 0 or (end < first and end != OPEN):
             raise SimulationError(f"{self.name}: there is no job from element {first} to {end}")
@@ -192,6 +193,7 @@ class StreamPrefetcher(Component):
         self.job_count -= 1
 
     def _ask(self) -> bool:  # C: inline
+        """Request the next line of the youngest job if the next buffer is free; return whether it did."""
         if self.next_line == self.end_line or self.states[self.asking] != FREE:
             return False
         if not self.requests.can_push():
@@ -226,6 +228,7 @@ class StreamPrefetcher(Component):
         return True
 
     def _give(self, job: int) -> None:  # C: inline
+        """Send the number of the next element of a job."""
         self.element = self.nexts[job]
         self.elements.push(DATA, self.element)
         self.nexts[job] += 1
@@ -238,6 +241,7 @@ class StreamPrefetcher(Component):
         self.reading = self.reading + 1 if self.reading + 1 < self.buffers else 0
 
     def _receive(self) -> None:  # C: inline
+        """Pop a line into its buffer, or free the buffer if the line belongs to a stopped job."""
         buffer = self.replies.coordinate() & TAG_MASK
         if buffer >= self.buffers or self.states[buffer] not in (IN_FLIGHT, DROPPED):
             raise SimulationError(f"{self.name}: a reply for buffer {buffer}, which waits for none")
@@ -245,6 +249,7 @@ class StreamPrefetcher(Component):
         self.replies.pop()
 
     def _wait(self, now: int) -> int:
+        """Return the wait state of a cycle without progress, see the class."""
         if self.job_count == 0:
             return self.idle()
         if self._is_blocked(now):

@@ -201,6 +201,7 @@ class TagStore:  # C: final
             self.reuse[place] = reuse[source]
 
     def _idle(self, place: int) -> bool:  # C: noexcept
+        """Return whether a line may be replaced by ``preload``: clean, not in flight, no read expected."""
         return self.pending[place] < 0 and not self.dirty[place] and self.priorities[place] == 0
 
     def drop(self, place: int) -> None:  # C: noexcept

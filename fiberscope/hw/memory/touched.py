@@ -124,6 +124,7 @@ class TouchedBitmap(Component):
         return self._give(now) if self.phase == SCANNING else self._end(now)
 
     def _collect(self, now: int) -> int:
+        """Take a token of each input that has not received its stop in this round."""
         moved = False
         for writer in range(self.writers):
             source = self.sets[writer]
@@ -135,6 +136,7 @@ class TouchedBitmap(Component):
         return self.busy(now + 1) if moved else self.idle()
 
     def _set(self, writer: int, source: Channel) -> None:
+        """Pop a token of input ``writer``: set the bit of its coordinate, or note the stop of the input."""
         if source.control() == STOP:
             self.ended[writer] = 1
             self.stopped_writers += 1
@@ -151,6 +153,7 @@ class TouchedBitmap(Component):
         source.pop()
 
     def _tell(self, now: int) -> int:
+        """Send the number of data tokens of the round."""
         if not self.ready.can_push():
             return self.wait_output(self.ready)
         self.ready.push(0, 0, self.count)
@@ -158,6 +161,7 @@ class TouchedBitmap(Component):
         return self.busy(now + 1)
 
     def _begin(self, now: int) -> int:
+        """Take a scan: clear all words, or examine the first word from the next cycle on."""
         if not self.scans.can_pop():
             return self.idle()
         self.word = 0
@@ -170,6 +174,7 @@ class TouchedBitmap(Component):
         return self.busy(now + 1)
 
     def _clear(self) -> None:  # C: noexcept
+        """Clear all bits; the hardware does it in one cycle."""
         for word in range(self.word_count):
             self.contents[word] = 0
 
@@ -206,11 +211,13 @@ class TouchedBitmap(Component):
         return self.busy(now + 1) if word_bits & (word_bits - 1) else self._pass_by(now, 1)
 
     def _send(self, kind: int, bit: int) -> None:
+        """Send a token on all outputs, each of which has a free slot."""
         for reader in range(self.readers):
             sink = self.found[reader]
             sink.push(kind, bit)
 
     def _end(self, now: int) -> int:
+        """Send the stop of the round, and begin the next round."""
         self._send(STOP, 0)
         self.phase = COLLECTING
         self.stopped_writers = self.count = 0

@@ -29,8 +29,8 @@ class FiberPairs(ReferencePairs):
     Timing: the block makes the steps of ``SkipAhead``, one per cycle. The first step is made in the cycle
     in which the references of the lists are visible; a match leaves in its step. The stop between the
     matches of two pairs takes a further cycle. The stop after the last pair leaves in the cycle of the last
-    step, or, if the last step is a match, in the next cycle. The model computes all steps up to a match at
-    once, and the block sleeps until then.
+    step, or, if the last step is a match, in the next cycle; it waits until the tokens after the references
+    are visible. The model computes all steps up to a match at once, and the block sleeps until then.
 
     Counts: ``steps``, ``matches``, and ``pairs`` with a match.
 

@@ -19,6 +19,7 @@ class Growing:  # C: final
         self._allocate()
 
     def _allocate(self) -> None:
+        """Replace the memory by an empty one of ``room`` words."""
         memory = memoryview(bytearray(8 * self.room))
         self._integers, self._values = memory.cast("q"), memory.cast("d")  # two views of the same memory
 
@@ -45,11 +46,11 @@ class Growing:  # C: final
             self._integers[place] = words[place]
 
     def integer(self, place: int) -> int:  # C: noexcept
-        """Return the word at this place as an integer."""
+        """Return the word at this place, below ``count``, as an integer."""
         return self._integers[place]
 
     def value(self, place: int) -> float:  # C: noexcept
-        """Return the word at this place as a double."""
+        """Return the word at this place, below ``count``, as a double."""
         return self._values[place]
 
     def clear(self) -> None:

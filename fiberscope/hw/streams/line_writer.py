@@ -123,11 +123,13 @@ class LineWriter(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _address(self, line: int) -> int:  # C: noexcept
+        """Return the address of a line, numbered among the lines of this writer; pages are interleaved."""
         page = line // self.page_lines
         place = page * self.page_lines * self.pages + line % self.page_lines
         return self.base + place * self.line_bytes
 
     def _has_entry(self, kind: int) -> bool:  # C: noexcept
+        """Return whether an entry is written for the head of ``in_stream``, a token of this kind."""
         if self.of_stops:
             return kind == STOP and self.in_stream.coordinate() >= self.level
         return kind in (DATA, EMPTY)

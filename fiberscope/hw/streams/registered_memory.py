@@ -161,8 +161,10 @@ class RegisteredScanner(CompressedScanner):
             self._leave(kind, level, level)
 
     def _leave_element(self, position: int) -> None:
+        """Read the element at this position into the second stage."""
         self.position = position
         self._leave(DATA, self.level.coordinate(position), position)
 
     def _leave(self, kind: int, coordinate: int, reference: int) -> None:
+        """Put a token into the second stage; ``update`` sends it in the next cycle."""
         self.leaving, self.coordinate, self.reference = kind, coordinate, reference

@@ -129,7 +129,7 @@ class Scanner(StreamBlock):
         return self.take_stop(payload, now)
 
     def take_stop(self, level: int, now: int) -> int:
-        """Pass on a stop of this level that was popped instead of a reference: an outer list ends."""
+        """Pass on a stop of this level, raised by one, that was popped instead of a reference."""
         self.send(STOP, level + 1, level + 1)
         return self.busy(now + 1)
 
