@@ -87,7 +87,10 @@ class Fifo:
         self._marked = True
 
     def let_reader_ahead(self) -> None:
-        """Let the reader's clock run ahead of the writer's clock. Both clocks count the same cycles."""
+        """Let the reader's clock run ahead of the writer's clock. Both clocks count the same cycles.
+
+        Call this method once, after ``attach`` and before the first token.
+        """
         self._one_clock = True
         if self.bounded:
             self._stamp_mask = (1 << self.capacity.bit_length()) - 1
@@ -142,10 +145,11 @@ class Fifo:
         self._values = raw_words.doubles(self._memory)  # the same memory
 
     def popped_now(self) -> bool:
-        """Return whether a token was popped in the current cycle."""
+        """Return whether the reader popped a token in its current cycle."""
         return self._pop_time == self._reader_clock.time
 
     def _free(self) -> int:
+        """Return the number of slots that are free in the writer's current cycle; bounded channels only."""
         if self._pop_time >= self._writer_clock.time:
             return self.capacity - self.occupancy - self._held_back()
         return self.capacity - self.occupancy
@@ -166,7 +170,8 @@ class Fifo:
     def free_from(self, slots: int) -> int:
         """Return the writer's cycle from which ``slots`` slots are free; ``MAX_TIME`` if unknown.
 
-        Only for a channel whose reader may be ahead of the writer.
+        The cycle is 0 if these slots have never held a token. Only for a bounded channel after
+        ``let_reader_ahead``, which records the cycles of pops.
         """
         before = self.capacity - self.occupancy - slots
         if before < 0:
@@ -180,7 +185,9 @@ class Fifo:
             self._wake_writer()
 
     def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
-        """Append a token, which the reader sees ``latency`` cycles later; omit unused fields.
+        """Append a token, which the reader sees ``latency`` cycles later and which then wakes the reader.
+
+        Omit unused fields after the last used one.
 
         Raises:
             ChannelError: if the channel is full.
@@ -192,7 +199,10 @@ class Fifo:
             self._wake_writer()
 
     def push_at(self, cycle: int, control: int, coordinate: int, reference: int, value: float) -> None:
-        """Append a token in the writer's current cycle or in a later cycle. A slot must be free."""
+        """Append a token in the writer's current cycle or in a later one; wake the reader at its arrival.
+
+        A slot must be free; this method does not check it.
+        """
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
@@ -243,11 +253,13 @@ class Fifo:
         return (token[at + CONTROL], token[at + COORDINATE], token[at + REFERENCE], self._values[at + VALUE])
 
     def arrival(self, place: int) -> int:
-        """Return the cycle from which the reader sees the token ``place`` places behind the head."""
+        """Return the reader's cycle from which the token ``place`` places behind the head is visible."""
         return self._words[WORDS * ((self._head + place) % self.capacity) + ARRIVAL]
 
     def pop(self) -> None:
         """Drop the head token. The writer can use its slot from the next cycle.
+
+        The writer wakes in that cycle if the slot completes the number of slots for which it waits.
 
         Raises:
             ChannelError: if no token is visible.

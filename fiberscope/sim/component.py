@@ -284,6 +284,9 @@ class Component(Accounted):
 
         A compiled component overrides this method instead of ``sample``, because no number becomes an object
         of Python.
+
+        Raises:
+            SimulationError: if a signal's attribute is no 64-bit integer.
         """
         for place, signal in enumerate(self.signals()):
             try:
@@ -292,7 +295,11 @@ class Component(Accounted):
                 raise SimulationError(f"{self.name}.{signal.name} is no 64-bit integer: {error}") from None
 
     def channel(self, port: str) -> Channel:
-        """Return the channel at a port that is not an array."""
+        """Return the channel at a port that is not an array.
+
+        Raises:
+            KeyError: if the port is not connected.
+        """
         return self._connected[port][0]
 
     def optional_channel(self, port: str) -> Channel | None:
@@ -305,7 +312,10 @@ class Component(Accounted):
         return self._connected.get(port, [])
 
     def wake_at(self, cycle: int) -> None:
-        """Tick in this future cycle too, whatever the current tick returns: a timer for idle components."""
+        """Tick in this future cycle too, whatever the current tick returns: a timer for idle components.
+
+        Without effect before the component is in a kernel.
+        """
         if self._clock is not None:
             self._clock.wake(self._index, cycle)
 

@@ -21,6 +21,10 @@ class Standstill:
     Two kinds of components wake in a machine without progress. Components that poll, such as RTL in the loop,
     may be working. Components that wait and wake regularly, such as DRAM that refreshes while it holds
     replies, do no work; the deadlock is then detected sooner.
+
+    Args:
+        components: the components of the machine; the list may grow until the first check.
+        wiring: the channels of the machine.
     """
 
     def __init__(self, components: Sequence[Component], wiring: Wiring) -> None:

@@ -29,7 +29,13 @@ class Deferring(Component):
 
 
 def let_defer(components: Iterable[Deferring], *, defers: bool, time: int) -> None:  # C: def
-    """Allow or forbid deferral from the next cycle on; all work before base tick ``time`` is settled."""
+    """Allow or forbid deferral, and wake each component in its first cycle after base tick ``time``.
+
+    Args:
+        components: the components.
+        defers: whether they may defer work.
+        time: the current base tick. The caller has settled all work up to and including it.
+    """
     for component in components:
         component.defers = defers
         component.wake_at(time // clock_of(component).period + 1)

@@ -98,7 +98,14 @@ class StateGauge(Gauge):
 
 
 class AttributeGauge(Gauge):
-    """An integer attribute of a component: a counter or a signal."""
+    """An integer attribute of a component: a counter or a signal.
+
+    Args:
+        component: the component.
+        attribute: name of the attribute.
+        names: names of the values from 0.
+        signed: whether the number may be negative.
+    """
 
     def __init__(
         self, component: Component, attribute: str, names: Sequence[str] = (), signed: bool = False
@@ -114,7 +121,12 @@ class AttributeGauge(Gauge):
 
 
 class CounterGauge(Gauge):
-    """A counter that the component computes in ``counters``."""
+    """A counter that the component computes in ``counters``.
+
+    Args:
+        component: the component.
+        counter: key of the count in ``counters()``.
+    """
 
     def __init__(self, component: Component, counter: str) -> None:
         super().__init__()
@@ -127,7 +139,13 @@ class CounterGauge(Gauge):
 
 
 class SampleGauge(Gauge):
-    """A signal that the component computes in ``sample``, by its position."""
+    """A signal that the component computes in ``sample``; it may be negative.
+
+    Args:
+        component: the component.
+        place: position of the signal in ``sample()``.
+        names: names of the values from 0.
+    """
 
     def __init__(self, component: Component, place: int, names: Sequence[str]) -> None:
         super().__init__(0, names, True)
@@ -140,7 +158,11 @@ class SampleGauge(Gauge):
 
 
 class OccupancyGauge(Gauge):
-    """The total number of tokens in several channels."""
+    """The total number of tokens in several channels, visible or in flight.
+
+    Args:
+        channels: the channels.
+    """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__()

@@ -67,7 +67,7 @@ class Kernel:
         self._interrupted = False
 
     def clock(self, name: str, hertz: Fraction | int) -> Clock:
-        """Create a clock domain with an exact frequency in hertz."""
+        """Create a clock domain with an exact frequency above 0 hertz, before the machine is built."""
         self._require_unbuilt()
         if hertz <= 0:
             raise SimulationError(f"clock {name}: its frequency must be above 0 Hz, not {hertz}")
@@ -79,8 +79,8 @@ class Kernel:
         """Add a component to a clock domain (by default the first) and return the component.
 
         Raises:
-            SimulationError: if the object is no component or has a clock, the clock is missing or belongs to
-                another kernel, or the class overrides a method that compiled code calls without lookup.
+            SimulationError: if the machine is built, the object is no component or has a clock, the clock is
+                missing or of another kernel, or the class overrides a C method (``refuse_overrides``).
         """
         self._require_clock()
         if not isinstance(component, Component):
@@ -107,7 +107,7 @@ class Kernel:
         """Connect two ports, each named ``port`` or ``port[i]``, by a channel; capacity None is no bound.
 
         Raises:
-            SimulationError: if a port does not exist or is connected, protocols differ, or a number is < 1.
+            SimulationError: if built, a port is unknown or connected, protocols differ, or a number is < 1.
         """
         self._require_unbuilt()
         return self.wiring.connect(producer, output, consumer, input, capacity, latency)
@@ -125,7 +125,7 @@ class Kernel:
         """Check the whole machine, compute the base tick and wake every component at cycle 0.
 
         Raises:
-            BuildError: listing every fault.
+            BuildError: listing every fault. SimulationError: if it is built already, or a period is too long.
         """
         self._require_clock()
         self.wiring.check(self.components)
@@ -175,7 +175,7 @@ class Kernel:
         cycle_limit: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Run:
-        """Run until the machine is done and drained, the cycle limit, ``stop()`` or Ctrl-C.
+        """Build if needed; run until the machine is done and drained, the limit, ``stop()`` or Ctrl-C.
 
         Args:
             cycle_limit: stop cleanly at this cycle of the first clock.
@@ -234,7 +234,7 @@ class Kernel:
         return self._advance(MAX_TIME, 1) == SLICE_END
 
     def stop(self) -> None:
-        """End the run as complete after the current time step, for machines whose components never sleep."""
+        """End this and each later run as complete after the time step, for components that never sleep."""
         self._stop = True
 
     @property

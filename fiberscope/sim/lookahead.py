@@ -42,7 +42,7 @@ class LookaheadModel(Component):
         raise NotImplementedError(f"{type(self).__name__} does not define engage")
 
     def last(self) -> int:
-        """Return the last cycle in which the model knows of an event."""
+        """Return the last cycle with an event that the model has computed."""
         raise NotImplementedError(f"{type(self).__name__} does not define last")
 
     def settle(self, cycle: int) -> None:
@@ -54,7 +54,10 @@ class Consumer(Component):
     """A component that can promise to pop the next tokens at an input in the cycles of their arrival."""
 
     def takes(self) -> int:
-        """Return how many tokens, stops excluded, it pops one a cycle as soon as each is visible."""
+        """Return the number of next elements that it certainly pops: one a cycle, each once it is visible.
+
+        Stops do not count; the model never assumes when a stop is popped.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define takes")
 
 
@@ -145,9 +148,10 @@ class LookaheadKernel(Kernel):
 
 
 def remove_lookahead(kernel: Kernel) -> None:  # C: def
-    """Run the components of a built machine themselves, so that the channels between them hold tokens.
+    """Run the components of a machine themselves, so that the channels between them hold tokens.
 
-    Lookahead models leave these channels empty. Cycles and results do not change.
+    Call this function before the first run. Lookahead models leave these channels empty. Cycles and results
+    do not change.
     """
     if isinstance(kernel, LookaheadKernel):
         kernel.lookahead_models.clear()

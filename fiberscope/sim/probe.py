@@ -28,7 +28,7 @@ class Changes:  # C: final
 
     def __init__(self, variables: int, channels: Mapping[int, Channel]) -> None:
         self.values = array("q", bytes(8 * variables))
-        self.positions = array("q", bytes(8 * variables))  # written by ``gather``
+        self.positions = array("q", bytes(8 * variables))  # written by ``all`` and ``gather``
         self._words = array("q", bytes(8 * (variables // MARKS + 1)))
         # 1 for a variable that may have changed
         self._marks = raw_words.octets_from(self._words, 0)  # C: unsigned char*
@@ -140,7 +140,7 @@ class Probes:  # C: final
         self.probes = list(probes)
 
     def collect_all(self) -> None:
-        """Update every value."""
+        """Update every value, and forget which values have changed."""
         for index in range(len(self.probes)):
             self._collect_from(index)
         self.changes.observe_channels()

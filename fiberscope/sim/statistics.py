@@ -13,8 +13,9 @@ from fiberscope.sim.wiring import Wiring
 class Run:
     """End of a run.
 
-    ``reason`` is ``"done"``, ``"cycle limit"`` or ``"interrupted"``. ``cycles`` is the length of the run in
-    cycles of the first clock, ``time`` in base ticks, ``seconds`` in simulated time.
+    ``reason`` is ``"done"``, ``"cycle limit"`` or ``"interrupted"``. ``complete`` is true only for a run that
+    is done. ``cycles`` is the length of the run in cycles of the first clock, ``time`` in base ticks,
+    ``seconds`` in simulated time.
     """
 
     complete: bool

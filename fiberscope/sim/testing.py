@@ -28,7 +28,14 @@ GIGAHERTZ = 10**9
 
 
 def random_stalls(seed: int, *, often: float = 0.3, longest: int = 5, length: int = 61) -> tuple[int, ...]:
-    """Return a pattern of pauses in cycles, one for each token: mostly 0, sometimes 1 to ``longest``."""
+    """Return a pattern of pauses in cycles, one for each token: mostly 0, sometimes 1 to ``longest``.
+
+    Args:
+        seed: seed of the pattern.
+        often: probability of a pause after a token.
+        longest: maximum length of a pause in cycles.
+        length: length of the pattern in tokens; sources and sinks repeat the pattern.
+    """
     generator = random.Random(seed)
     return tuple(generator.randint(1, longest) if generator.random() < often else 0 for _ in range(length))
 
@@ -110,7 +117,7 @@ class StreamSink(Component):
 
 
 def head(channel: Channel) -> Token:
-    """Return the token at the head of a channel without popping it."""
+    """Return the token at the head of a channel without popping it. Requires ``can_pop()``."""
     return (channel.control(), channel.coordinate(), channel.reference(), channel.value())
 
 
@@ -154,6 +161,8 @@ def run_block(
 
     Raises:
         AssertionError: if the cycle limit is reached.
+        BuildError: if a required port of the block is in neither ``inputs`` nor ``outputs``.
+        DeadlockError: if the block deadlocks.
     """
     kernel = Kernel(sleep=sleep, order_seed=order_seed)
     kernel.clock("core", GIGAHERTZ)

@@ -56,7 +56,8 @@ def write_vcd(
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
-            the trigger is invalid, or the kernel has a tracer already.
+            the trigger is invalid, ``cycles`` is below 1, ``path`` ends like a file beside the waveform, or
+            the kernel has a tracer already or has run lookahead models.
         OSError: at the end, if the file could not be written, for example on a full disk. The run continues
             without it.
     """
@@ -170,7 +171,11 @@ class Tracer:
         return self._start.end
 
     def begin(self, time: int) -> int:
-        """Start the waveform if its start is reached; return the base tick of the next call."""
+        """Start the waveform if its start is reached; return the base tick of the next call.
+
+        A base tick that is not in the future tells the kernel to call ``sample`` from now on. If the start is
+        this time step, the first ``sample`` writes the initial values; if it has passed, this method does.
+        """
         next_call = self._start.ask(time)
         if next_call >= time:
             return next_call

@@ -66,6 +66,7 @@ class VcdFile:
         """Write the header and the initial value of every variable at base tick ``time``.
 
         Raises:
+            OSError: if the file cannot be written.
             SimulationError: if a value does not fit its variable.
         """
         self._variables = variables
@@ -100,6 +101,7 @@ class VcdFile:
             count: the number of these positions.
 
         Raises:
+            OSError: if the file cannot be written; ``keep`` then does not rename it.
             SimulationError: if a value does not fit its variable.
         """
         start, last = self.span

@@ -181,7 +181,11 @@ class Wiring:
     def attach(self) -> None:
         """Set the clocks of every channel, and the channels and accounting states of every component.
 
-        States are in the order of the declared ports, then by index.
+        States are in the order of the declared ports, then by index. The states for any port of an array
+        follow the states of all single ports.
+
+        Raises:
+            SimulationError: if a component at an end has no clock.
         """
         for link in self.connections:
             writer, reader = link.producer.component, link.consumer.component

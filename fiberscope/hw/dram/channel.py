@@ -59,6 +59,9 @@ class DramChannel(Deferring):
         name: instance name.
         specification: device, address map and controller.
         log: whether to keep all issued commands, for ``commands``.
+
+    Raises:
+        SimulationError: in the run, if an operation is one of caches, or an address names no tensor.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
@@ -177,7 +180,10 @@ class DramChannel(Deferring):
         return self._next_step + (self._controller.read_latency if self._returns.awaited else waiting)
 
     def _take_requests(self, now: int) -> bool:
-        """Enqueue the visible requests while queue entries are free; return whether one is left."""
+        """Enqueue up to ``requests_per_cycle`` visible requests while queue entries are free.
+
+        Return whether another request is visible that has not yet failed to find free entries.
+        """
         for _ in range(self._requests_per_cycle):
             if not self.requests.can_pop():
                 return False

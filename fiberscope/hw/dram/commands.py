@@ -26,7 +26,10 @@ LISTS = 3
 
 
 class Command(NamedTuple):
-    """An issued command; ``bank`` and ``row`` are -1 for a command to a whole pseudo-channel."""
+    """An issued command, or an automatic precharge.
+
+    ``bank`` is -1 for a command to a whole pseudo-channel. ``row`` is the row of an ACT, RD or WR, else -1.
+    """
 
     cycle: int
     name: str

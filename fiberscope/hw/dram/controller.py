@@ -186,7 +186,7 @@ class Controller:  # C: final
             self.recheck()
 
     def _next_mode(self) -> int:  # C: noexcept, inline
-        """Return the mode: reads, unless there are none or writes are between the high and the low mark."""
+        """Return the mode: writes if there is no read, or from above the high mark to below the low mark."""
         reads, writes = self.queues.counts[READS], self.queues.counts[WRITES]
         if self.mode == READS:
             return WRITES if writes > self._write_high or reads == 0 else READS

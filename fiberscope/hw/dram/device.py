@@ -40,6 +40,9 @@ def _zeros(count: int) -> array[int]:
 class Device:  # C: final
     """The banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
 
+    The methods that issue a command do not check it: the caller issues a command only from its earliest cycle
+    on, a RD, WR or PRE only to an open row, and an ACT or refresh only to closed banks.
+
     Args:
         standard: organisation and timings of the device.
 
@@ -51,8 +54,8 @@ class Device:  # C: final
     - ``row_bus``: earliest cycle of any row command, an additional constraint to ``ready``;
     - ``column_bus``: a cycle before which no bank is ready for a RD or WR;
     - ``issued``: number of commands issued so far, by the numbers of ``commands.py``;
-    - ``row_command``, ``row_bank``, ``row``, ``column_command``, ``column_bank``: the commands issued in the
-      current cycle;
+    - ``row_command``, ``row_bank``, ``row``, ``column_command``, ``column_bank``: the commands issued since
+      ``begin``, ``NONE`` if none; the banks and the row are those of the last command;
     - ``log``: None, or a list to which all commands are appended.
     """
 

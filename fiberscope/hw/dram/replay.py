@@ -29,7 +29,8 @@ class ReplayResult:
         last_completion_cycle: cycle of the last WR or of the last reply, whichever is later.
         mean_read_latency: mean number of cycles from the cycle before the channel accepted a read to its
             reply.
-        bytes_per_second: bandwidth of reads and writes together until the last completion.
+        bytes_per_second: bandwidth of reads and writes together until the last completion. A request for a
+            single burst counts as ``request_bytes`` too.
         counters: event counts of the channel.
         statistics: statistics of the channel.
         completions: (tag, cycle) of every reply, in the order of arrival; a tag is an index in the trace.
@@ -73,6 +74,7 @@ def replay(
         sleep: as of ``Kernel``.
 
     Raises:
+        OSError, EOFError, ValueError: if the trace file cannot be read, as for ``read_trace``.
         KeyboardInterrupt: if Ctrl-C, or a signal with the same effect, interrupts the run.
     """
     requests = read_trace(trace) if isinstance(trace, str | Path) else list(trace)

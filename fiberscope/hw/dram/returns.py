@@ -20,7 +20,8 @@ class Returns:  # C: final
         requests: maximum number of open requests, that is, of reads without a reply.
 
     ``count`` is the number of bursts in flight. ``awaited`` is the number of bursts of open requests whose RD
-    has not been issued. ``tag``, ``address`` and ``arrival`` (the cycle of arrival) are arrays by request.
+    has not been issued. ``tag``, ``address`` and ``arrival`` (the cycle in which the channel accepted the
+    request) are arrays by request.
     """
 
     def __init__(self, bursts: int, requests: int) -> None:
@@ -38,7 +39,7 @@ class Returns:  # C: final
         self._unused_count = requests
 
     def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:  # C: cdef, noexcept
-        """Open a request of ``bursts`` bursts and return its number."""
+        """Open a request of ``bursts`` bursts and return its number; a number must be free."""
         self._unused_count -= 1
         request = self._unused[self._unused_count]
         self.tag[request] = tag

@@ -38,7 +38,7 @@ class SimpleSpecification:
         latency: cycles of this clock from the start of a transfer to its reply, in addition to the transfer
             time.
         request_bytes: bytes of a request.
-        queue: maximum number of reads in flight.
+        queue: maximum number of reads in flight. While it is reached, no transfer starts, not even a write's.
         burst_bytes: bytes of a request for a single burst; 0 for ``request_bytes``.
     """
 
@@ -87,6 +87,9 @@ class SimpleMemory(Component):
     Args:
         name: instance name.
         specification: latency, bandwidth and sizes.
+
+    Raises:
+        SimulationError: in the run, if an operation is one of caches, or an address names no tensor.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))

@@ -23,8 +23,8 @@ class DramSpecification:
         address_map: name of one of ``ADDRESS_MAPS``.
         scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
             is closed while an older waiting burst would hit it) or ``fcfs`` (strictly in order).
-        page_policy: ``open`` (rows stay open) or ``closed`` (a row closes after the last RD or WR whose kind
-            waits for it, by auto-precharge).
+        page_policy: ``open`` (rows stay open) or ``closed`` (a row closes by auto-precharge after a RD or WR,
+            unless the burst for which it was opened, or a waiting burst of the same kind, needs the row).
         refresh: ``all_bank``, ``per_bank`` (one bank after another, while the other banks continue; not in
             every standard), ``per_bank_lookahead`` (like ``per_bank``, banks with few waiting bursts first)
             or ``off``.

@@ -64,6 +64,9 @@ class ReplySink(Component):
     Args:
         name: instance name.
         replies: expected number of replies.
+
+    Raises:
+        SimulationError: in the run, if more replies arrive.
     """
 
     PORTS = (Input("replies", REPLY),)

@@ -78,6 +78,9 @@ class PairMultiplier(Component):
 
     Interface: one token of ``a`` and one token of ``b`` give one token on ``products``, with the control word
     of both. All products have coordinate 0, so that an accumulator adds up the products of a fiber.
+    Values are doubles.
+
+    Timing: one pair per cycle, if both tokens are visible and ``products`` has a free slot.
 
     Args:
         name: instance name.

@@ -235,8 +235,8 @@ class SkipAheadIntersector(Intersector):
     - when one fiber has ended, the window of the other fiber drops all its elements.
 
     A skip that empties the window continues with the next tokens, up to the stop or an element that is not
-    below the other head. The unit then notifies the source, once a skip, in the first cycle in which the
-    channel has space. A window of 2 tokens or more sustains one token a cycle.
+    below the other head. The unit notifies the source at most once a skip: in the first cycle that empties
+    the window while the channel of skips has space. A window of 2 tokens or more sustains one token a cycle.
 
     Counters: ``intersect`` counts steps as ExTensor does. A match is a step, and so is a skip, however many
     cycles it takes; the rest of a fiber after the end of the other fiber is no step. ``intersect`` therefore

@@ -116,7 +116,8 @@ class FiberIntersection:  # C: final
 
         Returns:
             The number of the fiber of B with a common coordinate, ``last`` if there is none. ``matches`` is
-            then the number of common coordinates, and ``total`` the sum of the products.
+            the number of coordinates that this fiber has in common, and ``total`` the sum of their products;
+            both are 0 if there is none.
         """
         total = 0.0
         matches = steps = 0
@@ -228,7 +229,11 @@ class MaskIntersector(Component):
         self.intersect = self.matches = self.fibers = 0
 
     def elaborate(self) -> None:
-        """Look up the channels, and check the number of words of each mask."""
+        """Look up the channels, and check the number of words of each mask.
+
+        Raises:
+            SimulationError: if a mask does not have ``words`` channels.
+        """
         super().elaborate()
         for port in ("masks_a", "masks_b"):
             check_connected(self, port, self.words)

@@ -30,7 +30,7 @@ class MemoryStream(Component):
 
     Args:
         name: instance name.
-        operation: ``READ`` or ``WRITE``.
+        operation: ``READ`` or ``WRITE``; ``READ`` needs ``replies`` connected.
         tensor: number of the tensor in its addresses.
         start: byte offset of the first byte in the tensor, for streams that share a tensor.
         port: number of this stream's port at the network to memory.

@@ -346,7 +346,7 @@ class MergeLookahead(LookaheadModel):
         self.records[self.root + ROOM] = self._room()
 
     def last(self) -> int:
-        """Return the last cycle with a known event."""
+        """Return the last cycle with an event that has been computed."""
         last = self.ended_at + 1
         for node in range(self.first_node, self.root + 1, RECORD):
             if self.records[node + NEXT] < MAX_TIME:

@@ -45,7 +45,7 @@ class LinePacker:  # C: final
         return self.bytes % self.line_bytes > 0
 
     def line(self) -> int:  # C: noexcept
-        """Return the byte offset of the line of the next byte."""
+        """Return the byte offset of the line of the next byte: before ``add``, the line that it fills."""
         return self.number() * self.line_bytes
 
     def number(self) -> int:  # C: noexcept
@@ -57,7 +57,10 @@ class LinePacker:  # C: final
         self.bytes += self.element_bytes
 
     def pads(self, row_bytes: int) -> bool:  # C: noexcept
-        """Return whether padding to a whole row completes a begun line; ``row_bytes`` must divide a line."""
+        """Return whether padding to a whole row of ``row_bytes`` completes a begun line.
+
+        ``row_bytes`` must divide ``line_bytes``.
+        """
         return self.begun() and self._row_end(row_bytes) % self.line_bytes == 0
 
     def pad(self, row_bytes: int) -> None:  # C: noexcept

@@ -17,7 +17,8 @@ __all__ = ["PartialStore"]
 class PartialStore:  # C: final
     """A store for the elements of partial fibers; the space of a consumed fiber is used again.
 
-    ``coordinates`` and ``values`` hold one entry per element.
+    ``coordinates`` and ``values`` hold one entry per element. ``allocate`` and ``reserve`` may replace both
+    arrays by larger ones, so that a caller must not keep a reference to them.
 
     Args:
         line_bytes: bytes of a cache line; every fiber starts at the beginning of a line.

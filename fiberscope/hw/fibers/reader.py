@@ -46,13 +46,17 @@ class FiberReader(Component):
     on ``requests`` (``CONSUME`` for partial fibers, ``READ`` for rows of the operand). The lines arrive on
     ``replies``, in any order. Elements leave on ``ways[i]``, and a stop follows the last element of each
     fiber. The reference of an element is the number of its scale, or ``UNSCALED`` for an element of a
-    partial fiber.
+    partial fiber. Only fibers that are not empty take a way. ``END_OF_WORK`` is passed on to ``output_tasks``
+    only.
 
     Timing: one request and one line per cycle. All elements of a line enter the way's buffer in the cycle in
     which the line is popped, if all older lines of the way have arrived. A line is requested only if the
     way's buffer has free slots for all its elements and a stop. When all lines of a task are requested, the
     lines of the next task follow without a gap; the buffers then hold the heads of the next task when the
     merger begins it. An element that straddles two lines arrives with the second line.
+
+    Counters: ``lines_read`` and ``lines_consumed`` count the requests of lines of the operand and of partial
+    fibers.
 
     Args:
         name: instance name.

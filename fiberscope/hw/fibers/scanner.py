@@ -18,7 +18,7 @@ class LevelScanner(Component):
     the fiber leave on ``elements`` with their position as reference, and a stop follows the last element.
     A stop on ``references`` is dropped. If ``skips`` is connected, the reader of ``elements`` can send skips
     (``fiberscope.hw.stream.SKIP``), which name elements of the current fiber that need not be sent. A skip
-    for an earlier fiber is late and has no effect.
+    for another fiber, or between two fibers, counts as late and has no effect.
 
     Timing: the first element leaves in the cycle in which its reference is visible. The stop takes a cycle,
     and the next fiber follows without a gap. The scanner examines ``window`` coordinates per cycle. Skipped

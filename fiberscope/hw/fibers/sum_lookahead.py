@@ -24,7 +24,7 @@ __all__ = ["SumLookahead"]
 # Words of the record of a token (an element or a stop) between the merger and the accumulator.
 COORDINATE = 0  # twice the coordinate, plus 1 if the element is scaled; ENDED for a stop
 VALUE = 1
-TIME = 2  # cycle from which the multiplier sees the token; after the multiplication, the cycle of that
+TIME = 2  # cycle from which the multiplier sees the token; later, the cycle of the multiplication
 ADDED = 3  # cycle in which the accumulator took the token
 PRODUCT = 4  # words of a record
 FORESEEN = 48  # most sums after the last popped one whose pop cycles are computed in advance
@@ -278,7 +278,7 @@ class SumLookahead(WayLookahead):
         self.sent += 1
 
     def last(self) -> int:
-        """Return the last cycle with a known event."""
+        """Return the last cycle with an event that has been computed."""
         return max(WayLookahead.last(self), self.adding - 1, self.multiplying - 1)
 
     def _settle_others(self, cycle: int) -> None:

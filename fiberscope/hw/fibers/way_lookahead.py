@@ -226,6 +226,6 @@ class WayLookahead(MergeLookahead):
         raise NotImplementedError(f"{type(self).__name__} does not define _pass_element")
 
     def _settle_others(self, cycle: int) -> None:
-        """Move ``settled_cycle``: all slots that were freed before it count as free."""
+        """Count all freed slots as free from ``cycle`` on; ``settle`` then moves ``settled_cycle`` there."""
         for slot in range(self.ring * self.merger.radix):
             self.freed[slot] = 0

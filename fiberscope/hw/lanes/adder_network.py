@@ -69,6 +69,9 @@ def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> N
         operands: operands of the vectors; the last axis is the leaf, and its length is a power of two.
         ids: for each leaf, the id of its neuron in all vectors; negative for a leaf without an operand.
         add: function that adds two arrays as an adder does.
+
+    Returns:
+        The sums. The last axis has one entry for each neuron, in the order of the leaves.
     """
     first, last = neurons(ids)
     beginning = np.full(len(ids), len(ids))

@@ -15,8 +15,8 @@ class Regor(RowPipeline):
     Interface: ``bitmaps`` receives vectors, ``vectors`` of them a cycle, with one word on each lane. A
     vector is a slice along K of a column of the streaming matrix or of a row of the stationary matrix. The
     columns of a slice precede its rows; a column after a row is the first one of the next slice. ``kept``
-    sends the filtered words of each row with the references of the received words, and an empty token for
-    each word of a column.
+    sends the filtered words of each row with the references of the received words, and a token ``COLUMN``
+    without word and reference for each word of a column.
 
     Timing: ``vectors`` vectors a cycle, which are sent in the cycle in which they are seen, if all outputs
     have a free slot, see ``fiberscope.hw.lanes.rows``. The vectors of a cycle can be columns and rows: each

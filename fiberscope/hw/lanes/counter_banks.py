@@ -54,7 +54,8 @@ class CounterBanks(Component):
         counters: number of counters, at least 1.
         lanes: lanes of ``updates``, 1 to 256.
         sweep_lanes: counters that ``SCAN`` and ``READ`` read and write in a cycle, 1 to 256.
-        fetch_lanes: lanes of ``fetches``, 0 to 256; 0 for ``lanes``.
+        fetch_lanes: lanes of ``fetches`` and ``slots``, 0 to 256; 0 for ``lanes``. Without ``fetches``, the
+            number must be ``lanes``, because ``FETCH`` then reads ``updates``.
         banks: number of banks, 0 to 256; 0 for ``lanes``.
 
     Raises:

@@ -21,7 +21,8 @@ class Pipeline:  # C: final
     first removes the oldest item, if that item is due, and then enters a new one.
 
     Args:
-        depth: number of stages, at least 1, which is the number of cycles from entering to leaving.
+        depth: number of stages, which is the number of cycles from entering to leaving; at least 1, or 0 for
+            a pipeline that no item enters.
     """
 
     def __init__(self, depth: int) -> None:

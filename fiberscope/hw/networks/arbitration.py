@@ -41,8 +41,9 @@ class ArbitrationPolicy(Policy):
     def winner(self, output: int, heads: Sequence[Head], now: int) -> Head:  # C: def
         """Return the head to send to an output.
 
-        The crossbar calls this method if two or more heads request the output, in every cycle until one of
-        them is sent.
+        The crossbar calls this method in each of its ticks in which two or more heads request the output,
+        also while the output has no free slot. It does not tick in every cycle. Only ``served`` says that a
+        head is sent.
 
         Args:
             output: number of the output.

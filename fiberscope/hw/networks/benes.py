@@ -63,7 +63,10 @@ def distance(column: int, lanes: int) -> int:
 
 
 def wiring(lanes: int) -> list[list[int]]:
-    """Return, for each stage after the first, the output of the stage before that feeds each input."""
+    """Return the wires between the stages of a minimal network with this number of lanes.
+
+    The result has, for each stage after the first, the output of the stage before that feeds each input.
+    """
     n = lanes.bit_length() - 1
     inward = [_halves(lanes, lanes >> level) for level in range(n - 1)]
     outward = [sorted(range(lanes), key=places.__getitem__) for places in reversed(inward)]

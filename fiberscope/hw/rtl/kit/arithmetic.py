@@ -110,7 +110,7 @@ class SummingParameters(ValueParameters):
     """Base class of parameters with sums of values.
 
     Raises:
-        ValueError: sums are narrower than values.
+        ValueError: ``sum_bits`` is not from ``value_bits`` to 53, or another parameter is out of its range.
     """
 
     sum_bits: int

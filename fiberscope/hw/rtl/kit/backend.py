@@ -54,7 +54,13 @@ class Backend(Protocol):
 
 
 class BackendObserver:
-    """A backend that runs another one, and observes the ports and wires after each cycle."""
+    """A backend that runs another one, and observes the ports and wires after each cycle.
+
+    A subclass defines ``observe``. ``idle`` runs single cycles, so that no cycle is missed.
+
+    Args:
+        backend: the backend to run; both share ``words``.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self.words = backend.words

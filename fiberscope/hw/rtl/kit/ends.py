@@ -273,7 +273,10 @@ class End:  # C: final
         return False
 
     def waits_at(self) -> Channel | None:
-        """Return the first channel that blocks the transfer: without a token, or without space."""
+        """Return the first channel that blocks the transfer: without a token, or without space.
+
+        A channel without space then wakes the module's adapter when it has space.
+        """
         if self._ahead > 0:
             return None if self._has_room() else self.first.channel
         for lane in self.lanes:  # C: Lane

@@ -195,7 +195,7 @@ class Stream:
         yield Wire(self.wire("ready"), back, 1)
 
     def packed(self) -> Iterator[tuple[str, int]]:
-        """Yield each wire with the fields of all lanes, and the bits of one lane."""
+        """Yield each wire that has a field of several lanes, and the bits of one lane; none without lanes."""
         return iter(())
 
     def moves(self, wires: Mapping[str, int]) -> bool:

@@ -114,7 +114,7 @@ class PartsKernel(Kernel):
         self.outer: dict[str, _Line] = {}  # by port of the module
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Record a component; ignore components of another clock."""
+        """Record a component of the machine's own clock, for which ``clock`` is None; ignore others."""
         if clock is None:
             self.parts.append(component)
         return component

@@ -176,7 +176,10 @@ class ProtocolChecker:
         self._sources = list({id(each): each for each in followed.values()}.values())
 
     def cycle(self, cycle: int) -> None:
-        """Check a cycle that the module has run, whose bits are in the words. Call it for every cycle."""
+        """Check a cycle that the module has run, whose bits are in the words.
+
+        Cycles ascend. A cycle may be left out if the ports are as in the cycle before and no token moves.
+        """
         if self.coverage is not None:
             self.coverage.cycle(cycle)
         if self.violation is None:

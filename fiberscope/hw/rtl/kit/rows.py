@@ -30,7 +30,8 @@ class Rows:
         depth: number of register stages.
         loaded: whether the data that a row needs beside its tokens is ready; None for always.
 
-    ``entering`` is the row at the inputs. ``taken`` is whether it enters the first stage.
+    ``entering`` is the row at the inputs. ``taken`` is whether it enters the first stage; it is None without
+    stages. With stages, the constructor drives the status output ``pending``.
     """
 
     def __init__(

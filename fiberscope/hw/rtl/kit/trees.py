@@ -24,7 +24,12 @@ def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
 
 
 def any_of(name: str, flags: Sequence[Signal]) -> Signal:
-    """Return whether any flag is set, with four flags for each wire; ``name`` is a prefix of the wires."""
+    """Return whether any flag is set, with four flags for each wire.
+
+    Args:
+        name: prefix of the names of the wires.
+        flags: the flags, at least one.
+    """
     terms, level = list(flags), 0
     while len(terms) > 1:
         level += 1

@@ -64,6 +64,11 @@ def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
     in the table, or with wider words, consists of several SRAMs, without the wires between them. Narrower
     words count as the narrowest, and a shallower SRAM as one of ``FEWEST_WORDS`` words.
 
+    Args:
+        size_bytes: bytes of the SRAM, above 0.
+        bits: bits of a word, above 0.
+        cells: type of the cells of the array and of its periphery.
+
     Raises:
         ValueError: there are no such cells.
     """

@@ -62,7 +62,8 @@ class Power:
     """Power of a module in a library's cells, without wires and memories.
 
     Args:
-        path_ns: minimum clock period, in ns: from register to register, with their own delays.
+        path_ns: minimum clock period, in ns: the longest path between inputs, registers and outputs, with the
+            delays of the registers; 0 if there is no path.
         idle_pj: energy of a cycle in which only the clock toggles, in pJ.
         run_pj: mean energy of a cycle of the run, in pJ.
         leakage_uw: leakage power within both, in uW.

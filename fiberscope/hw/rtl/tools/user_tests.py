@@ -56,7 +56,11 @@ class Accompanied:
         self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
-        """Import the file and yield its tests by name, each with its coroutines, for cocotb to find them."""
+        """Import the file and yield its tests by name, for cocotb to find them.
+
+        The function of each test is replaced by one that also starts the coroutines. The folder of the file
+        becomes the first entry of ``sys.path``.
+        """
         sys.path.insert(0, self._order["folder"])
         for name, test in vars(import_module(self._order["bench"])).items():
             if isinstance(test, Test | TestGenerator):

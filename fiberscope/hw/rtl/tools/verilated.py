@@ -251,7 +251,10 @@ class VerilatedBackend:
         return list(joined(self._inner_wires, self._sampled).values())
 
     def write_coverage(self, file: Path) -> None:
-        """Write the counts of lines, branches and toggles so far, in Verilator's format."""
+        """Write the counts of lines, branches and toggles so far, in Verilator's format.
+
+        Only for a module that was compiled with ``covered``.
+        """
         self._library.module_coverage(ctypes.c_void_p(self._handle), os.fsencode(file))
 
     def _fail(self) -> NoReturn:
