@@ -119,7 +119,10 @@ class Accounted:
         self._since = cycle
 
     def busy(self, until: int) -> int:
-        """Count the cycles before ``until`` as busy and tick again in cycle ``until``."""
+        """Count the cycles before ``until`` as busy and tick again in cycle ``until``.
+
+        ``until`` must be later than the cycle of the tick; the kernel refuses another cycle.
+        """
         self._state = BUSY
         return until
 
@@ -207,7 +210,8 @@ class Component(Accounted):
 
     All methods except ``busy`` put the component to sleep. A component may sleep only if another tick in the
     next cycle would change nothing. A channel wakes its reader for new tokens, not for tokens that were
-    visible before.
+    visible before. It wakes its writer when the slots that the last ``can_push``, ``fits`` or ``space`` found
+    lacking are free.
 
     Args:
         name: hierarchical instance name, such as ``gamma.pe07.merger``.

@@ -32,7 +32,8 @@ WORDS = 5
 class Predicate:
     """A statement about a machine.
 
-    Between ``begin`` and ``holds``, ``notice`` observes the time steps within a cycle.
+    A caller observes the cycles of a momentary predicate: it calls ``begin``, then ``notice`` after each time
+    step of the cycle, then ``holds`` or ``pause``. For other predicates, these two calls are not needed.
 
     Args:
         momentary: whether the predicate can become true and false again within a cycle of the first clock.

@@ -33,7 +33,8 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
     """Write the save file, and the table of states beside it.
 
     The file shows the states of all components by kind, then one group for each component, nested by scope.
-    The component of the landmark comes first, unfolded, and the GTKWave marker is at the landmark.
+    The machine's part with the component of the landmark comes first. Groups that begin below ``OPEN_LINES``
+    lines are folded. The GTKWave marker is at the landmark.
 
     An existing file is replaced if Fiberscope wrote it. A view that a user saved is kept, with a warning.
 

@@ -22,8 +22,8 @@ LABELS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")  # Surfer numbers
 def write_command_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Landmark) -> None:
     """Write the command file.
 
-    The rows are the states of all components, then the signals of the landmark's component, then a folded
-    group for each other component. The cursor is at the landmark.
+    The rows are the states of all components, then the signals of the machine's part with the component of
+    the landmark, then a folded group for each other part. The cursor is at the landmark.
 
     An existing file is replaced if Fiberscope wrote it; otherwise it is kept, with a warning.
 

@@ -51,9 +51,10 @@ class DramChannel(Deferring):
 
     Timing: the first command of a request can be issued in the cycle in which the request is seen. A reply is
     sent in the cycle in which the last burst of the read arrives, ``cl + burst`` cycles after its RD. Replies
-    keep the order of the RDs. The latency of a read is counted from the cycle before it was accepted, in
-    which a channel with a latency of one cycle received it. An unloaded read of one burst from an open row
-    has a latency of 1 + cl + burst cycles.
+    keep the order of the RDs. A burst that the write queue holds is forwarded from there without a RD, and a
+    write of such a burst is coalesced. The latency of a read is counted from the cycle before it was
+    accepted, in which a channel with a latency of one cycle received it. An unloaded read of one burst from
+    an open row has a latency of 1 + cl + burst cycles.
 
     Args:
         name: instance name.

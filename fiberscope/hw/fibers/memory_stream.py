@@ -26,6 +26,9 @@ class MemoryStream(Component):
     Timing: in each cycle, the stream takes one job, receives one reply, sends one request and reports one
     completed job. Up to ``lines`` reads are in flight.
 
+    Accounting: busy while a job, a reply, a request or a report moves; else, with uncompleted jobs, waiting
+    for ``requests``, for ``done`` or for ``replies``, the first that applies.
+
     Counters: ``bytes`` of all jobs taken, and ``lines`` requested.
 
     Args:

@@ -25,6 +25,8 @@ class PageAllocator(Component):
     Timing: any number of requests per cycle, in ascending order of i. A page is assigned in the cycle in
     which the request is visible, or in the first later cycle in which ``pages[i]`` has a free slot.
 
+    Accounting: busy while pages are assigned; waiting for any of ``pages`` while a request lacks a free slot.
+
     Args:
         name: instance name.
         first: number of the first page to assign.

@@ -51,7 +51,8 @@ class FiberReader(Component):
 
     Timing: one request and one line per cycle. All elements of a line enter the way's buffer in the cycle in
     which the line is popped, if all older lines of the way have arrived. A line is requested only if the
-    way's buffer has free slots for all its elements and a stop. When all lines of a task are requested, the
+    way's buffer has free slots for all its elements and a stop; a channel that can never hold so many tokens
+    blocks the reader. When all lines of a task are requested, the
     lines of the next task follow without a gap; the buffers then hold the heads of the next task when the
     merger begins it. An element that straddles two lines arrives with the second line.
 

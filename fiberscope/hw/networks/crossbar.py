@@ -299,7 +299,7 @@ class Concentrator(Component):
 
     Interface: requests of ``inputs[i]`` are sent on ``requests``, and their replies from ``replies`` on
     ``outputs[i]``. A request gets the port ``first_port + i`` in its tag. The network must route replies by
-    groups, see ``PortRoute``. Requesters that expect no replies have the highest numbers and need no output.
+    groups (``PortRoute``). The last requesters need no output if they get no replies; a reply is an error.
 
     Timing: one request and one reply a cycle, each sent in the cycle in which it is seen if its output has a
     free slot. The requesters are served in round-robin order. Requests and replies do not block each other.
