@@ -67,7 +67,12 @@ class Fifo:
         return self.pops + self.occupancy
 
     def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
-        """Set the components that the channel wakes; the kernel calls this when they have indices."""
+        """Set the components that the channel wakes; the kernel calls this when they have indices.
+
+        Args:
+            writer, reader: clocks of the writer and of the reader.
+            writer_index, reader_index: their positions in the order of ticks.
+        """
         self._writer_clock = writer
         self._reader_clock = reader
         self._writer_index = writer_index
@@ -75,7 +80,10 @@ class Fifo:
         self._one_clock = writer is reader
 
     def show_on(self, board: array[int], place: int) -> None:
-        """Keep the cycle from which the head token is visible in ``board[place]``; ``MAX_TIME`` if none."""
+        """Keep the cycle from which the head token is visible in ``board[place]``; ``MAX_TIME`` if none.
+
+        A channel keeps one board: a later call replaces it.
+        """
         board[place] = self._seen_from
         self._board_memory = board
         self._board = raw_words.longs_from(board, place)
@@ -187,7 +195,9 @@ class Fifo:
     def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
         """Append a token, which the reader sees ``latency`` cycles later and which then wakes the reader.
 
-        Omit unused fields after the last used one.
+        Args:
+            control, coordinate, reference, value: the token's words. Words after the last used word may be
+                omitted.
 
         Raises:
             ChannelError: if the channel is full.
@@ -202,6 +212,10 @@ class Fifo:
         """Append a token in the writer's current cycle or in a later one; wake the reader at its arrival.
 
         A slot must be free; this method does not check it.
+
+        Args:
+            cycle: cycle of the push, in cycles of the writer's clock.
+            control, coordinate, reference, value: the token's words.
         """
         tail = self._head + self.occupancy
         if tail >= self.capacity:

@@ -61,7 +61,7 @@ class Schedule:
         """Store a wake that is too far for the wheel. Equal wakes are stored once.
 
         Raises:
-            SimulationError: if the cycle is beyond ``MAX_TIME``.
+            SimulationError: if the cycle is not before ``MAX_TIME // period``.
         """
         if cycle >= MAX_TIME // self.period:
             raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
@@ -109,8 +109,12 @@ class Schedule:
     def wake(self, index: int, cycle: int) -> None:
         """Wake the component with this index at a future cycle. A component can have several wakes.
 
+        Args:
+            index: position of the component in the order of ticks.
+            cycle: a cycle of this clock, later than the current one.
+
         Raises:
-            SimulationError: if the cycle is beyond ``MAX_TIME``.
+            SimulationError: if the cycle is not before ``MAX_TIME // period``.
         """
         if cycle - self.cycle < SLOTS:
             self._mark(index, cycle)

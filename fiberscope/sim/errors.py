@@ -10,7 +10,11 @@ class SimulationError(Exception):
 
 
 class BuildError(SimulationError):
-    """The wiring of the machine has faults. The message lists every fault."""
+    """The wiring of the machine has faults. The message lists every fault.
+
+    Args:
+        faults: a line for each fault.
+    """
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
@@ -24,7 +28,13 @@ class ChannelError(SimulationError):
 
 
 class DeadlockError(SimulationError):
-    """The machine is not done and makes no progress; names each blocked component and its channel."""
+    """The machine is not done and makes no progress; names each blocked component and its channel.
+
+    Args:
+        cycle: cycle of the first clock in which the deadlock was found.
+        blocked: a line for each blocked component.
+        state: what shows that there is no progress.
+    """
 
     def __init__(self, cycle: int, blocked: Sequence[str], state: str) -> None:
         self.cycle = cycle
@@ -34,7 +44,13 @@ class DeadlockError(SimulationError):
 
 
 def wake_error(name: str, cycle: int, wake: int) -> SimulationError:
-    """Return the error for a tick that returned an invalid cycle."""
+    """Return the error for a tick that returned an invalid cycle.
+
+    Args:
+        name: name of the component.
+        cycle: cycle of the tick.
+        wake: the returned cycle.
+    """
     message = f"{name}: tick at cycle {cycle} asked for cycle {wake}, "
     if wake <= cycle:
         return SimulationError(message + "which is not in the future")

@@ -31,6 +31,11 @@ def converter(path: Path) -> str:
 def convert(program: str, vcd: Path, path: Path) -> None:
     """Convert a complete VCD file to FST. An existing file at ``path`` is replaced atomically.
 
+    Args:
+        program: path of the converter, from ``converter``.
+        vcd: the VCD file, which is kept.
+        path: the FST file.
+
     Raises:
         OSError: if the converter fails, for example because the disk is full.
     """

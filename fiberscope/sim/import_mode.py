@@ -30,6 +30,7 @@ class _SourceFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Return the spec of a module's source file; None for modules outside of ``fiberscope``."""
         if path is None or not fullname.startswith("fiberscope."):
             return None
         for folder in path:
@@ -45,6 +46,7 @@ class _Compiler(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Compile the module if it lacks its extension; always return None."""
         for folder in path or () if fullname.startswith("fiberscope.") else ():
             if _lacks(Path(folder, f"{fullname.rpartition('.')[2]}.py")):
                 _compile([fullname, *_importing(), *_uncompiled_neighbours(fullname, Path(folder))])

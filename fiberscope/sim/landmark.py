@@ -114,6 +114,7 @@ class FirstStall:
                 self._take(time, position, values[position])
 
     def _take(self, time: int, position: int, state: int) -> None:
+        """Process a new accounting state of a component."""
         if self.time is None and state >= FIRST_STALL and position in self._busy:
             self.time, self.scope = time, self._scopes[position]
         if state == BUSY:

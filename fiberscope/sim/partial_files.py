@@ -91,6 +91,7 @@ def _start(target: Path) -> str:
 
 
 def _is_dead(process: int) -> bool:
+    """Return whether no process of this host has this number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

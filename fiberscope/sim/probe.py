@@ -110,6 +110,7 @@ class Probe:  # C: final
             changes.update(self.first + 1 + i, self.values[i])
 
     def _take_samples(self) -> None:
+        """Store the results of ``sample`` in ``values``, and check their number and type."""
         samples = tuple(self.component.sample())  # C: tuple
         if len(samples) != self.signals:
             raise SimulationError(

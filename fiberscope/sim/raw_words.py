@@ -27,6 +27,10 @@ def turns(low_a: int, high_a: int, low_b: int, high_b: int) -> int:
 
     An addition to the gaps carries the bit behind each set bit through the gap to the next set bit of either
     mask.
+
+    Args:
+        low_a, high_a: the low and the high 64 bits of a mask.
+        low_b, high_b: the low and the high 64 bits of the other mask.
     """
     a, b = ((high & ALL) << 64 | low & ALL for low, high in ((low_a, high_a), (low_b, high_b)))
     gaps, behind_a, behind_b = ~(a | b), a << 1, b << 1

@@ -65,6 +65,7 @@ def is_ours(path: Path) -> bool:
 
 
 def _write(view: _View, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
+    """Write the comment, the window and the groups of a save file."""
     save = view.save
     start, end = vcd.span
     zoom = -math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH)
@@ -137,6 +138,7 @@ class _View:
         self._text(variable, alias)
 
     def _text(self, signal: Variable, alias: str) -> None:
+        """Write a signal that is shown as text: by the table of states if it has rows, else as a string."""
         name = f"{signal.scope}.{signal.name}"
         colour = GTKWColor.yellow if signal.name == STATE else None
         if signal.rows:
@@ -171,6 +173,7 @@ class _View:
         self.lines += 0 if hidden else line_count
 
     def _show(self, signal: Variable) -> None:
+        """Write a signal in the format of its kind; an occupancy is drawn as steps, on two lines."""
         name = f"{signal.scope}.{signal.name}"
         if signal.kind == "occupancy":
             alias = f"{signal.name} of {signal.capacity}"

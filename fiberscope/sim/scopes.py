@@ -88,6 +88,7 @@ def _without_zeros(name: str) -> str:
 
 
 def _matches(name: str, pattern: str) -> bool:
+    """Return whether a pattern matches an instance name, or a scope around the instance."""
     without_machine = name.partition(".")[2]
     return any(
         fnmatchcase(candidate, form)
@@ -98,6 +99,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _hint(components: Sequence[Component], pattern: str) -> str:
+    """Return advice with the scopes that are most similar to a pattern."""
     scopes: list[str] = []  # all scopes from the outside in: a machine, its parts, their parts, ...
     for component in components:
         parts = component.name.split(".")

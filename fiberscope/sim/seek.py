@@ -29,6 +29,7 @@ def seek(kernel: Kernel, start: int, end: int, conditions: Sequence[Predicate]) 
 
 
 def _seek(kernel: Kernel, cycle: int, end: int, condition: Disjunction) -> int:  # C: cdef
+    """Run as ``seek`` does, with the conditions combined into one."""
     period: int = kernel.clocks[0].period
     while cycle < end:
         quiet = kernel._next_time() // period + 1 - cycle

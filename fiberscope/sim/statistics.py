@@ -43,7 +43,13 @@ class ComponentStatistics:
 
 
 def statistics_of(component: Component, wiring: Wiring, length: int) -> ComponentStatistics:
-    """Return the statistics of one component after ``length`` cycles of its clock."""
+    """Return the statistics of one component.
+
+    Args:
+        component: the component.
+        wiring: the channels of its machine.
+        length: length of the run in cycles of the component's clock.
+    """
     cycles = list(component.cycles)
     cycles[component.state] += length - component.since
     stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}

@@ -240,6 +240,7 @@ def _entries(path: str, part: object) -> Iterator[tuple[str, object]]:
 
 
 def _usual_cause(path: str, sleep: bool) -> str:
+    """Return the usual cause of a difference at this path of an outcome."""
     if sleep:
         return "the result depends on the order of ticks: see other components only by methods of channels"
     if ".counters." in path:

@@ -56,8 +56,7 @@ def write_vcd(
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
-            the trigger is invalid, ``cycles`` is below 1, ``path`` ends like a file beside the waveform, or
-            the kernel has a tracer already or has run lookahead models.
+            the trigger is invalid, ``cycles`` is below 1, or the kernel is traced or has run lookahead.
         OSError: at the end, if the file could not be written, for example on a full disk. The run continues
             without it.
     """
@@ -200,6 +199,7 @@ class Tracer:
         self._kernel.trace(None)
 
     def _write_step(self, time: int, ticked: list[Component]) -> None:
+        """Write the changes of a time step; for the first one of the waveform, the initial values."""
         if not self.begun:
             self._write_start()
             return
@@ -212,6 +212,7 @@ class Tracer:
             self._latest = time
 
     def _write_start(self) -> None:
+        """Write the header and the current value of every variable, at base tick ``start``."""
         probes = self._waveform.probes
         probes.collect_all()
         self._latest = self.start
@@ -233,6 +234,10 @@ class Tracer:
             raise self.failure
 
     def _end(self, finished: bool) -> None:
+        """Complete the file and its views if the waveform has begun, else discard the file.
+
+        A finished run that never reached the start leaves a file with its end state, and a warning.
+        """
         try:
             if self.failure is not None:
                 return

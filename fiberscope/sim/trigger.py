@@ -84,6 +84,7 @@ class Trigger:
         return self.predicate.holds(time)
 
     def _tokens(self) -> list[str]:
+        """Split the text into words and operators."""
         tokens, place = [], 0
         text = self.text.rstrip()
         while place < len(text):
@@ -95,6 +96,7 @@ class Trigger:
         return tokens
 
     def _comparison(self, words: Sequence[str]) -> Predicate:
+        """Return the predicate of one comparison, given its words."""
         if len(words) < 3 or words[-2] not in SIGNS:
             raise self._fault(f"{' '.join(words) or 'nothing'} is no comparison")
         *quantity, sign, bound = words
@@ -218,6 +220,7 @@ def find_channel(kernel: Kernel, name: str) -> Channel:
 
 
 def _split(tokens: Sequence[str], word: str) -> list[list[str]]:
+    """Split tokens at each occurrence of a word, which is dropped."""
     parts: list[list[str]] = [[]]
     for token in tokens:
         if token == word:

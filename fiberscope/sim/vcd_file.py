@@ -65,6 +65,11 @@ class VcdFile:
     def begin(self, time: int, variables: Sequence[Variable], changes: Changes) -> None:
         """Write the header and the initial value of every variable at base tick ``time``.
 
+        Args:
+            time: the base tick.
+            variables: all variables of the file.
+            changes: their values, in the same order.
+
         Raises:
             OSError: if the file cannot be written.
             SimulationError: if a value does not fit its variable.
@@ -112,6 +117,7 @@ class VcdFile:
             self._write()
 
     def _append(self, changes: Changes, count: int, stamp: bytes) -> None:
+        """Append the lines of changed values to the buffer, and refuse values that do not fit."""
         try:
             self._lines.append(changes, count, stamp)
         except IndexError as misfit:
@@ -119,6 +125,7 @@ class VcdFile:
             raise _value_error(self._variables[position], changes.values[position]) from None
 
     def _write(self) -> None:
+        """Write the buffer to the file; after an error, ``keep`` does not rename the file."""
         try:
             self._file.write(self._lines.take())
         except OSError:

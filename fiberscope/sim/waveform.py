@@ -132,6 +132,7 @@ def _with_colour(state: str) -> str:
 
 
 def _variable(component: Component, signal: Signal) -> Variable:
+    """Return the variable of a component's signal, after a check of its declaration."""
     name = f"{component.name}.{signal.name}"
     if signal.kind not in KINDS:
         raise SimulationError(f"{name}: a signal's kind is one of {', '.join(KINDS)}, not {signal.kind}")
@@ -144,6 +145,7 @@ def _variable(component: Component, signal: Signal) -> Variable:
 
 
 def _occupancy(component: Component, label: str, channel: Channel) -> Variable:
+    """Return the variable of the occupancy of the channel at an input port."""
     match = _INDEXED.fullmatch(label)
     return Variable(
         component.name,
@@ -165,6 +167,7 @@ def _port_signal(component: Component, label: str) -> str:
 
 
 def _check_names(component: Component, variables: Sequence[Variable]) -> None:
+    """Check that variables have distinct names, and names that waveform files can hold."""
     names = Counter((variable.scope, variable.name) for variable in variables)
     for (scope, name), count in names.items():
         if count > 1:

@@ -103,6 +103,12 @@ class Wiring:
     ) -> Channel:
         """Create a channel. A fault leaves the wiring unchanged.
 
+        Args:
+            producer, output: the component that writes, and its port: ``port`` or ``port[i]``.
+            consumer, input_: the component that reads, and its port.
+            capacity: capacity in tokens; None for no bound.
+            latency: cycles of the writer's clock from a push until the reader sees the token.
+
         Raises:
             SimulationError: if a port does not exist or is connected already, the protocols differ, or a
                 number is below 1.
@@ -128,6 +134,7 @@ class Wiring:
         return channel
 
     def _end(self, component: Component, label: str, kind: type[Port]) -> End:
+        """Return the end that a label names among the component's ports of a kind, input or output."""
         name, index = _parse_label(label)
         ports = component.declared_ports()
         if id(ports) not in self._declared:
@@ -161,6 +168,7 @@ class Wiring:
             raise BuildError(faults)
 
     def _port_faults(self, component: Component) -> Iterator[str]:
+        """Yield the faults of a component's ports: equal names, missing connections, gaps in arrays."""
         for name, count in Counter(port.name for port in component.declared_ports()).items():
             if count > 1:
                 yield f"{count} ports are named {name}"

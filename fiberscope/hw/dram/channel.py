@@ -238,6 +238,7 @@ class DramChannel(Deferring):
         return count
 
     def _take_read(self, first: int, address: int, tensor: int, now: int) -> bool:
+        """Enqueue the bursts of a read, and forward those that wait as writes; return whether all fit."""
         new = self._new_lines(first)
         room = self._read_queue - self._controller.queues.counts[READS]
         forwarded = self._requested_bursts - new
@@ -257,6 +258,7 @@ class DramChannel(Deferring):
         return True
 
     def _take_write(self, first: int, tensor: int, now: int) -> bool:
+        """Enqueue the bursts of a write that are not in the write queue; return whether all had space."""
         new = self._new_lines(first)
         queues = self._controller.queues
         if new > self._write_queue - queues.counts[WRITES]:

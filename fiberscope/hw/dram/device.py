@@ -262,6 +262,7 @@ class Device:  # C: final
         self._record(PRECHARGE_ALL, pseudo, -1, CLOSED, cycle)
 
     def _after_precharge(self, pseudo: int, cycle: int) -> None:  # C: noexcept
+        """Apply the constraints of a PRE or PREA to the pseudo-channel."""
         self.row_bus = cycle + 1
         if self._precharge_to_precharge > 1:  # else the bus implies it
             self._in_pseudo(self.precharges, pseudo, cycle + self._precharge_to_precharge)

@@ -115,7 +115,7 @@ class BurstQueues:  # C: final
         return False
 
     def entries(self, queue: int) -> list[int]:  # C: def
-        """Return the entries of a list, oldest first."""
+        """Return the entries of a list, in the order in which they were appended."""
         entries, entry = [], self.heads[queue]
         while entry != NOBODY:
             entries.append(entry)

@@ -103,6 +103,7 @@ def _result(
     commands: list[Command],
     last_write: int,
 ) -> ReplayResult:
+    """Return the result from the channel's statistics, the replies and the cycle of the last write."""
     counters = statistics.counters
     reads = counters["reads"]
     last = max(completions[-1][1] if completions else 0, last_write)

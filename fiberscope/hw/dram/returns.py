@@ -39,7 +39,13 @@ class Returns:  # C: final
         self._unused_count = requests
 
     def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:  # C: cdef, noexcept
-        """Open a request of ``bursts`` bursts and return its number; a number must be free."""
+        """Open a request of ``bursts`` bursts and return its number; a number must be free.
+
+        Args:
+            tag, address: tag and address of the request, for the reply.
+            bursts: number of its bursts, at least 1.
+            cycle: cycle in which the channel accepts the request.
+        """
         self._unused_count -= 1
         request = self._unused[self._unused_count]
         self.tag[request] = tag

@@ -136,6 +136,7 @@ class SimpleMemory(Component):
         return self._count < self._capacity and self._free_at <= now and self.requests.can_pop()
 
     def _begin(self, now: int) -> None:
+        """Start the transfer of the first request and count it; a read is now in flight."""
         operation = self.requests.control()
         address = self.requests.reference()
         tensor = address >> TENSOR_SHIFT
@@ -181,6 +182,7 @@ class SimpleMemory(Component):
         self._count += 1
 
     def _reply(self, now: int) -> None:
+        """Send the replies that are due, in order, while ``replies`` has space."""
         while self._count and self._due[self._head] <= now and self.replies.can_push():
             self.replies.push(READ, self._tag[self._head], self._address[self._head], 0.0)
             self._read_latency += now + 1 - self._arrival[self._head]

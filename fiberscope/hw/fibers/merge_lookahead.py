@@ -374,7 +374,10 @@ class MergeLookahead(LookaheadModel):
             self._mark(FIRST_WAY + way, self.awaited_from[way], cycle)
 
     def _settle_merger(self, cycle: int) -> None:  # C: noexcept
-        """Add up the marked cycles; cycles after the last marked one are in the same state as it."""
+        """Add up the cycles by rank, unmarked ones as busy.
+
+        Cycles beyond ``LOOKAHEAD_CYCLES`` are in the state of the last cycle within.
+        """
         merger = self.merger
         marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
         state = merger._state

@@ -80,10 +80,11 @@ class ScannerPair:  # C: final
 
     Of a longer fiber, a scanner holds only ``held`` evenly spaced coordinates. A look-up passes the others
     one by one, a step each. It starts from the element taken last or from a held coordinate, whichever is
-    nearer. The two scanners then have separate clocks. A scanner receives at most one message per look-up,
-    and only if its own clock has reached the step in which the message was sent. Each scanner continues to
-    the end of its fiber; the message that the other found no further coordinate takes it there in one
-    look-up. The number of steps is the larger of the two clocks.
+    nearer. From a held coordinate, a look-up that does not find the sought coordinate passes all coordinates
+    up to the next held one. The two scanners then have separate clocks. A scanner receives at most one
+    message per look-up, and only if its own clock has reached the step in which the message was sent. Each
+    scanner continues to the end of its fiber; the message that the other found no further coordinate takes it
+    there in one look-up. The number of steps is the larger of the two clocks.
 
     Source: the simulator that ExTensor's authors published (github.com/FPSG-UIUC/DRT), with 33 coordinates.
 

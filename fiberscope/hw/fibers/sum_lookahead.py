@@ -244,7 +244,7 @@ class SumLookahead(WayLookahead):
         return MAX_TIME
 
     def _foresee(self, now: int) -> None:  # C: noexcept
-        """Record the cycles in which sums were popped, and compute those in which promised sums will be."""
+        """Record the pops of sums, all before ``now`` as in ``now`` - 1; compute those of promised sums."""
         while self.foreseen < self.sums.pops:
             self.taken_at[self.foreseen & (self.sums_ring - 1)] = now - 1
             self.foreseen += 1

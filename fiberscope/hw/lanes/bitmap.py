@@ -52,6 +52,7 @@ class Regor(RowPipeline):
         self.ones = self.ones_kept = 0
 
     def _take(self, place: int) -> None:
+        """Filter the vectors of a row in order; a column after a row starts a new slice."""
         for first in range(0, self.lanes, self.words):
             kind = self.inputs[first].control()
             if kind == COLUMN and self.filters:

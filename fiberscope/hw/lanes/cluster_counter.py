@@ -42,6 +42,7 @@ class ClusterCounter(ArrayPipeline):
         self.clusters = 0
 
     def _compute(self, number: int, reference: int, place: int) -> None:
+        """Write the rank of a key: one more than that of an equal key in the lane before, else 0."""
         self.coordinates[place] = number
         if place > 0 and number == self.coordinates[place - 1]:
             self.references[place] = self.references[place - 1] + 1

@@ -171,6 +171,7 @@ class CounterBanks(Component):
         return True
 
     def _check_command(self) -> None:
+        """Raise ``SimulationError`` if the command is unknown, or lacks ports or counters."""
         if self.command < 0 or self.command >= WAITING:
             raise SimulationError(f"{self.name}: there is no command {self.command}")
         needs = ((), ("slots",), ("counts", "starts"), ("stored",))[self.command]
@@ -252,6 +253,7 @@ class CounterBanks(Component):
         return ended
 
     def _send_slots(self) -> None:
+        """Send the stored row of slots."""
         for lane in range(self.fetch_lanes):
             sink = self.slots[lane]
             if self.kinds[lane] == DATA:
@@ -275,6 +277,7 @@ class CounterBanks(Component):
         return self.busy(now + 1)
 
     def _send_counters(self, sinks: list[Channel]) -> None:
+        """Send a row of counters, which ``READ`` also resets; stops fill the row after the last counter."""
         clears = self.command == READ
         for lane in range(self.sweep_lanes):
             sink = sinks[lane]  # C: Channel

@@ -113,7 +113,13 @@ class CounterMemory:
         self._writes[bank].append((entry, enables, counts))
 
     def store(self, entry: Signal, enables: list[Signal], counts: list[Signal]) -> None:
-        """Write the enabled lanes of a sweep's row, each with its own new counter."""
+        """Write the enabled lanes of a sweep's row, each with its own new counter.
+
+        Args:
+            entry: number of the row.
+            enables: for each lane, whether it is written.
+            counts: for each lane, its new counter.
+        """
         for bank in range(self.shape.banks):
             mine = slice(bank, None, self.shape.banks)
             self.write(bank, entry, enables[mine], counts[mine])

@@ -42,6 +42,7 @@ class Joined:
         ]
 
     def _field(self, lane: int, name: str, bits: int) -> Signal:
+        """Return a field of a lane from the selected stream; 0 if the stream lacks the lane."""
         first, other = (
             stream.lanes[lane][name].zero_extended(max(bits, len(stream.lanes[lane][name])))
             if lane < len(stream.lanes)

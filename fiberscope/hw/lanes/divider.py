@@ -84,6 +84,7 @@ class Divider(ConstantPipeline):
         self.by_zero = 0
 
     def _compute(self, number: int, reference: int, place: int) -> None:
+        """Write the quotient and the remainder of a number; see the class for a divisor of 0."""
         if self.constant == 0:
             self.by_zero += 1
             self.coordinates[place] = self.largest

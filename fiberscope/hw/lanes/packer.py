@@ -105,6 +105,7 @@ class Packer(Component):
         return count >= self.outputs
 
     def _take(self) -> None:
+        """Accept the row at the inputs: hold its items, and note a stop."""
         for lane in range(self.inputs):
             source = self.lanes[lane]
             if source.control() == STOP:
@@ -118,6 +119,7 @@ class Packer(Component):
         self.rows += 1
 
     def _hold(self, source: Channel) -> None:
+        """Append an item to the ring."""
         place = (self.oldest + self.held) % self.places
         self.coordinates[place] = source.coordinate()
         self.references[place] = source.reference()

@@ -61,6 +61,7 @@ class PositionMultiplier(ConstantPipeline):
         self.digit = digit_bits(width)
 
     def _compute(self, number: int, reference: int, place: int) -> None:
+        """Write the product plus the offset, computed digit by digit as in the stages."""
         if reference < 0 or reference > self.largest:
             raise SimulationError(
                 f"{self.name}: the offset {reference} is no unsigned integer of {self.width} bits"

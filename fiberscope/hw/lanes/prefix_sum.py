@@ -187,6 +187,7 @@ class PrefixPopcount(ArrayPipeline):
         self.total = 0
 
     def _compute(self, number: int, reference: int, place: int) -> None:
+        """Add the ones of a word to the sum, and write the sum and the word."""
         self.references[place] = number
         while number:
             self.total += 1

@@ -52,7 +52,11 @@ class RowPipeline(Component):
         self.rows = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels of the lanes."""
+        """Fetch the channels of the lanes.
+
+        Raises:
+            SimulationError: unless both port arrays have ``lanes`` connected ports.
+        """
         self.inputs, self.outputs = (
             self.channels(port) for port in self.ports
         )  # C: inputs=list, outputs=list
@@ -198,6 +202,7 @@ class ArrayPipeline(RowPipeline):
         return self.wait_input(self._missing()) if self.in_array or shown > 0 else self.idle()
 
     def _take(self, place: int) -> None:
+        """Check and compute the numbers of the row at the inputs; a stop in the row ends the array."""
         if not self.in_array:
             self._begin()
         length = 0
@@ -257,6 +262,7 @@ class ConstantPipeline(ArrayPipeline):
         return self.constants.can_pop()
 
     def _begin(self) -> None:
+        """Pop the constant of the array, and check it."""
         self.constant = self.constants.coordinate()
         if self.constant < 0 or self.constant > self.largest:
             raise SimulationError(
@@ -266,6 +272,7 @@ class ConstantPipeline(ArrayPipeline):
         self.constants.pop()
 
     def _wait(self, shown: int) -> int:
+        """Wait for the constant if only it is missing, else for a lane; between arrays, be idle."""
         if shown == self.lanes:
             return self.wait_input(self.constants)
         if self.in_array or shown > 0 or self.constants.can_pop():
@@ -275,6 +282,11 @@ class ConstantPipeline(ArrayPipeline):
 
 def check_size(name: str, lanes: int, width: int) -> None:
     """Check a number of lanes and a width of numbers in bits.
+
+    Args:
+        name: name of the component, for the message.
+        lanes: number of lanes.
+        width: bits of a number.
 
     Raises:
         ValueError: if either is out of its range; the message names the component.

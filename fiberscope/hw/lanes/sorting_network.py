@@ -86,6 +86,7 @@ class SortingNetwork(ArrayPipeline):
         self.references[place] = reference
 
     def _take(self, place: int) -> None:
+        """Accept a row, and sort its numbers at once by insertion, which is stable."""
         before = self.numbers
         ArrayPipeline._take(self, place)
         count = self.numbers - before

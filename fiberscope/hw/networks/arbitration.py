@@ -55,6 +55,9 @@ class ArbitrationPolicy(Policy):
     def winning_port(self, output: int, heads: Sequence[Head], now: int) -> int:
         """Return the input of the head that ``winner`` chooses.
 
+        Args:
+            output, heads, now: as for ``winner``.
+
         Raises:
             SimulationError: if the policy chooses a head that is not one of ``heads``.
         """

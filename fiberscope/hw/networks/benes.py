@@ -232,7 +232,11 @@ class BenesNetwork(RowPipeline):
         self.tasks_taken = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
+        """Fetch the channels, and check their number.
+
+        Raises:
+            SimulationError: if the number of channels is not that of the lanes or of the rows of settings.
+        """
         super().elaborate()
         self.tasks, self.settings = (
             self.channel("tasks"),
@@ -247,6 +251,7 @@ class BenesNetwork(RowPipeline):
         return self.left > 0
 
     def _take(self, place: int) -> None:
+        """Write the token of the selected input to each output."""
         for lane in range(self.lanes):
             source = self.inputs[self.sources[lane]]  # C: Channel
             self.kinds[place + lane] = source.control()
@@ -288,6 +293,7 @@ class BenesNetwork(RowPipeline):
         return -1
 
     def _wait(self, shown: int) -> int:  # C: source=Channel
+        """Wait for an input within a task; between tasks, for a setting or the task if any token is there."""
         if self.left > 0:
             return self.wait_input(self._missing())
         missing = self._missing_setting()

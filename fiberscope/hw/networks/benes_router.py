@@ -77,6 +77,7 @@ class MulticastRouter:  # C: final
         raise SimulationError(f"no way through a network of {self.lanes} lanes for {list(sources)}")
 
     def _load(self, sources: Sequence[int]) -> None:
+        """Check the sources, and list the outputs that have one."""
         if len(sources) != self.lanes or max(sources) >= self.lanes:
             raise ValueError(f"{list(sources)} are no sources of {self.lanes} outputs")
         self._connected = 0
@@ -175,6 +176,7 @@ class MulticastRouter:  # C: final
                 self._bits[self._row(output, middle, column)] |= 1 << (2 * (column - 1) + leaves)
 
     def _clear(self) -> None:  # C: noexcept
+        """Remove all paths, and mark the free paths of the first output."""
         for wire in range(2 * self.lanes * self._hops):
             self._owner[wire] = FREE
             self._users[wire] = 0

@@ -53,7 +53,11 @@ class IslipCrossbar(Crossbar):
         self.held = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels and allocate the FIFOs."""
+        """Fetch the channels and allocate the FIFOs.
+
+        Raises:
+            ValueError: if there are more than 32 inputs or outputs.
+        """
         super().elaborate()
         if max(self.input_count, self.output_count) > MOST:
             raise ValueError(f"{self.name}: it has up to {MOST} inputs and outputs")
@@ -107,6 +111,7 @@ class IslipCrossbar(Crossbar):
         return has_accepted
 
     def _store(self, index: int, output: int, source: Channel) -> None:  # C: inline
+        """Move the head of an input to the end of the FIFO for its output."""
         pair = index * self.output_count + output
         slot = self.first[pair] + self.counts[pair]  # C: long
         slot += pair * self.depth - (self.depth if slot >= self.depth else 0)
@@ -135,6 +140,7 @@ class IslipCrossbar(Crossbar):
         return moved
 
     def _send(self, index: int, output: int) -> None:  # C: inline
+        """Send the first token of a FIFO."""
         pair = index * self.output_count + output
         slot = pair * self.depth + self.first[pair]
         sink = self.outputs[output]

@@ -92,7 +92,13 @@ class ValueParameters(Parameters):
         return _field(self.values, bits)
 
     def computed(self, operation: str, value: Signal, other: Signal, bits: int) -> Signal:
-        """Compute an operation of two values; of an integer, the lowest ``bits`` bits."""
+        """Compute an operation of two values; of an integer, the lowest ``bits`` bits.
+
+        Args:
+            operation: name of the operation, a key of ``operations``.
+            value, other: the operands, in order.
+            bits: bits of an integer result; a float keeps its own width.
+        """
         result, width = operations(self.values)[operation](value, other), self.field(bits).width
         return result.sign_extended(max(len(result), width))[:width]
 

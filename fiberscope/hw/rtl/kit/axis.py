@@ -100,6 +100,7 @@ def _places(stream: Stream, lane: int = 0) -> Iterator[tuple[str, int, int]]:
 
 
 def _head(interface: Interface) -> str:
+    """Return the head of the module with AXI4-Stream ports."""
     ports = ["input aclk", "input aresetn"]
     for stream in interface.streams:
         there, back = ("input", "output") if stream.direction == "input" else ("output", "input")
@@ -150,6 +151,7 @@ def _part(stream: Stream, field: str, lane: int) -> str:
 
 
 def _core(interface: Interface, module: str) -> str:
+    """Return the instance of the module with registered outputs, connected to the ports."""
     pins = [".clk(aclk)", ".rst(~aresetn)"]
     for stream in interface.streams:
         pins += [f".{stream.wire(part)}({stream.prefix}_t{part})" for part in ("valid", "ready")]

@@ -82,7 +82,13 @@ class RtlBlock:
         return f"// {self.name}: {self.summary}\n// {parameters.header}\n//\n{rules}\n{modules}"
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """Return the Verilog of the module, under this name, and of its parts."""
+        """Return the Verilog of the module, under this name, and of its parts.
+
+        Args:
+            parameters: the parameters.
+            module: name of the module, and prefix of the names of its parts.
+            status: whether the module has status outputs.
+        """
         return verilog(self.twin(parameters, status=status), module)
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:

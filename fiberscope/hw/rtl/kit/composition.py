@@ -148,6 +148,7 @@ class Composition:
             raise ValueError(f"{self.module}: {'; '.join(faults)}")
 
     def _faults(self) -> Iterator[str]:
+        """Yield every fault of ends, links, net names and status outputs."""
         ends = [end for link in self.links for end in (link.source, link.target)] + [*self.exports.values()]
         there = {
             f"{name}.{stream.label}" for name, part in self.parts.items() for stream in part.interface.streams

@@ -87,6 +87,7 @@ class Lane:  # C: final
             self._blank()
 
     def _show_fields(self) -> None:
+        """Write the fields of the head into the words."""
         for cell in self.cells:  # C: Cell
             number = self._part(cell.part)
             if not cell.codec.fits(number):
@@ -112,6 +113,7 @@ class Lane:  # C: final
             self._push_fields()
 
     def _push_fields(self) -> None:
+        """Push the token in the words, with 0 for fields without a wire."""
         control = coordinate = reference = 0  # C: reference=long, control=long, coordinate=long
         self._bits[0] = 0
         for cell in self.cells:  # C: Cell
@@ -214,6 +216,7 @@ class End:  # C: final
         return self._show_head() if self.is_input else self._show_room()
 
     def _show_head(self) -> bool:
+        """Show the head of an input, or zeros if a lane lacks a token; return whether this changed."""
         channel = self.first.channel
         if self._head == channel.pops:
             return False  # the token stays until it is popped
@@ -231,6 +234,7 @@ class End:  # C: final
         return True
 
     def _show_room(self) -> bool:
+        """Show whether an output has space; return whether this changed."""
         room = self._has_room()
         if room == self.is_open:
             return False

@@ -249,6 +249,7 @@ class Stream:
         }
 
     def _token(self, bits: Mapping[str, int]) -> Token:
+        """Return the token with these bits of its fields."""
         numbers = dict.fromkeys(FIELDS, 0)
         for name, field in self.fields.items():
             numbers[field.part] = field.codec.decode(bits[name])
@@ -372,6 +373,13 @@ class Interface:
 def streams(
     port: str, direction: Direction, widths: Mapping[str, int | Field | Payload], count: int
 ) -> list[Stream]:
-    """Return the streams of an array of ports, with padded numbers."""
+    """Return the streams of an array of ports, with padded numbers.
+
+    Args:
+        port: name of the array.
+        direction: direction from the module's side.
+        widths: fields of each stream, as ``content`` of a ``Stream``.
+        count: number of ports, at least 1.
+    """
     digits = len(str(count - 1))
     return [Stream(f"{port}[{i}]", f"{port}_{i:0{digits}}", direction, widths) for i in range(count)]

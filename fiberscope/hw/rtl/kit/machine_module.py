@@ -70,7 +70,11 @@ class Seat(Component):
 
     @property
     def parameters(self) -> Parameters:
-        """Return the parameters of the twin, after all parts are connected."""
+        """Return the parameters of the twin, after all parts are connected.
+
+        Raises:
+            ValueError: no twin matches the arguments or the connections.
+        """
         suits = self.block.matching(*self.arguments, **self.options)
         return replace(suits, **self.block.connected(self))
 

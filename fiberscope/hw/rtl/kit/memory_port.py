@@ -45,7 +45,13 @@ class MemoryPort:
         return {LINE: Payload(self.line_bits)} if self.line_bits else {}
 
     def stream(self, label: str, direction: Direction, prefix: str = "") -> Stream:
-        """Return a stream of requests or replies; lanes are labelled as in any stream."""
+        """Return a stream of requests or replies.
+
+        Args:
+            label: port of the component, with a lane as for any ``Stream``.
+            direction: direction from the module's side.
+            prefix: prefix of the wires' names; empty for the label.
+        """
         return Stream(label, prefix or label, direction, self.fields)
 
     def tags(self, label: str, direction: Direction) -> Stream:

@@ -73,6 +73,7 @@ class Parameters:
                 check_range(self.block_name, own_field.name, getattr(self, own_field.name), *bounds)
 
     def _check(self, own_field: Field[Any]) -> None:
+        """Check a parameter against the bounds, numbers or choices of its field."""
         block, value = self.block_name, getattr(self, own_field.name)
         if BOUNDS in own_field.metadata:
             check_range(block, own_field.name, value, *own_field.metadata[BOUNDS])
@@ -129,6 +130,12 @@ Kind = TypeVar("Kind", bound=Parameters)
 
 def check_range(block: str, name: str, number: int, least: int, most: int) -> None:
     """Check that a number is within its range.
+
+    Args:
+        block: name of the block, for the message.
+        name: name of the parameter, for the message.
+        number: its value.
+        least, most: minimum and maximum.
 
     Raises:
         ValueError: naming the block, the parameter and the range.
@@ -188,6 +195,11 @@ def payload_widths(reference_bits: int, value_bits: int) -> dict[str, int]:
 def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
     """Return parameters from settings ``name=number`` or ``name=choice``; others keep their defaults.
 
+    Args:
+        block: name of the block, for messages.
+        kind: class of the parameters.
+        settings: the settings; of equal names, the last one counts.
+
     Raises:
         ValueError: an unknown name (naming the nearest), a malformed number, a value out of range, an unknown
             choice, or a list.
@@ -233,6 +245,7 @@ def _values_by_name(
 
 
 def _parse_value(setting: str, text: str, parameter: Field[Any]) -> int | str:
+    """Return the text of a choice, or the number in the text of another parameter."""
     if CHOICES in parameter.metadata:
         return text
     if not text.isdecimal():

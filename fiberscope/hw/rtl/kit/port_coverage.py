@@ -77,6 +77,7 @@ def _controls(stream: Stream) -> list[str]:
 
 
 def _place(stream: Stream, words: Words) -> _Place:
+    """Return the positions of a stream's pins in the words."""
     is_input = stream.direction == "input"
     control = None
     if _controls(stream):

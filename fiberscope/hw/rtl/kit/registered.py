@@ -46,6 +46,7 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
 
 
 def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs: bool) -> Composition:
+    """Return the block with a channel after each output, and before each input if ``inputs``."""
     parts = {"block": Part(block, parameters)}
     interface = parts["block"].interface
     links: list[Link] = []

@@ -101,6 +101,7 @@ class Shadow:
             self._run(self._next, {})
 
     def _feed(self, now: int) -> None:
+        """Give the feeder the tokens that become visible in this cycle, and the tokens to pop for space."""
         for i, source in enumerate(self._sources):
             channel = source.channel
             place = self._fed_counts[i] - channel.pops
@@ -114,6 +115,7 @@ class Shadow:
                 self._feeder.room[i] = self._outputs[i].occupancy - occupied
 
     def _run(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
+        """Run a cycle of the component, and compare its transfers with those of the module."""
         while self._kernel.time < 2 * cycle:
             self._kernel.step()
         self._next = cycle + 1
@@ -182,6 +184,7 @@ class _Port(NamedTuple):
 
 
 def _ports(ends: Iterable[tuple[Stream, Sequence[Channel]]]) -> list[_Port]:
+    """Return every port of the streams, with its channel at the module."""
     return [
         _Port(stream, label, channel)
         for stream, channels in ends

@@ -144,7 +144,13 @@ class Sram:
         return data
 
     def write(self, address: Signal, data: Sequence[Signal], enables: Sequence[Signal]) -> None:
-        """Write the enabled lanes of an entry at the end of the cycle; to be called once."""
+        """Write the enabled lanes of an entry at the end of the cycle; to be called once.
+
+        Args:
+            address: number of the entry.
+            data: for each lane, its new bits.
+            enables: for each lane, whether it is written.
+        """
         if self._is_outside:
             self._drive("write_enable", pyrtl.concat_list(list(enables)))
             self._drive("write_address", address)

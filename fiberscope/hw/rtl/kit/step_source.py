@@ -77,6 +77,7 @@ class StepSource:
         self.code = self._generate(block, outputs, seen)
 
     def _generate(self, block: pyrtl.Block, outputs: Sequence[Piece], seen: Sequence[str]) -> str:
+        """Return the source of ``step``: assignments, writes to memories, and the returned tuple."""
         wires = block.wirevector_by_name
         shown = [(wires[piece.wire], piece) for piece in outputs]
         self._reads = Counter(id(wire) for wire, _piece in shown)

@@ -188,6 +188,7 @@ def _interface(
     status: Status | Callable[[Any], Status],
     numbers: Parameters,
 ) -> Interface:
+    """Return the ports of a module with these parameters."""
     shown = status(numbers) if callable(status) else status
     return Interface(name, tuple(_streams(adapter.PORTS, contents(numbers))), shown)
 

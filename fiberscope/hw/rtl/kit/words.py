@@ -70,6 +70,11 @@ class Words:
     def place(self, direction: Direction, wire: str, low: int = 0) -> int:
         """Return the index of the word with the piece of a wire that begins at bit ``low``.
 
+        Args:
+            direction: whether the wire is an input or an output of the module.
+            wire: name of the wire.
+            low: lowest bit of the piece; for a field of several lanes, the lowest bit of the lane.
+
         Raises:
             StopIteration: no piece of such a wire begins there.
         """

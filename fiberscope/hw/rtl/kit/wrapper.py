@@ -89,6 +89,7 @@ def _module_names(module: str, instances: list[Instance]) -> list[tuple[Part, st
 def _wrapper(
     composition: Composition, module: str, instances: list[Instance], modules: Mapping[Part, str]
 ) -> str:
+    """Return the Verilog of the module that instantiates and connects the parts."""
     wires = [
         f"    wire {bit_range(width)}{name};" for name, width in _inner_nets(composition, instances).items()
     ]

@@ -183,6 +183,11 @@ def gates_of(verilog: str, module: str) -> Area:
 def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
     """Map a module of any Verilog, with all its instances, to the cells of a library.
 
+    Args:
+        verilog: the module and its instances.
+        module: name of the module.
+        liberty: the cell library, a Liberty file.
+
     Raises:
         HdlError: Yosys is missing, or does not accept the Verilog or the library.
     """
@@ -235,6 +240,7 @@ def run_yosys(
 
 
 def _area(design: Mapping[str, Any], path: str) -> Area:
+    """Return the area from Yosys's statistics and its report of the longest path."""
     cells: Mapping[str, int] = design["num_cells_by_type"]
     kinds = {match["kind"]: count for cell, count in cells.items() if (match := _GATE.fullmatch(cell))}
     longest = _LONGEST.search(path)

@@ -30,7 +30,7 @@ SETTLE = 1  # ps from a change of inputs to a read of outputs
 class CocotbBackend:
     """A backend (``fiberscope.hw.rtl.kit.backend.Backend``) for the module under test.
 
-    The constructor resets the module.
+    The constructor asserts reset, and the first cycle begins with a rising edge that resets the module.
 
     Cycle n of the module is at time n times ``CYCLE`` after reset, or later if the run has advanced further.
     This is the machine's time if the component ticks in every cycle. The edge that ends a cycle is at the

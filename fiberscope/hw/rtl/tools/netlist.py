@@ -122,6 +122,9 @@ class Netlist:
 def map_to_cells(verilog: str, module: str, liberty: Path) -> Netlist:
     """Map a module of any Verilog to a library's cells, as ``fiberscope.hw.rtl.tools.area.cells_of`` does.
 
+    Args:
+        verilog, module, liberty: as for ``cells_of``.
+
     Raises:
         HdlError: Yosys is missing or does not accept the Verilog or the library, or a cell is neither logic
             nor a rising-edge flip-flop without set and reset.
@@ -198,6 +201,7 @@ def _wire(bit: int | str, wires: Mapping[int | str, str]) -> str:
 
 
 def _inputs(inner: Json, renames: Mapping[str, str]) -> dict[str, int]:
+    """Return the net of each input except the clock, by the name of its bit in the RTL."""
     return {
         renames.get(name, name): port["bits"][0]
         for name, port in inner["ports"].items()

@@ -110,6 +110,11 @@ def require_programs(simulator: str, packages: Mapping[str, str]) -> None:
 def run_compiler(command: Sequence[str], module: str, environment: Mapping[str, str]) -> None:
     """Run a Verilog compiler.
 
+    Args:
+        command: program and arguments.
+        module: name of the module, for the message.
+        environment: environment variables.
+
     Raises:
         HdlError: with the compiler's messages, if it does not accept the module.
     """

@@ -95,6 +95,11 @@ def version() -> str:
 def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     """Return the minimum clock period of a module, and the energy of a run.
 
+    Args:
+        netlist: the module in cells.
+        activity: the activity of its nets in the run.
+        liberty: the cell library, a Liberty file.
+
     Raises:
         HdlError: OpenSTA is missing or does not accept the cells, or the module has no register.
     """

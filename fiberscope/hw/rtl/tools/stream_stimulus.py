@@ -62,6 +62,7 @@ def _values(
 
 
 def _joiner(generator: random.Random, parameters: Parameters) -> Inputs:
+    """Return coordinates and references for each way."""
     inputs: Inputs = {}
     for way in range(_size(parameters, "ways", MANY)):
         fibers = _fibers(generator, parameters)
