@@ -69,6 +69,7 @@ def rerun(
         raise InputError("--script needs --to CYCLE: its commands are of the debugger")
     if live is not None:
         raise InputError("--live needs --to CYCLE: its page shows the debugger")
+    # A difference from the report is shown, but does not change the exit code.
     with report_delivery(json, quiet) as deliver, progress_display(quiet) as progress:
         before, after = run_again(file, progress, anyway=anyway)
     deliver(after)
@@ -79,7 +80,7 @@ def rerun(
 
 
 def _is_archive(file: Path) -> bool:
-    """Return whether a file is an archive, by its name or content."""
+    """Return whether a file is an archive: it is called ``.zip``, or its content is a zip file."""
     from zipfile import is_zipfile
 
     return file.suffix == ".zip" or is_zipfile(file)
@@ -88,7 +89,7 @@ def _is_archive(file: Path) -> bool:
 def _debug(
     file: Path, cycle: int, script: Path | None, live: str | None, anyway: bool, json: Path | None
 ) -> int:
-    """Stop the run of a report in a cycle, and start the debugger; return the exit code."""
+    """Repeat the run of a report up to ``cycle``, start the debugger there, and return the exit code."""
     from fiberscope.run.rerun import debug_again
 
     lines = script_lines(script)
@@ -99,7 +100,10 @@ def _debug(
 
 
 def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -> int:
-    """Repeat the runs of an archive, and print whether they are equal; return the exit code."""
+    """Repeat the runs of an archive, and print how they differ from the archived runs.
+
+    With ``quiet``, only the last line is printed. Return ``MACHINE_WRONG`` if a run differs, else 0.
+    """
     from fiberscope.commands.output import show
     from fiberscope.explore.sweeps.archive_rerun import rerun_archive
     from fiberscope.results.report.table import Table

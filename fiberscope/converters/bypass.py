@@ -1,9 +1,10 @@
 # cython: infer_types=True
 """Blocks between two dividers or two multipliers, with a bypass for coordinates that are finished.
 
-A position in a tensor of three or more ranks needs a chain of divisions to obtain its coordinates, or of
-multiplications in the other direction. Coordinates that the next unit does not need bypass it on channels
-that are called ``rests``. As in ``fiberscope.converters.rows``, rows have one channel per lane.
+A divider splits a position in a tensor into a quotient and a remainder. A tensor of three or more ranks
+needs a chain of dividers. Each remainder is a finished coordinate, and bypasses the later dividers on a
+channel that is called ``rests``. In the other direction, coordinates bypass the multipliers that do not need
+them yet. A row has one channel per lane, as in ``fiberscope.converters.rows``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ from fiberscope.sim.component import Component, Input, Output
 
 
 class Passage(Component):
-    """A block that passes rows on, one per cycle, while a part of each item enters or leaves on ``rests``.
+    """Base class of the blocks that move one coordinate of each item between a row and ``rests``.
 
-    A subclass declares the ports ``lanes`` (input), ``rests``, and one output array for the rows.
+    A subclass declares the ports ``lanes`` (input), ``rests``, and one output array for the rows. It
+    overrides ``_pass_on``, and ``_has_room`` if it pushes on ``rests``.
+
+    Timing: one row per cycle.
+
+    Counts: ``rows``, the number of rows that were passed on.
 
     Args:
         name: instance name.
@@ -61,7 +67,7 @@ class Passage(Component):
         return self.busy(now + 1)
 
     def _has_room(self) -> bool:
-        """Return whether ``rests`` has a free slot for each lane; true if the block pushes no rests."""
+        """Return whether ``rests`` has a free slot for each lane; if not, it wakes the block when it has."""
         return True
 
     def _pass_on(self, source: Channel, sink: Channel) -> None:
@@ -69,7 +75,11 @@ class Passage(Component):
 
 
 class Peel(Passage):
-    """A block that removes the reference of each item, which needs no more division, to ``rests``."""
+    """A block that moves the remainder of each division, which needs no more division, to ``rests``.
+
+    Interface: items on ``lanes`` have the quotient as coordinate and the remainder as reference. ``parted``
+    sends the rows with reference 0. ``rests`` sends the remainders as coordinates, in the order of the lanes.
+    """
 
     PORTS = (Input("lanes", STREAM, array=True), Output("parted", STREAM, array=True), Output("rests", ITEM))
 
@@ -78,7 +88,7 @@ class Peel(Passage):
     def _has_room(self) -> bool:
         if self.rests.space() >= self.width:
             return True
-        self.rests.want(self.width)
+        self.rests.want(self.width)  # ``space`` asked for a wake at one more free slot
         return False
 
     def _pass_on(self, source: Channel, sink: Channel) -> None:
@@ -87,7 +97,12 @@ class Peel(Passage):
 
 
 class Join(Passage):
-    """A block that gives each product a reference: the next coordinate of its item, from ``rests``."""
+    """A block that sets the reference of each product: the next coordinate of its item, from ``rests``.
+
+    Interface: rows of products on ``lanes``, and a token on ``rests`` for each product, in the order of the
+    lanes. ``joined`` sends the rows. The block waits only for ``lanes``: the tokens on ``rests`` must be
+    visible when their row is.
+    """
 
     PORTS = (Input("lanes", STREAM, array=True), Input("rests", ITEM), Output("joined", STREAM, array=True))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fiberscope.models.trace.api import Prepared
     from fiberscope.run.configure import ResolvedRun
 
-WORDS = ("source", "target")  # settings of a conversion, in the order of its formats
+WORDS = ("source", "target")  # keys of the settings for the two formats of a conversion, in this order
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,13 @@ class RunRequest:
     ``roots`` of all its points before the first ``run``, so that invalid settings are found early.
 
     Args:
-        machine: the machine as its command names it, or an object of this process.
+        machine: name or file of the machine, as its command takes it; or an object, which only this process
+            can use. Each subclass lists its forms.
         factors: operands in order; None for an omitted operand.
         tensors: operands by name.
         settings: parameters by dotted key.
         config: a YAML file or report of parameters that ``settings`` override.
-        exact: refuse surrogates.
+        exact: refuse to replace an operand that is not available by a surrogate.
     """
 
     machine: Any
@@ -55,7 +56,7 @@ class RunRequest:
 
     @property
     def drives(self) -> tuple[str, ...]:
-        """Return the names of the options of ``run`` that take a function in place of ``timeline.run``."""
+        """Return the names of the options of ``run`` that take a ``timeline.Drive`` for ``timeline.run``."""
         return ("drive",)
 
     @property
@@ -69,7 +70,10 @@ class RunRequest:
         return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
 
     def resolved_parameters(self) -> dict[str, object]:
-        """Return every used parameter by dotted key, after a check of the values.
+        """Return the parameters of the run by dotted key.
+
+        Simulations and graphs also return the defaults of parameters that are not given. Subclasses check the
+        parameters first; this method only merges the file and ``settings``.
 
         Raises:
             ConfigurationError, InputError, WorkloadError: a parameter is invalid.
@@ -102,7 +106,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class SimulationRequest(RunRequest):
-    """Simulation of a machine: ``machine`` is its name, the path of a file, or its descriptor.
+    """Request for a simulation; ``machine`` is a name, the path of a file, or a descriptor.
 
     Args:
         chain: consecutive products of named operands, as in ``Y = A X; Z = Y W``; None for one problem.
@@ -120,7 +124,7 @@ class SimulationRequest(RunRequest):
 
     @property
     def called(self) -> str:
-        """Return the name of the run in a message."""
+        """Return the name of the machine in error messages."""
         return self.accelerator.name
 
     @property
@@ -181,7 +185,7 @@ class SimulationRequest(RunRequest):
 
 
 class ConversionRequest(SimulationRequest):
-    """Conversion between formats; messages name the run by its command."""
+    """Request for a conversion; messages name the command ``convert`` instead of the machine."""
 
     called = "convert"
 
@@ -263,10 +267,10 @@ class AnalyticRequest(RunRequest):
 
 
 class GraphRequest(RunRequest):
-    """Run of a graph: ``machine`` is the path of its file, or the graph itself."""
+    """Request for a run of a graph; ``machine`` is the path of its file, or a ``Graph``."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """See ``RunRequest``; quantities are in base units."""
+        """See ``RunRequest``; quantities are in base units, and ``machine`` must be a path."""
         from fiberscope.models.graphs.execution import graph_settings  # noqa: PLC0415
 
         settings = values(graph_settings(self.settings, self.config))
@@ -289,7 +293,7 @@ class GraphRequest(RunRequest):
 
     @property
     def drives(self) -> tuple[str, ...]:
-        """Return the names of the options for the last phase of a graph, and for all earlier phases."""
+        """Return the option for the last phase of a graph, and the option for each earlier phase."""
         return "drive", "drive_phase"
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
@@ -330,16 +334,19 @@ def request_conversion(
     formats = {f"{SECTION}{key}": Entry(word, "settings") for key, word in zip(WORDS, names, strict=True)}
     problem_settings = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}
     others = {key: value for key, value in (settings or {}).items() if key not in problem_settings}
+    # A dict keeps the position of a key's first entry and the value of its last. ``formats`` therefore
+    # precedes the other settings of the problem, and these do not override it.
     merged = {
         **others,
         **formats,
         **problem_settings,
         **formats,
-    }  # ``formats`` is there twice: before other settings of the problem, and not overridden by them
+    }
     return ConversionRequest(MINT, factors, tensors or {}, merged, *positional, **options)
 
 
 def _value(value: object) -> object:
+    """Return the value of an ``Entry``; return any other value unchanged."""
     return value.value if isinstance(value, Entry) else value
 
 

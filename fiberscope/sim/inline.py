@@ -1,7 +1,11 @@
 """Short functions that C inlines: casts, channel operations by index, and host prefetches.
 
-Compiled code checks the type of an item that it reads from a list, and counts a reference. The forms in
-``inline.pxd`` avoid both costs, which are measurable at every tick.
+Interpreted code calls the functions here, compiled code the versions in ``inline.pxd``. Otherwise, compiled
+code would check the type of each item that it reads from a list, and count a reference to the item. The cost
+is measurable at every tick. The casts omit the check of the type, the channel operations omit both.
+
+``place`` is the index of a channel in ``channels``. ``control``, ``coordinate``, ``reference`` and ``value``
+require that the reader sees a token (``shows``), and do not check this.
 """
 
 from __future__ import annotations
@@ -52,7 +56,7 @@ def value(channels: list[Channel], place: int) -> float:
 
 
 def pop(channels: list[Channel], place: int) -> None:
-    """Drop the head token of the channel at ``place``."""
+    """Pop the head token of the channel at ``place``; raise ``ChannelError`` if no token is visible."""
     channels[place].pop()
 
 
@@ -62,12 +66,12 @@ def push(channels: list[Channel], place: int, control: int, coordinate: int, val
 
 
 def fits(channels: list[Channel], place: int, tokens: int) -> bool:
-    """Return whether the writer may push ``tokens`` tokens into the channel at ``place``."""
+    """Return whether the writer may push ``tokens`` tokens at ``place``; if not, wake it later."""
     return channels[place].fits(tokens)
 
 
 def takes(channels: list[Channel], place: int) -> bool:
-    """Return whether the writer may push one token into the channel at ``place``."""
+    """Return whether the writer may push one token at ``place``; if not, the channel wakes it later."""
     return channels[place].can_push()
 
 
@@ -82,9 +86,9 @@ def full(channels: list[Channel], place: int) -> bool:
 
 
 def seen_from(channels: list[Channel], place: int) -> int:
-    """Return the reader's cycle from which the head token at ``place`` is visible; ``MAX_TIME`` if none."""
+    """Return the reader's cycle from which the head token is visible; ``MAX_TIME`` for an empty channel."""
     return channels[place]._seen_from
 
 
 def fetch(number: float) -> None:
-    """Prefetch an array element into the host's cache."""
+    """Prefetch an array element into the host's cache. Interpreted code does nothing."""

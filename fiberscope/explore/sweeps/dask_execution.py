@@ -1,7 +1,7 @@
 """Execution of batches of points on the workers of a Dask scheduler.
 
-A batch is a Dask task. A worker reports the end of each point by an event; the task itself has no result.
-Points that are unfinished when their worker dies are submitted again.
+A point is a ``Task`` of the plan. A batch of points is one Dask task, which has no result: a worker reports
+the end of each point by an event. Points that are unfinished when their worker dies are submitted again.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome, make_outcome
 from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
-LOOK_SECONDS = 5.0  # interval of checks for new workers
+LOOK_SECONDS = 5.0  # interval of checks for new workers, and longest wait for an event
 DEATHS = 10  # deaths of workers after which a point is considered the cause
 
 
 def execute_batches(
     client: Client, batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher
 ) -> None:
-    """Run batches of tasks, and store each row when its point ends.
+    """Run batches of points on the workers, and store the row of each point when it ends.
 
     Args:
         client: the client of the scheduler.
-        batches: batches of tasks, consumed as workers become idle.
+        batches: batches of points, consumed as workers become idle.
         store: receives the rows.
         limits: the limits of a point.
         watcher: receives progress.
@@ -48,7 +48,7 @@ def execute_batches(
 
 
 def count_threads(client: Client) -> int:
-    """Return the number of points that all workers run concurrently."""
+    """Return the number of threads of all workers; each thread runs one batch at a time."""
     return sum(map(int, client.nthreads().values()))
 
 
@@ -84,11 +84,12 @@ class _Execution:
             self._client.unsubscribe_topic(topic)
 
     def _count_workers(self) -> None:
+        """Count the threads of the workers, and report their number to the watcher; at least one."""
         self._capacity, self._counted_at = max(1, count_threads(self._client)), time.monotonic()
         self._watcher.working(self._capacity)
 
     def _submit_batches(self) -> None:
-        """Submit a batch for each idle worker."""
+        """Submit a batch for each idle thread of a worker; count the threads anew every ``LOOK_SECONDS``."""
         if time.monotonic() - self._counted_at > LOOK_SECONDS:
             self._count_workers()
         for batch in islice(self._batches, max(0, self._capacity - len(self._running))):
@@ -102,11 +103,13 @@ class _Execution:
         future.add_done_callback(self._events.put)
 
     def _receive_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """Queue the outcome of a point from an event of its worker."""
         message = event[1]
         if message.get("action") == ENDED:  # other actions belong to the scheduler
             self._events.put((message["digest"], TaskOutcome(*message["outcome"])))
 
     def _process_event(self) -> None:
+        """Process an outcome or an ended batch; return after ``LOOK_SECONDS`` without one."""
         try:
             event = self._events.get(timeout=LOOK_SECONDS)
         except queue.Empty:
@@ -124,7 +127,11 @@ class _Execution:
             self._watcher.ended(task, outcome)
 
     def _resubmit_unfinished(self, future: Future[Any]) -> None:
-        """Submit the unfinished points of an ended batch again."""
+        """Submit the unfinished points of an ended batch again.
+
+        Raises:
+            InputError: the batch was cancelled: the scheduler is gone.
+        """
         batch = self._running.pop(future)
         if future.cancelled():
             raise InputError("the Dask scheduler is gone; what has finished is in the store")
@@ -136,13 +143,20 @@ class _Execution:
             self._submit(unfinished)
 
     def _blame(self, task: Task | None, error: BaseException) -> None:
-        """Record a failure of the first unfinished point, which was running."""
+        """Attribute the error of a batch to its first unfinished point, which was running.
+
+        The point fails at once, or after ``DEATHS`` deaths of workers if workers died.
+
+        Raises:
+            ChildStartError: a worker cannot start a process, so that other points would also fail.
+        """
         if task is None:
             return
-        if isinstance(error, ChildStartError):  # other points would also fail
+        if isinstance(error, ChildStartError):
             raise error
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, KilledWorker):
+            # Dask gives up on a batch after this many deaths of its workers.
             self._deaths[task.digest] += 1 + error.allowed_failures
             if self._deaths[task.digest] < DEATHS:
                 return

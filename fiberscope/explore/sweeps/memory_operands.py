@@ -22,15 +22,18 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
     """Save the in-memory matrices among the workloads of a sweep during the context.
 
     Args:
-        workloads: one or several texts, paths, matrices of numpy or scipy, or ``Workload`` objects; or names
-            by text, which may be empty.
-        store: the store of the sweep; in a local store, the files are permanent.
+        workloads: a workload, a sequence of workloads, or a mapping from the texts of workloads to their
+            names, which is yielded unchanged. A workload is a text as on the command line, a path, a matrix
+            (see ``from_scipy``), or a ``Workload``.
+        store: the store of the sweep. Files in a local store remain after the context. With a remote store or
+            None, the files are in a temporary folder.
 
     Yields:
-        The text of each workload, with its name in tables or an empty name.
+        A mapping from the text of each workload to its name in tables. The name is empty if the text is the
+        name. The text of a matrix is the path of its file.
 
     Raises:
-        InputError: two matrices have the same name.
+        InputError: two different matrices have the same name. A matrix without a name is called ``memory``.
         WorkloadError: an object is no matrix.
     """
     if isinstance(workloads, Mapping):
@@ -51,6 +54,7 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
 
 
 def _save(workloads: Sequence[object], folder: Path) -> dict[str, str]:
+    """Save the matrices among ``workloads`` in ``folder``; return all names by text."""
     names: dict[str, str] = {}
     for workload in workloads:
         if isinstance(workload, str):
@@ -66,11 +70,12 @@ def _save(workloads: Sequence[object], folder: Path) -> dict[str, str]:
 
 
 def _save_matrix(workload: Workload, folder: Path) -> Path:
-    """Save a matrix in a folder named by its content, and return the path."""
+    """Save a matrix as ``DIGEST/NAME.npz``, unless this file exists, and return its path."""
     name = re.sub(r"[^\w.-]", "_", workload.name)
     path = folder / workload.digest[:12] / f"{name}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Rename a complete file, so that a concurrent sweep with this store never reads a part of it.
         partial = path.with_suffix(f".{os.getpid()}.npz")
         sparse.save_npz(partial, workload.matrix)
         partial.rename(path)

@@ -27,7 +27,10 @@ class RowReader(Component):
 
     Timing: in each cycle, the reader requests a row of A, receives a row of A, receives a line of B, and
     sends an element or a stop. In the same cycle it requests a line of B or passes over the end of a row of
-    A. An element that straddles two lines leaves once the second line has arrived.
+    A. An element that straddles several lines leaves once the last of them has arrived.
+
+    Counts: ``lines_read``, the lines of B that were received. Two rows of B that share a line read it twice.
+    Empty rows of B are skipped. No done follows the last stop.
 
     Args:
         name: instance name.
@@ -36,7 +39,8 @@ class RowReader(Component):
         port: number of this reader's port at the network to memory.
         starts: byte address of the first element of each row of B.
         line_bytes, element_bytes: bytes of a line, and of an element.
-        lines: capacity in lines of B that are in flight, or have elements that have not left.
+        lines: capacity of the line buffer. A line of B occupies the buffer from its request until the last
+            of its elements that are needed has left.
 
     Raises:
         ValueError: if ``lines`` is less than the number of lines that one element may touch.
@@ -71,7 +75,7 @@ class RowReader(Component):
         lines: int,
     ) -> None:
         super().__init__(name)
-        touched = (element_bytes - 2) // line_bytes + 2  # most lines, if the element starts at a line's end
+        touched = (element_bytes - 2) // line_bytes + 2  # most lines: it starts at a line's last byte
         if lines < touched:
             raise ValueError(
                 f"{name}: an element of {element_bytes} bytes may touch {touched} lines, not {lines}"
@@ -84,16 +88,16 @@ class RowReader(Component):
         self.lines = lines
         self.lengths = array("q", [a.pointers[row + 1] - a.pointers[row] for row in rows])
         work = [piece for row in rows for piece in _pieces(a, b, row)]
-        # A piece is a row of B, or the end of a row of A. By piece: the index of the element of A,
-        # the first element of B and the one after the last, and the address of the first element.
+        # A piece is a nonempty row of B, or the end of a row of A (``END``). By piece: the index of the
+        # element of A, the first element of B and the one after the last, and the address of the first.
         self.places = array("q", [place for place, _k in work])
         self.firsts = array("q", [b.pointers[k] if k >= 0 else 0 for _place, k in work])
         self.lasts = array("q", [b.pointers[k + 1] if k >= 0 else 0 for _place, k in work])
         self.addresses = array("q", [starts[k] if k >= 0 else 0 for _place, k in work])
-        self.before = array("q", bytes(8 * (len(work) + 1)))  # lines before a piece
+        self.before = array("q", bytes(8 * (len(work) + 1)))  # by piece: lines requested before it
         self.ends = array(
             "q", [i + 1 for i, (place, _k) in enumerate(work) if place == END]
-        )  # pieces up to each row's end
+        )  # by row of A: number of pieces up to and including its end
         self.window = ReorderWindow(lines)
         self.rows_requested = 0  # number of rows of A requested
         self.rows_arrived = 0  # number of rows of A that have arrived
@@ -101,7 +105,7 @@ class RowReader(Component):
         self.line = 0  # line of this piece to request next
         self.sending = 0  # piece whose elements leave
         self.element = 0  # element of this piece to leave next
-        self.used = 0  # number of lines that are not needed any more
+        self.used = 0  # number of the oldest lines that are not needed any more
         self.lines_read = 0
 
     def tick(self, now: int) -> int:
@@ -153,7 +157,7 @@ class RowReader(Component):
         return True
 
     def _is_begun(self) -> bool:
-        """Return whether a piece of a row of A that has arrived is not yet requested."""
+        """Return whether a row of A that has arrived still has a piece to request or to pass over."""
         return self.rows_arrived > 0 and self.piece < self.ends[self.rows_arrived - 1]
 
     def _ask(self) -> bool:
@@ -180,7 +184,7 @@ class RowReader(Component):
         return (end + self.line_bytes - 1) // self.line_bytes - first // self.line_bytes
 
     def _is_ready(self) -> bool:
-        """Return whether the next element has arrived, or the next stop is due."""
+        """Return whether the next element has arrived, or all pieces before the next stop are requested."""
         if self.sending == len(self.places):
             return False
         if self.places[self.sending] == END:

@@ -25,7 +25,7 @@ TURN = Protocol("turn", control="kind", coordinate="instance")
 
 
 class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordinates
-    """Filters the results of an instance: drops values N, and the stops that do not end a task.
+    """Filters the results of an instance: drops tokens N, and stops that do not end a task.
 
     Interface: ``in_0``, ``in_1`` and so on carry the coordinates of points, ``in_val`` their values, in
     streams of the same shape. The tokens that are not dropped leave on ``out_0``, ``out_1`` and so on, and
@@ -96,9 +96,10 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     values on ``in_val[i]``, in streams of the same shape. A stop ends a task; with ``of_elements`` each
     element, including N, is a task. ``turns`` carries the instance of each task, and at last done. The full
     coordinates of a point are those of its task (``outer``), then those that the instance sends. When a point
-    occurs for the first time, a token leaves for the block that writes the point: on ``out_element0``,
-    ``out_element1`` and so on, with number i modulo the number of these outputs. When all points are added
-    up, done leaves on ``out_over``.
+    occurs for the first time, a token leaves for the block that writes the point. There are W outputs
+    ``out_element0``, ``out_element1`` and so on for these tokens, with W = min(``at_once``, ``instances``);
+    instance i uses output i modulo W. After the last addition, done leaves on all outputs. ``out_over``
+    carries only done.
 
     With ``rounds``, sums are held only for the duration of a round. If a point of an earlier round occurs
     again, it is read back and written again; the additions do not wait for this transfer. The read-back of
@@ -154,7 +155,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.writers, self.of_elements = min(at_once, instances), of_elements
         self.waiting = [Queue() for _ in range(instances)]  # for each instance, its tasks that are added up
         self.begun = [False] * instances  # whether the first task of each queue has started
-        self.under_way = self.tasks = 0
+        self.under_way = self.tasks = 0  # number of unfinished tasks, and of all tasks so far
         self.sums = PointTable(len(outer) + ways)
         self.rounds, self.groups = rounds or [], groups or []
         self.numbers = Growing()  # with ``rounds``: for each task, the number of its round
@@ -164,7 +165,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         )  # numbers of the groups, or of the points
         self.last: list[int] = []  # for each point or group, the last round in which it occurred
         self.places: list[list[int]] = []  # for each point or group, where its points were written
-        self.written = [0] * self.writers  # number of points sent on each output
+        self.written = [0] * self.writers  # with ``rounds``: number of points sent on each output
         self.group = [0] * instances  # for each instance, the group of its current task
         self.seen: array[int] = array("q")  # for each instance, the cycle from which its value is visible
         self.additions = self.elements = self.again = 0
@@ -178,7 +179,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as there are instances."""
+        """Return the ports; their number depends on ``ways``, ``at_once`` and ``instances``."""
         return self.ports
 
     def elaborate(self) -> None:
@@ -187,7 +188,10 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.seen = seen_from(self.in_val)
 
     def update(self, now: int) -> int:
-        """Take a token of each task that is added up; the streams of an instance arrive in the same cycle."""
+        """Take a token of the first unfinished task of each instance whose value has arrived.
+
+        The coordinates of a value must arrive in the same cycle as the value, which is not checked.
+        """
         self._assign()
         if self.under_way == 0:
             return self._end(now) if self.turns.can_pop() else self.wait_input(self.turns)
@@ -224,7 +228,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.present = present
 
     def _end(self, now: int) -> int:
-        """Pop done of all inputs, once all instances have sent it."""
+        """Pop done from all inputs, and send done on all outputs, once every instance has sent it."""
         for channel in self.inputs:
             if not channel.can_pop():
                 return self.wait_input(channel)
@@ -265,10 +269,15 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self._meet(group, instance)
 
     def _meet(self, what: int, instance: int) -> None:
-        """Read back and write again the points of a point or group that last occurred in an earlier round."""
+        """Read back and write again the points of a point or group that last occurred in an earlier round.
+
+        Args:
+            what: number of the point; with ``groups``, of the group.
+            instance: the instance whose current task it occurs in.
+        """
         waiting: Queue = self.waiting[instance]
         number = self.numbers.integer(waiting.integer(0))
-        if what == len(self.last):
+        if what == len(self.last):  # its first occurrence, so that there is nothing to read back
             self.last.append(number)
             self.places.append([])
         if self.last[what] >= number:
@@ -307,12 +316,13 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         element: OutputStream = self.streams[1 + writer]
         element.push(DATA)
         if self.rounds:
+            # token number n of output w has the position n * W + w
             self.places[what].append(self.written[writer] * self.writers + writer)
             self.written[writer] += 1
 
 
 def _set_point(table: PointTable, columns: list[Growing], task: int) -> None:  # C: cdef
-    """Set the outer coordinates of the point to look up to those of a task."""
+    """Copy the coordinates of a task from ``columns`` to the first coordinates that ``table`` looks up."""
     for place in range(len(columns)):
         column: Growing = columns[place]
         table.set(place, column.integer(task))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["U", "UB", "B", "CP", "RLE", "UOP"]
-COMPRESSED: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that do not store empty coordinates
+COMPRESSED: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that store only nonempty coordinates
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,13 @@ class RankFormat:
     """One rank of a format.
 
     Args:
-        kind: U uncompressed, UB with a mask, B bitmask, CP coordinates and payloads, RLE run lengths, UOP
-            offsets.
-        metadata_bits, payload_bits: bits of a word of metadata and of a payload; None: those of the level.
-        flattened: lists of dimensions; loops over the dimensions of a list share the rank.
+        kind: ``U``: payloads of all coordinates; ``UB``: the same, with a bitmask; ``B``: a bitmask, and
+            payloads of nonempty coordinates; ``CP``: pairs of coordinate and payload; ``RLE``: run lengths
+            and payloads; ``UOP``: offsets of the fibers below.
+        metadata_bits: bits of a word of metadata; None: 1 for the kinds B and UB, else the level's.
+        payload_bits: bits of a payload; None: the bits of a word of metadata of the level.
+        flattened: lists of indices of dimensions. The rank takes only loops over the listed dimensions, and
+            consecutive ones share it. If empty, the rank takes one loop, over any dimension.
     """
 
     kind: Kind
@@ -41,7 +44,8 @@ class Format:
 
     Args:
         ranks: innermost first.
-        inner_to_outer: whether loops are assigned to the innermost rank first, or to the outermost.
+        inner_to_outer: True to assign loops from the innermost, starting at the innermost rank; False to
+            assign loops from the outermost, starting at the outermost rank.
     """
 
     ranks: tuple[RankFormat, ...]
@@ -49,7 +53,7 @@ class Format:
 
     @property
     def compressed(self) -> bool:
-        """Return whether zeros are not stored."""
+        """Return whether any rank is compressed, so that zeros are not stored."""
         return any(rank.compressed for rank in self.ranks)
 
     def __str__(self) -> str:
@@ -59,7 +63,12 @@ class Format:
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition of an omission: reads of ``target`` where the tile of a tensor of ``leaders`` is empty."""
+    """A condition under which reads are omitted.
+
+    Args:
+        target: index of the tensor whose reads are omitted (the follower).
+        leaders: indices of other tensors. A read is omitted if the tile of at least one of them is empty.
+    """
 
     target: int
     leaders: tuple[int, ...]
@@ -67,7 +76,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Feature:
-    """Gating or skipping at a level; of several ``options``, the option with the largest saving counts."""
+    """A feature that omits reads at a level.
+
+    Args:
+        skipping: True for skipping (an omitted read takes no cycle), False for gating (it takes a cycle).
+        options: alternative conditions; in each mapping, the condition with the largest saving applies.
+    """
 
     skipping: bool
     options: tuple[Condition, ...]
@@ -80,8 +94,9 @@ class SparseFeatures:
     Args:
         formats: the formats by the indices of level and tensor.
         features: the features by the index of the level.
-        compute_gating: whether a compute with a zero operand idles.
-        compute_skipping: whether the unit skips operands without a partner.
+        compute_gating: whether the compute unit idles for a compute with a zero or absent operand. An operand
+            is absent if it is zero and its innermost level has a format for it.
+        compute_skipping: whether the compute unit skips a compute if some, but not all, operands are absent.
     """
 
     formats: Mapping[tuple[int, int], Format] = field(default_factory=dict)

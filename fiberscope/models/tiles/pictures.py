@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROW = 3.4  # inches
-PIXELS = 256  # of each side of a picture of tiles; a pixel shows the fullest of its tiles
-COLOURS = (READ, WORK, "#CC79A7", "#E69F00")
+ROW = 3.4  # inches: the height of a row of plots
+PIXELS = 256  # largest number of pixels along a side of a picture of tiles; several tiles may share a pixel
+COLOURS = (READ, WORK, "#CC79A7", "#E69F00")  # of the inputs; the output has the colour ``WRITTEN``
 
 
 def draw_plan(plan: Plan) -> Figure:
-    """Draw predicted and measured traffic of the candidates, and each operand's tiles.
+    """Draw the traffic of the candidates, and the tiles of each operand with two or more ranks.
+
+    The left column shows Conservative's tiles, the right column D2T2's. Candidates that are not measured yet
+    are measured first, which takes time. A plan without candidates has no plot of traffic.
 
     Raises:
-        InputError: matplotlib is missing.
+        InputError: matplotlib is missing, or candidates of a sum would have to be measured.
     """
     names = [name for name in plan.kernel.inputs if len(plan.kernel.indices[name]) > 1]
     picture = blank(str(plan.kernel), ROW * (1 + len(names)) + 0.5)
@@ -37,7 +40,7 @@ def draw_plan(plan: Plan) -> Figure:
 
 
 def _traffic(axes: Axes, plan: Plan) -> None:
-    """Draw two bars for each candidate, with stacked tensors."""
+    """Draw a predicted and a measured bar for each candidate; the parts of a bar are its tensors."""
     candidates = plan.chosen.candidates
     predicted = [
         {**candidate.prediction.inputs, "O": candidate.prediction.output} for candidate in candidates
@@ -49,6 +52,7 @@ def _traffic(axes: Axes, plan: Plan) -> None:
     places = np.arange(len(candidates))
     for offset, traffic, strength in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
         bottom = np.zeros(len(candidates))
+        # The output comes last. With more inputs than ``COLOURS``, the last tensors are not drawn.
         for name, colour in zip(predicted[0], (*COLOURS[: len(predicted[0]) - 1], WRITTEN), strict=False):
             words = np.array([words_by_tensor[name] for words_by_tensor in traffic])
             label = f"{name}, {'predicted' if offset < 0 else 'measured'}"
@@ -63,7 +67,11 @@ def _traffic(axes: Axes, plan: Plan) -> None:
 
 
 def _tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
-    """Draw the words of an operand's tiles, the first rank vertically, the second horizontally."""
+    """Draw the size of an operand's tiles in the buffer, in the unit of the plan's metric.
+
+    The first rank as the kernel writes it is vertical, the second horizontal. A pixel shows the fullest of
+    its tiles, over all further ranks. The operand is partitioned anew, even if the scheme packs base tiles.
+    """
     tiled = cut_one(plan.kernel, name, plan.tensors[name], scheme.shape)
     sizes = np.array([min(PIXELS, tiles) for tiles in tiled.grid[:2]])
     image = np.zeros(sizes)

@@ -21,11 +21,11 @@ from fiberscope.sim import DeadlockError, Run
 from fiberscope.sim.interrupt import on_interrupt
 
 SLICE_SECONDS = 0.2  # processor time between commands; each slice has an overhead of 1 ms
-PUBLISH_SECONDS = 0.25
+PUBLISH_SECONDS = 0.25  # interval of publications with viewers
 IDLE_SECONDS = 1.0  # interval of publications without viewers
-FIRST_CYCLES = 64  # of the first slice
+FIRST_CYCLES = 64  # length of the first slice
 WAIT_SECONDS = 0.1  # interval of checks for Ctrl-C in a paused run
-RUNNING, PAUSED = "running", "paused"
+RUNNING, PAUSED = "running", "paused"  # statuses of a run that has not ended; later, the reason of its end
 
 
 @contextmanager
@@ -50,7 +50,9 @@ def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
 
 
 class LiveRun:
-    """Runs a machine in place of ``timeline.run``, controlled by a page.
+    """Control of the machines of a run by a page, which shows counters, pauses the run, and records it.
+
+    ``drive`` runs a machine in place of ``timeline.run``. A run of several phases calls it for each phase.
 
     Args:
         view: the server of the page.
@@ -68,7 +70,11 @@ class LiveRun:
         cycle_limit: int | None,
         progress: Callable[[int], None],
     ) -> Run:
-        """Run a machine, as ``timeline.run`` does.
+        """Run a machine, as ``timeline.run`` does, but with a pause, commands and recordings from the page.
+
+        Args:
+            machine: a built machine before its first cycle.
+            observers, cycle_limit, progress: as for ``timeline.run``.
 
         Raises:
             DeadlockError: as ``timeline.run`` does.
@@ -92,6 +98,7 @@ class LiveRun:
         return run
 
     def _run(self, observers: Sequence[Observer], progress: Callable[[int], None]) -> Run:
+        """Run the machine in slices of about ``SLICE_SECONDS``, and exchange messages before each slice."""
         kernel, cycles = self._machine.kernel, float(FIRST_CYCLES)
         while True:
             self._exchange_messages()
@@ -105,6 +112,7 @@ class LiveRun:
                 return run
             self._cycle = end
             seconds = time.process_time() - start
+            # Adapt the length to the measured speed; at most double it, because short times are inaccurate
             cycles *= min(2.0, SLICE_SECONDS / max(seconds, SLICE_SECONDS / 4))
 
     def _interrupt(self) -> None:
@@ -112,7 +120,7 @@ class LiveRun:
         self._machine.kernel.interrupt()
 
     def _exchange_messages(self) -> None:
-        """Execute commands, publish periodically, and wait while the run is paused."""
+        """Pause at the target, execute commands, publish periodically, and wait while the run is paused."""
         if self._cycle == self._target:
             self._pause()
         for command in self._view.commands():
@@ -125,7 +133,7 @@ class LiveRun:
             self._wait_while_paused()
 
     def _wait_while_paused(self) -> None:
-        """Wait until the run continues; the pause does not count in the estimate of its end."""
+        """Wait until the run continues, is interrupted or loses its page; estimates exclude the pause."""
         start = time.monotonic()
         self._publish()
         while self._status == PAUSED and not (self._is_interrupted or self._view.is_lost):
@@ -156,7 +164,11 @@ class LiveRun:
                 self._selected = command["component"]
 
     def _update_recordings(self) -> bool:
-        """Process answers of the machine's copy; return whether a recording has changed."""
+        """Process answers of the machine's copy; return whether a recording has changed.
+
+        The copy is a forked process that writes the recordings. With the first viewer, the copy is asked for
+        a drawing of the machine.
+        """
         if self._view.viewers and not self._is_drawn:
             self._is_drawn = True
             self._recordings.draw()
@@ -192,11 +204,11 @@ class LiveRun:
         self._publish()
 
     def options(self, tell: Progress | None, drives: Sequence[str]) -> dict[str, Any]:
-        """Return the options of a run with a page; progress goes to the page and to ``tell``.
+        """Return the options of ``RunRequest.run`` that connect a run to the page.
 
         Args:
-            tell: a progress callback, or None.
-            drives: the options for functions that run a machine.
+            tell: a further progress callback, or None.
+            drives: names of the options that take a ``Drive``, as in ``RunRequest.drives``.
         """
 
         def follow(stage: str, done: int, total: int) -> None:
@@ -208,7 +220,7 @@ class LiveRun:
         return {**dict.fromkeys(drives, self.drive), "progress": follow}
 
     def end(self, report: Report) -> None:
-        """Show the end of the run on the page."""
+        """Show the end of the run, the verification and the bottleneck of its report on the page."""
         ending = "The run is done" if report.complete else f"The run is INCOMPLETE: {report.ending}"
         lines = [
             f"{ending}, in cycle {report.cycles:,}.",
@@ -218,7 +230,13 @@ class LiveRun:
         self._view.end([line for line in lines if line])
 
     def close(self, quiet: bool) -> None:
-        """Wait for all recordings or for Ctrl-C, and print their paths."""
+        """Wait until all recordings are written, and print their paths, and failures to stderr.
+
+        Ctrl-C abandons the unfinished recordings of one machine.
+
+        Args:
+            quiet: do not print the paths.
+        """
         for recordings in self.recordings:
             try:
                 if recordings.pending:

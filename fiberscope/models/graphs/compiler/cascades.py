@@ -1,8 +1,8 @@
 """Compile a cascade of Einsums to a stream graph, with a phase for each Einsum.
 
 The graph follows the Einsums, loop orders and uncompressed ranks of a specification
-(``fiberscope.models.trace``). It has no counterpart of the machine (partitions, parallel loops, buffers,
-bits); ``CascadeGraph.left_out`` lists these parts.
+(``fiberscope.models.trace``). It does not represent partitions, parallel loops, buffers and bit widths.
+``CascadeGraph.left_out`` names the partitions and the parallel loops of a specification.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CascadeGraph:
     Args:
         graph: a phase for each Einsum, and a further phase to sort a dense result.
         orders: loop order of each Einsum, by its name.
-        left_out: sentences about the parts of the specification that the graph lacks.
+        left_out: a sentence for the partitions, and one for the parallel loops, of each Einsum with any.
     """
 
     graph: Graph
@@ -41,11 +41,13 @@ class CascadeGraph:
 def graph_of_cascade(specification: Specification) -> CascadeGraph:
     """Return the stream graph of a specification's Einsums.
 
-    A tensor is stored in the order of the loops that read it, and dense where an iterator visits the whole
-    shape. The rows of a left factor, and the columns of a right factor, are the rank that the product has.
+    The levels of a tensor follow the order of the loops that read it. A level is dense if the specification
+    lists its rank as uncompressed. An input matrix is a left factor if only its second declared rank is the
+    first rank of the last result, as in A[K, M] for Z[M, N]. A left factor is transposed, so that its rows
+    are rows of the result.
 
     Raises:
-        InputError: an Einsum has no graph; the message names the Einsum.
+        InputError: the cascade repeats, or an Einsum has no graph.
     """
     reader = _Reader(specification)
     orders = {einsum.name: reader.order(einsum) for einsum in specification.einsums}
@@ -67,7 +69,13 @@ class _Reader:
             raise InputError("the cascade repeats, and a graph runs a cascade once")
 
     def order(self, einsum: Einsum) -> tuple[str, ...]:
-        """Return the loops of an Einsum without partitions: of each partitioned rank the innermost part."""
+        """Return the loop order of an Einsum without partitions, in lower case.
+
+        A partitioned rank has one loop, at the position of its innermost part.
+
+        Raises:
+            InputError: the Einsum has flattened ranks.
+        """
         innermost: dict[str, str] = {}
         for step in einsum.partitioning:
             if not isinstance(step, Split):
@@ -77,7 +85,17 @@ class _Reader:
         return tuple(rank.lower() for rank in loops if rank)
 
     def format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
-        """Return the format of a tensor in the order of its loops; the last result as declared."""
+        """Return the format of a tensor: its levels in the order of the loops that read it.
+
+        A tensor that no Einsum reads has the declared order.
+
+        Args:
+            name: name of the tensor.
+            orders: loop order of each Einsum, by its name.
+
+        Raises:
+            InputError: two Einsums read the tensor in different orders.
+        """
         tensor, ranks = self._specification.tensors[name], self._ranks(name)
         readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
         orders_of_readers = {
@@ -111,6 +129,7 @@ class _Reader:
         )
 
     def _access(self, access: Access) -> Access:
+        """Return an access with the tensor's dimensions in the order of ``_ranks``, in lower case."""
         ranks = [index.rank for index in access.indices]
         if None in ranks:
             raise InputError(f"{access.tensor} has computed indices, which no scanner has")
@@ -119,7 +138,7 @@ class _Reader:
         return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
 
     def _ranks(self, name: str) -> list[str]:
-        """Return the dimensions of a tensor: as declared, except for a left factor, whose rows come first."""
+        """Return a tensor's ranks in lower case, as declared; those of a left factor are exchanged."""
         tensor, output = self._specification.tensors[name], self._specification.einsums[-1].output
         product = self._specification.tensors[output].ranks
         ranks = [rank.lower() for rank in tensor.ranks]
@@ -128,7 +147,7 @@ class _Reader:
 
 
 def _in_phases(graphs: list[Graph]) -> Graph:
-    """Return a graph that runs graphs as phases; its formats begin with the last result."""
+    """Return one graph with the phases of all graphs, in order; its formats begin with the last graph's."""
     merged = Graph(
         {name: tensor_format for graph in reversed(graphs) for name, tensor_format in graph.formats.items()}
     )
@@ -145,11 +164,12 @@ def _in_phases(graphs: list[Graph]) -> Graph:
 
 
 def _rename_ends(stream: Stream, names: Mapping[str, str]) -> Stream:
+    """Return a stream between the renamed nodes."""
     return replace(stream, source=names[stream.source], target=names[stream.target])
 
 
 def _omissions(specification: Specification) -> Iterator[str]:
-    """Yield a sentence for each part of a specification that the graph lacks."""
+    """Yield sentences for the partitioned ranks and for the parallel ranks of each Einsum."""
     for einsum in specification.einsums:
         split_ranks = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
         if split_ranks:
@@ -160,9 +180,10 @@ def _omissions(specification: Specification) -> Iterator[str]:
 
 
 def additions_of(report: Report) -> int:
-    """Return the additions of reducers, accumulators and adders in a run.
+    """Return the number of additions of reducers, accumulators and adders in a run.
 
-    A reducer adds each value of a result except the first.
+    A reducer makes one addition less than it takes values, for each result, zero or not. An accumulator makes
+    one addition less than it takes points, for each sum.
     """
     counters = [component.counters for component in report.components.values()]
     summed = sum(
