@@ -28,8 +28,8 @@ def capacity_of(kernel: Kernel, buffer: int) -> int:
     place, and the capacity is the size of the dense tile if this is more than the buffer: 33,027 words.
 
     Args:
-        kernel: the kernel, for the number of ranks.
-        buffer: bytes.
+        kernel: the kernel; its operand with most ranks determines the number of ranks.
+        buffer: size of the buffer of one operand, in bytes.
     """
     words = buffer // WORD_BYTES
     ranks = _most_ranks(kernel)
@@ -99,18 +99,21 @@ def pack_all(
         kernel, tensors, shape: the arguments of ``cut_all``. An extent that is not a multiple of the base
             tile's is rounded up to one.
         base: the shape of base tiles, by index.
+
+    Raises:
+        WorkloadError: 63 bits cannot number the positions of an operand.
     """
     return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
 
 
 def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> Packed:
-    """Partition one operand into tiles that are sets of whole base tiles."""
+    """Partition one operand into tiles that are sets of whole base tiles; the arguments are as above."""
     factors = [-(-shape[index] // base[index]) for index in kernel.indices[name]]
     return pack(cut_one(kernel, name, tensor, base), factors)
 
 
 def dense(metric: Metric, shape: tuple[int, ...]) -> int:
-    """Return the size of a dense tile in a buffer."""
+    """Return the size of a dense tile of a shape in a buffer, in the metric's unit."""
     nonzeros, fibers = math.prod(shape), sum(math.prod(shape[:rank]) for rank in range(1, len(shape)))
     return int(metric.held(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
@@ -144,10 +147,11 @@ class Prediction:
 
     Args:
         inputs: traffic by operand.
-        repeats: expected fetches of each tile, by operand, before other operands' empty tiles skip it.
-        output: traffic of partial results.
-        visits: expected writes of partial results.
-        nonzeros: expected nonzeros of each write.
+        repeats: expected fetches of each tile, by operand. The paper's model does not subtract the fetches
+            that empty tiles of other operands skip; the counted model does.
+        output: traffic of partial results, with ``merge: read`` for writes and reads.
+        visits: expected number of writes of partial results (visits).
+        nonzeros: expected nonzeros of each visit.
     """
 
     inputs: Mapping[str, float]
@@ -163,7 +167,7 @@ class Prediction:
 
     @property
     def output_nonzeros(self) -> float:
-        """Return the expected nonzeros of all writes."""
+        """Return the expected nonzeros of all visits."""
         return self.visits * self.nonzeros
 
 
@@ -174,9 +178,9 @@ class Candidate:
     Args:
         shape: the shape of tiles, by index.
         prediction: the prediction of its traffic.
-        iterations: the iterations of the outer loops, empty iterations too.
+        iterations: number of iterations of the outer loops, empty iterations included.
         rf: the reorder factor; None in a grid search.
-        fullest: size of its fullest tile, if the search computed it.
+        fullest: size of its fullest tile in a buffer; None unless the counted model computed it.
         fits: whether the fullest tile fits; None if unknown.
     """
 
@@ -196,10 +200,10 @@ class Scheme:
         name: the name of the method.
         shape: the shape of tiles, by index.
         fullest: size of the fullest tile of any input in a buffer.
-        verified: whether retiling showed that every tile fits.
-        rf: the chosen reorder factor.
-        tf: the tile factor after verification; 1 without one.
-        candidates: all candidates.
+        verified: whether every tile is known to fit, from a partition of the tensors.
+        rf: the reorder factor of D2T2's choice; None for other methods, and in a grid search.
+        tf: TileFactor after verification; 1 if it does not enlarge the tiles.
+        candidates: all candidates of D2T2's search; empty for other methods.
         packed: the shape of the base tiles of which tiles consist; None if tensors are partitioned anew.
         fallback: why the tiles differ from the first choice of the search; empty if they do not.
     """

@@ -1,9 +1,10 @@
 """Traffic model of a matrix product that counts tiles with common coordinates, in time linear in nonzeros.
 
-Both operands are partitioned with the shape. Tiles of the two operands meet in the summed index: for each
-outer coordinate the model counts the tiles of either operand and their words. So traffic of inputs is exact.
-Products are exact, too. The number of products that meet is estimated from the Corrs of both operands, and
-the number of empty results as if results were distributed uniformly.
+Both operands are partitioned with the shape. Tiles of the two operands meet in the summed index: for each of
+its outer coordinates, the model counts the tiles of either operand and their size. The traffic of the inputs
+and the number of products of nonzeros are therefore exact. The number of products that add up to one result
+is estimated from the Corrs of both operands, and the number of empty results as if results were distributed
+uniformly.
 
 This model is our own. It covers cases that the paper's model misses: operands with hubs in common, or a
 matrix times its transpose.
@@ -33,12 +34,20 @@ from fiberscope.workloads.tiles.tiling import Tiled, first_of_each
 
 @dataclass(frozen=True)
 class _Side:
-    """One operand's tiles by their coordinate of the summed index."""
+    """One operand's tiles. Arrays are over outer coordinates of the summed index.
+
+    Args:
+        tiled: the tiles.
+        tiles: number of nonempty tiles.
+        moved: traffic of one fetch of each tile, in the metric's unit.
+        rows: number of nonempty coordinates of the other index in a tile, summed over the tiles.
+        fullest: size of the fullest tile in a buffer.
+    """
 
     tiled: Tiled
     tiles: Numbers
     moved: Numbers
-    rows: Numbers  # nonempty coordinates of the other index, summed over tiles
+    rows: Numbers
     fullest: int
 
 
@@ -71,7 +80,7 @@ class CountedModel:
         return max(self._side(name, shape).fullest for name in self._kernel.inputs)
 
     def predict(self, shape: Shape) -> Prediction:
-        """Return the traffic of a shape: inputs exact, outputs estimated."""
+        """Return the traffic of a shape: exact for inputs (partitioned anew), estimated for outputs."""
         sides = {name: self._side(name, shape) for name in self._kernel.inputs}
         inputs, repeats = {}, {}
         for name, other in (self._kernel.inputs, self._kernel.inputs[::-1]):
@@ -94,7 +103,7 @@ class CountedModel:
         return self._kernel.order.index(own) < self._kernel.depth(name)
 
     def _output(self, shape: Shape, sides: Mapping[str, _Side]) -> tuple[float, float, float]:
-        """Return the number of visits that write, and the nonzeros and rows of each."""
+        """Return the number of visits, and the mean nonzeros and nonempty rows of each."""
         first = self._kernel.stored(self._kernel.result)[0]
         (by_row,) = self._kernel.carriers(first)
         (by_column,) = (name for name in self._kernel.inputs if name != by_row)
@@ -112,7 +121,7 @@ class CountedModel:
     def _merge_results(
         self, shape: Shape, sides: Mapping[str, _Side], by_row: str, by_column: str, results: float
     ) -> tuple[float, float]:
-        """Return the nonempty tiles of the result, and the nonzeros of their sums."""
+        """Return the number of result tiles with a pair of operand tiles, and the nonzeros of all sums."""
         maps = [_tile_map(sides[name].tiled, self._rank(name)) for name in (by_row, by_column)]
         nonempty_tiles = float((maps[0].T @ maps[1]).nnz)
         places = math.prod(shape[index] for index in self._kernel.indices[self._kernel.result])
@@ -127,6 +136,7 @@ class CountedModel:
         return float(shares[0] @ shares[1])
 
     def _count_products(self) -> float:
+        """Return the number of products of two nonzeros; exact."""
         counts = []
         for name in self._kernel.inputs:
             tensor, rank = self._tensors[name], self._kernel.indices[name].index(self._summed)

@@ -39,7 +39,7 @@ class Fitter:
         self._cache: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """Return the size of the fullest tile of any operand in a buffer."""
+        """Return the size of the fullest tile of any operand in a buffer; packed tiles are in words."""
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._cache:
             sizes = [self._tile_sizes(name, shape) for name in self.kernel.inputs]
@@ -53,7 +53,7 @@ class Fitter:
         return pack_one(self.kernel, name, tensor, shape, self._packed).words
 
     def round_shape(self, sizes: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
-        """Return a shape limited to the extents, and rounded down to integers or to whole base tiles."""
+        """Return a shape rounded down to integers or whole base tiles, at least one, at most the extents."""
         units = dict.fromkeys(sizes, 1) if self._packed is None else self._packed
         multiples = {
             index: max(1, math.floor(size / units[index])) * units[index] for index, size in sizes.items()
@@ -70,17 +70,20 @@ class Fitter:
     def enlarge(
         self, shape: Mapping[str, float], factor: float, extents: Mapping[str, int], every: bool
     ) -> tuple[dict[str, int], float] | None:
-        """Return a shape times the largest factor with which all tiles fit.
+        """Return a shape times a factor with which all tiles fit.
+
+        Each attempt that does not fit reduces the factor by the capacity over the size of the fullest tile.
+        The result is not always the largest factor that fits.
 
         Args:
-            shape: before rounding.
+            shape: by index, before rounding.
             factor: TileFactor, with which the search begins.
             extents: limits of the shape.
-            every: whether all indices grow, by the root of the factor, or the indices of the result, by the
-                factor.
+            every: True to multiply all indices by the square root of the factor, False to multiply the
+                indices of the result by the factor.
 
         Returns:
-            The shape and the factor; None if eight attempts found no factor above 1.
+            The shape and the factor; None if none of at most eight factors above 1 fits.
         """
         scaled_indices = self.kernel.order if every else growing_indices(self.kernel)
         for _round in range(_ROUNDS):
@@ -97,9 +100,10 @@ class Fitter:
         return None
 
     def grow_summed_indices(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
-        """Double a shape in its summed indices as often as it fits; other indices cover the tensors.
+        """Double a shape in each of its summed indices as often as its tiles fit, up to the extent.
 
-        A doubled tile is a pair of whole tiles, so that no row is partitioned anew.
+        The shape must fit, and must cover the tensors in all other indices. A doubled tile is then a pair of
+        whole tiles, so that its size grows with each step, and a binary search finds the last that fits.
         """
         sizes = dict(shape)
         for index in self.kernel.contracted:
@@ -114,6 +118,7 @@ class Fitter:
 
 
 def _doublings(size: int, extent: int) -> Iterator[int]:
+    """Yield a size and its doubles below the extent, then the extent."""
     while size < extent:
         yield size
         size *= 2

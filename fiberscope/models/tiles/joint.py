@@ -68,7 +68,11 @@ class Joint:
         return replace(printed, output=times * visits * size, visits=visits, nonzeros=nonzeros)
 
     def _ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
-        """Return computed over predicted nonempty results, and the same of nonzeros; 1 without results."""
+        """Return two ratios of computed to predicted numbers for the base tiling.
+
+        The first is of nonempty partial results, the second of the nonzeros of each; both are 1 without
+        results. Each product of tiles counts as a partial result.
+        """
         kernel = self._kernel
         tiled = cut_all(kernel, tensors, base)
         leaves = _sample_leaves(kernel, tiled, self._options)
@@ -114,7 +118,11 @@ def _sample_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options)
 
 
 def _repeat_tiles(tiled: Tiled, tiles: Integers) -> SparseTensor:
-    """Return the elements of tiles; the first rank is the place of the tile in ``tiles``."""
+    """Return the elements of tiles as a tensor of ones, with one rank more than the operand.
+
+    The first rank is the position in ``tiles``, which may list a tile several times. The other coordinates
+    are those in the operand.
+    """
     counts = tiled.nonzeros[tiles]
     leaf = np.repeat(np.arange(len(tiles)), counts)
     entries = np.arange(len(leaf)) + np.repeat(tiled.starts[tiles] - (np.cumsum(counts) - counts), counts)

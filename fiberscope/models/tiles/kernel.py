@@ -1,7 +1,7 @@
 """Kernel: an expression, ``C[i,j] = A[i,k] * B[k,j]``, and the order of its loops.
 
-The outer loops, over tiles, have this order, and so have the inner loops, within a tile. Every tensor is
-stored with its indices in loop order, whatever the order in the expression.
+The outer loops, over tiles, have this order, and so have the inner loops, within a tile. Statistics have the
+ranks of a tensor in loop order. The sizes of tiles are of ranks in the order of the expression.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ class Kernel:
         return set(operators_of(self.expression)) <= {"*"}
 
     def stored(self, tensor: str) -> tuple[str, ...]:
-        """Return a tensor's indices in its order of storage, the loop order."""
+        """Return a tensor's indices in loop order."""
         return tuple(index for index in self.order if index in self.indices[tensor])
 
     def storage(self, tensor: str) -> tuple[int, ...]:
-        """Return the tensor's rank for each stored rank."""
+        """Return for each rank of ``stored`` the rank as written."""
         return tuple(self.indices[tensor].index(index) for index in self.stored(tensor))
 
     def depth(self, tensor: str) -> int:
-        """Return the position of the loop that binds the last of a tensor's indices."""
+        """Return the position of the innermost loop over an index of a tensor; -1 for a scalar."""
         return max((self.order.index(index) for index in self.indices[tensor]), default=-1)
 
     def carriers(self, index: str) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Kernel:
         return {index: extents[index][0] for index in self.order}
 
     def __str__(self) -> str:
-        """Return the text of the kernel, with the order."""
+        """Return the kernel and its order: ``C[i,j] = A[i,k] * B[k,j], i k j``."""
         left = f"{self.result}[{','.join(self.indices[self.result])}]"
         return f"{left} = {self._format(self.expression)}, {' '.join(self.order)}"
 
@@ -149,6 +149,7 @@ def _check_expression(part: Expression, text: str) -> None:
 
 
 def _plain(access: Access, text: str) -> tuple[str, ...]:
+    """Return the indices of an access in lower case; refuse computed and repeated indices."""
     names = []
     for index in access.indices:
         if index.rank is None:
@@ -188,6 +189,6 @@ def _parse_order(order: str | Sequence[str], indices: Mapping[str, tuple[str, ..
 
 
 def _split(order: str, indices: Sequence[str]) -> tuple[str, ...]:
-    """Split an order like ``ikj`` into letters, or at commas or spaces."""
+    """Split an order at commas or spaces; without them, into letters, unless it is a single index."""
     parts = tuple(re.split(r"[,\s]+", order.strip().lower()))
     return parts if len(parts) > 1 or parts[0] in indices else tuple(parts[0])

@@ -24,8 +24,8 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-PRODUCTS = 1 << 24  # products of patterns that are multiplied at once
-MAX_POINTS = 1 << 62  # bound of the numbers of points
+PRODUCTS = 1 << 24  # products of a portion of rows, which limits memory; a single row may have more
+MAX_POINTS = 1 << 62  # bound of the numbers of points, which have 64 bits
 
 # Nonzeros, or places where several operands have nonzeros: by index, the coordinates of all points.
 Points = dict[str, Integers]
@@ -42,9 +42,10 @@ def level_counts(
     """Return the fibers of partial tiles at each level, over all visits: visits first, nonzeros last.
 
     Args:
-        operands: each with the indices of its ranks.
+        operands: the factors of a product, each with the indices of its ranks.
         output: indices of the output in storage order.
-        outside: summed indices; each of their tiles writes a partial result.
+        outside: summed indices whose loops are outside of the partial result: each iteration over their tiles
+            writes a partial result.
         shape: sides of a tile by index.
     """
     points = [dict(zip(indices, tensor.coordinates, strict=True)) for indices, tensor in operands]
@@ -59,7 +60,7 @@ def _count(points: Points) -> int:
 
 
 def join(left: Points, right: Points) -> Points:
-    """Return all pairs of points that agree in their common indices."""
+    """Return all pairs of points that agree in their common indices, with the coordinates of both."""
     left_numbers, right_numbers, bound = _number_shared(left, right)
     order = np.argsort(right_numbers, kind="stable")
     counts = np.bincount(right_numbers, minlength=bound)
@@ -106,6 +107,7 @@ def _number_points(columns: Iterable[Integers], count: int) -> tuple[Integers, i
 
 
 def _dense(numbers: Integers) -> tuple[Integers, int]:
+    """Renumber equal numbers from 0 without gaps; return the new numbers and their bound."""
     distinct, places = np.unique(numbers, return_inverse=True)
     return places, max(1, len(distinct))
 
@@ -128,9 +130,9 @@ class OutputTraffic:
     """Traffic of the output.
 
     Args:
-        visits: number of partial results that are written, each a tile.
-        words: their size in words of 4 bytes.
-        nonzeros: their nonzeros, summed over all visits.
+        visits: number of partial results that are written (visits); each is a tile of the result.
+        words: size of all partial results in words of 4 bytes.
+        nonzeros: nonzeros of all partial results.
     """
 
     visits: int
@@ -144,7 +146,7 @@ class MeasuredTraffic:
 
     Args:
         inputs: traffic by operand.
-        output: partial tiles, each written once a visit.
+        output: traffic of the partial results, each written once and not read.
         iterations: iterations of the outer loops in which all operands have a tile.
     """
 
@@ -178,8 +180,8 @@ def measure(
         kernel: a product, with the order of its loops.
         tensors: operands by name, with their ranks as the kernel writes them; every element is a nonzero.
         shape: sides of a tile by index.
-        output: ``streamed``: each iteration writes a partial result; ``stationary`` or ``auto``: a partial
-            result stays while loops inside of its own run.
+        output: ``streamed``: each iteration writes a partial result; ``stationary`` or ``auto``, which are
+            the same: a partial result stays in its buffer during the loops inside of the result's own loops.
         overflow: the handling of tiles that exceed their buffers; None: tiles do not overflow.
         base: the shape of the base tiles of packed inputs; None: tensors are partitioned anew.
 

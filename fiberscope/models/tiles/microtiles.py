@@ -23,6 +23,13 @@ def microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
 
     The side of the base tile, in microtiles, is the largest power of two that fits if tiles are dense.
     Microtiles stay whole.
+
+    Args:
+        room: the kernel, the method, the words of an operand's tile, and the side of a microtile.
+        matrices: the operands, in the order of the kernel.
+
+    Raises:
+        InputError: a dense microtile does not fit, or the operands do not match the kernel.
     """
     kernel = Kernel.read(room.kernel, room.order)
     tensors = [SparseTensor.from_matrix(matrix).without_zeros() for matrix in matrices]

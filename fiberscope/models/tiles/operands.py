@@ -15,12 +15,15 @@ from fiberscope.workloads.tensor import SparseTensor
 def load_operands(
     kernel: Kernel, names: Sequence[str], *, transpose_b: bool = False, exact: bool = False
 ) -> dict[str, SparseTensor]:
-    """Load the inputs of a kernel, from left to right; a missing second factor equals the first.
+    """Load the inputs of a kernel, from left to right.
+
+    If a kernel of two inputs has only one operand, the second input equals the first, or is its transpose.
+    Warnings name surrogates, dropped zeros, and operands without nonzeros.
 
     Args:
         kernel: names the inputs.
         names: the names of files, matrices or tensors, or generators.
-        transpose_b: whether the second input is the transpose of the first.
+        transpose_b: whether the second input is the transpose of the first; requires a single operand.
         exact: refuse a surrogate.
 
     Raises:
@@ -44,7 +47,7 @@ def load_operands(
 
 
 def _drop_zeros(name: str, tensor: NamedTensor) -> SparseTensor:
-    """Return the nonzeros, with warnings about surrogates and stored zeros."""
+    """Return the nonzeros; warn about a surrogate, stored zeros, or no nonzeros."""
     if tensor.notice:
         warnings.warn(tensor.notice, stacklevel=2)
     nonzeros = tensor.tensor.without_zeros()

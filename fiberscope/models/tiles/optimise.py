@@ -39,7 +39,9 @@ def optimise(
     statistics: Mapping[str, Statistics] | None = None,
     judge: Judge | None = None,
 ) -> Scheme:
-    """Return the tiles with the least expected traffic.
+    """Return the tiles of the candidate with the least expected traffic, enlarged as far as they fit.
+
+    Among candidates within 1 % of the least traffic, the one with fewest iterations is chosen.
 
     Args:
         kernel: the expression and the order of its loops.
@@ -47,10 +49,12 @@ def optimise(
         capacity: the capacity of the buffer of each operand, in the metric's unit.
         options: variants of the model, and the kind of search.
         statistics: statistics of the operands' base tiling, by operand; collected if None.
-        judge: measures the traffic of a shape; if given, the base tiling replaces a scheme with more traffic.
+        judge: returns the measured traffic of a shape. If given, the base tiling replaces a scheme with more
+            traffic, and ``fallback`` of the scheme gives the reason.
 
     Raises:
-        InputError: no tile fits the capacity, or the operands do not match.
+        InputError: a base tile does not fit the capacity, the operands do not match, or the model or the
+            search does not support the kernel.
     """
     return _Search(kernel, tensors, capacity, options, statistics).scheme(judge)
 
@@ -110,6 +114,7 @@ class _Search:
         return self._fall_back(scheme, "it moves more than the base tiling")
 
     def _check_base(self) -> None:
+        """Raise ``InputError`` if a base tile exceeds the capacity, as with a base edge that is given."""
         for name, statistics in self.base_statistics.items():
             if statistics.max_tile > self.capacity:
                 place = ", ".join(f"{index}' = {at}" for index, at in statistics.fullest.items())
@@ -130,7 +135,7 @@ class _Search:
         return self._scale_to_fit(best.rf, best.shape, tuple(candidates))
 
     def _is_coarse_enough(self, shape: Shape) -> bool:
-        """Return whether no summed index is partitioned too finely."""
+        """Return whether each summed index has at least the side ``least`` of the options, or its extent."""
         return all(
             shape[index] >= min(self.options.least, self.extents[index]) for index in self.kernel.contracted
         )
@@ -148,6 +153,7 @@ class _Search:
         return Candidate(shape, prediction, iterations, factor, fullest, fullest <= self.capacity)
 
     def _scale_to_fit(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
+        """Return the scheme of a reorder factor and its shape, enlarged by TileFactor as far as it fits."""
         tile_factor = self.capacity / max(1, self._largest_tile(shape))
         grow_all, shape = self.options.size == "all", self.fitter.round_shape(shape, self.extents)
         unrounded_shape = real_shape(self.kernel, self.edge, factor)
@@ -170,11 +176,16 @@ class _Search:
         return all(shape[index] == self.extents[index] for index in growing_indices(self.kernel))
 
     def _fall_back(self, scheme: Scheme, reason: str) -> Scheme:
+        """Return a scheme with the base tiling in place of its own, and the reason."""
         fullest = self.fitter.fullest(self.base)
         return replace(scheme, shape=self.base, fullest=fullest, rf=1.0, tf=1.0, fallback=reason)
 
     def _search_grid(self) -> Scheme:
-        """Return the best fitting shape with sides of powers of two times the edge, up to the extents."""
+        """Return the best shape that fits, with sides of the edge times powers of two, at most the extents.
+
+        Raises:
+            InputError: the model is not ``counted``.
+        """
         if self.options.model != "counted":
             raise InputError("a search on a grid needs the model counted, which knows what fits exactly")
         sizes = [self._sizes(extent) for extent in self.extents.values()]

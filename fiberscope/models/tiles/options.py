@@ -25,18 +25,19 @@ class Options(BaseModel):
         merge: whether partial results are read again for accumulation.
         output: whether each iteration writes a partial result (``streamed``), or the result stays while the
             loops inside of its own run (``stationary`` or ``auto``).
-        rf_below_one: whether tiles that grow in the summed indices are candidates, too.
-        size: whether TileFactor enlarges the indices of the result or all indices.
-        max_tile: whether TileFactor uses the fullest tile of the base tiling or of the chosen shape.
+        rf_below_one: whether RF 1/2 and 1/4, with which tiles grow in the summed indices, are candidates too.
+        size: whether TileFactor enlarges the indices of the result (``grown``) or all indices.
+        max_tile: whether TileFactor uses the fullest tile of the base tiling or of the chosen shape
+            (``reshaped``).
         grow: whether summed indices may grow once all other indices cover the tensor.
-        tiles: whether tensors are partitioned anew, or base tiles are packed; shapes are then their
-            multiples.
+        tiles: whether tensors are partitioned anew (``cut``), or base tiles are ``packed``; shapes are then
+            multiples of the base tile.
         base: the rule for the base tile, or its edge.
         least: smallest side of a summed index: the side of a machine's microtile.
         metric: the metric of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
-        sample: the share of tiles from which Corrs are collected.
-        leaves: the share of the first operand's tiles whose products ``joint`` computes.
+        sample: the share of tiles from which Corrs are collected, of at least 32 tiles.
+        leaves: the share of the first operand's tiles whose products ``joint`` computes, of at least 32.
         seed: the seed of samples.
     """
 

@@ -20,7 +20,8 @@ from fiberscope.workloads.tiles.metrics import METRICS
 def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
     """Return the expected nonzeros of one visit's partial result, at most the places of its tile.
 
-    A visit is one write of a partial result: the sum over the iterations in which it stays in its buffer.
+    A visit is one write of a partial result. The estimate is of the products of one iteration, even if the
+    partial result stays in its buffer for several.
 
     Args:
         kernel: the expression and the order of its loops.
@@ -37,8 +38,8 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
 
     Args:
         shape: the shape of the tile, in storage order.
-        nonzeros: expected number.
-        metric: the metric of its size.
+        nonzeros: expected number of nonzeros, at most the places of the tile.
+        metric: name of the metric, which determines the unit.
     """
     places = math.prod(shape)
     fibers = 0.0
@@ -49,7 +50,7 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
 
 
 def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
-    """Return the summed indices whose loops a partial result stays in its buffer."""
+    """Return the summed indices during whose loops a partial result stays in its buffer."""
     if options.output == "streamed":
         return ()
     inside = kernel.order[kernel.depth(kernel.result) + 1 :]
@@ -70,7 +71,7 @@ class _Estimate:
         return float(self._by_place(expression).mean())
 
     def _flat(self, part: Expression) -> float:
-        """Return the density from mean densities; each term of an outer sum is at most 1."""
+        """Return the density of a part from the mean densities of its tensors, at most 1."""
         union_rule = self._options.union
         if _is_sum(part):
             return union((self._flat(operand) for operand in part.operands), union_rule)

@@ -36,6 +36,8 @@ def with_last(places: Integers, shape: tuple[int, ...], rank: int) -> Integers:
 def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
     """Return for each distance below ``extent`` the number of pairs of members of a set at that distance.
 
+    At distance 0, this is the number of members. Pairs of members of different sets do not count.
+
     Args:
         members: index of the set x extent + position, increasing, without duplicates.
         extent: bound of the positions.

@@ -35,9 +35,9 @@ class Methods:
         compare: methods in addition to D2T2 and Conservative.
         scan: whether to try every side of squares instead of bisection.
         swiftiles: whether Tailors estimates its side from a sample of tiles.
-        microtile: side of DRT's microtiles.
-        panel: columns of microtiles of DRT's panel.
-        step: divisor of the sides of squares.
+        microtile: side of DRT's microtiles, in coordinates.
+        panel: initial columns of microtiles of DRT's panel.
+        step: divisor of the sides of squares that a search tries.
     """
 
     compare: Sequence[str] = ()
@@ -65,10 +65,10 @@ class Plan:
     Args:
         kernel: with the order of its loops.
         tensors: the tensors by name.
-        capacity: the capacity of each operand's buffer.
+        capacity: the capacity of each operand's buffer, in the unit of ``metric``.
         options: the options of the prediction and the search.
         statistics: of the base tiling, by operand.
-        schemes: the schemes by method.
+        schemes: the schemes by method, without DRT; always ``conservative`` and ``d2t2``.
         dynamic: DRT's tasks; None without DRT.
     """
 
@@ -95,14 +95,14 @@ class Plan:
 
     @cached_property
     def measured_candidates(self) -> Sequence[MeasuredTraffic]:
-        """Return the measured traffic of each candidate's tiles."""
+        """Return the measured traffic of each candidate's shape, partitioned anew and without overflow."""
         return [self._measure(candidate.shape) for candidate in self.chosen.candidates]
 
     def measure_all(self, progress: Progress) -> None:
         """Measure the tiles of all methods and candidates, and cache them in the two properties above.
 
         Args:
-            progress: called with the number of measured tilings.
+            progress: called before each measurement with the number of measured tilings.
         """
         schemes, candidates = self.schemes, self.chosen.candidates
         total = len(schemes) + len(candidates)
@@ -116,7 +116,7 @@ class Plan:
         vars(self).update(measured=scheme_traffic, measured_candidates=candidate_traffic)
 
     def fullest(self, shape: Shape) -> int:
-        """Return the size of the fullest tile of a shape in a buffer."""
+        """Return the size of the fullest tile of a shape in a buffer; the operands are partitioned anew."""
         return Fitter(self.kernel, self.tensors, self.capacity, self.metric).fullest(shape)
 
     @property
@@ -141,23 +141,25 @@ def plan(
     tensor_statistics: Mapping[str, Statistics] | None = None,
     progress: Progress = ignore_progress,
 ) -> Plan:
-    """Return tilings that fit the buffers, by D2T2 and by the methods to compare.
+    """Return tilings by Conservative, by D2T2 and by the methods to compare.
 
-    If D2T2's tiling moves more than Conservative's when measured, Conservative's replaces it, and the scheme
-    says so. If an operand is empty, the tensors are not partitioned.
+    All tiles fit the buffers, except for Tailors, of whose tiles a share overflows. If D2T2's tiling of a
+    product moves more than the base tiling when measured, the base tiling replaces it, and ``fallback`` of
+    the scheme gives the reason. If an operand is empty, each scheme has one tile per tensor.
 
     Args:
-        kernel: a product, with the order of its loops.
+        kernel: the expression and the order of its loops; a sum cannot be measured.
         tensors: by name, with their ranks as the kernel writes them.
         capacity: of each operand's buffer, in the unit of the options' metric.
         options: the options of the prediction and the search.
         methods: the methods to compare.
         tensor_statistics: statistics of an earlier run, by operand; None collects them.
-        progress: called with the number of completed steps: statistics, then each method.
+        progress: called before and after the statistics, and before D2T2's search.
 
     Raises:
         InputError: extents disagree, a method does not exist, the capacity is too small, statistics are of
-            other tensors or tiles, or DRT is compared for another kernel than A times B in the order ikj.
+            another number of nonzeros or other base tiles, the options do not support the kernel, or DRT is
+            compared for another kernel than A times B in the order ikj.
     """
     methods.check()
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
@@ -192,7 +194,10 @@ def _measured_total(
 def _check_statistics(
     statistics: Mapping[str, Statistics], kernel: Kernel, tensors: Mapping[str, SparseTensor], base: Shape
 ) -> Mapping[str, Statistics]:
-    """Check that statistics of an earlier run are of these tensors and base tiles."""
+    """Return statistics of an earlier run, if their base tiles and numbers of nonzeros are the present ones.
+
+    Their metric and sample are not compared with the options.
+    """
     for name, tensor_statistics in statistics.items():
         tile = tuple(base[index] for index in kernel.stored(name))
         if (tensor_statistics.tile, tensor_statistics.nonzeros) != (tile, tensors[name].nonzeros):

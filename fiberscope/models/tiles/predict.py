@@ -27,6 +27,9 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
         statistics: the statistics of each operand, by name.
         shape: the shape of tiles, at most the extents.
         options: variants of the model; ``model`` is ignored, as this is the printed model.
+
+    Returns:
+        The traffic, in the unit of the statistics' metric.
     """
     blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, statistics).items()}
     repeats = {name: _repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
@@ -77,7 +80,10 @@ def _single_load_traffic(
 
 
 def _share_in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
-    """Return the probability that the other operands share a coordinate of each unbound index."""
+    """Return the probability that the other operands have tiles at a common coordinate.
+
+    The probabilities of the indices inside of the tensor's last loop are multiplied.
+    """
     share = 1.0
     for index in kernel.order[kernel.depth(name) + 1 :]:
         others = [statistics[other] for other in kernel.carriers(index)]
@@ -88,7 +94,10 @@ def _share_in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, flo
 
 
 def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options: Options) -> float:
-    """Return how often a tensor's tiles are read: the iterations of outer loops over other indices."""
+    """Return how often each tile of a tensor is read.
+
+    This is the number of iterations of the loops over other indices outside of the tensor's last loop.
+    """
     outer_indices = (
         index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name]
     )
@@ -96,7 +105,10 @@ def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options
 
 
 def _iterations(kernel: Kernel, statistics: Known, shape: Shape, index: str, options: Options) -> float:
-    """Return E|y'|, the iterations of an outer loop; growth over empty neighbours saves no iterations."""
+    """Return E|y'|, the expected iterations of an outer loop.
+
+    A tile longer than the base tile saves iterations only as far as neighbours of base tiles are nonempty.
+    """
     carrier = statistics[kernel.carriers(index)[0]]
     rank = carrier.indices.index(index)
     extent, base = carrier.extents[rank], carrier.tile[rank]

@@ -19,7 +19,7 @@ from fiberscope.models.tiles.overlaps import Numbers
 from fiberscope.models.tiles.statistics import Statistics
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 
-Known: TypeAlias = Mapping[str, Statistics]
+Known: TypeAlias = Mapping[str, Statistics]  # statistics of each operand, by name
 Union: TypeAlias = Literal["sum", "exact"]
 
 
@@ -66,7 +66,7 @@ def _remove_edge_bias(terms: Numbers) -> Numbers:
 
 
 def union(probabilities: Iterable[float], union_rule: Union) -> float:
-    """Return the probability of a union: the sum, at most 1, or that of independent events."""
+    """Return the probability of a union: the sum, at most 1, or with ``exact`` of independent events."""
     if union_rule == "exact":
         return 1.0 - math.prod(1.0 - probability for probability in probabilities)
     return min(1.0, sum(probabilities))

@@ -1,6 +1,7 @@
 """Candidate shapes: at most as large as the base tile, and longer in indices of a single operand.
 
-The reorder factor RF turns a square of edge T into a tile of T RF x T / RF; candidates are powers of two.
+The reorder factor RF turns a square of edge T into a tile of T RF x T / RF. RF is a power of two. Tiles grow
+in the indices of the result, and shrink in the summed indices; with RF below 1 it is the reverse.
 
 Source: D2T2 (MICRO 2025), Section 5.2, equation 21. The paper has no rule for more than two ranks; our rule
 is that no operand's tile has more places than its base tile.
@@ -24,11 +25,13 @@ def reorderings(
 ) -> Iterator[tuple[float, dict[str, int]]]:
     """Yield each reorder factor with its shape: from 1 up, then factors below 1.
 
+    The factors end at T, or with the first whose shape covers the tensors in all indices of the result.
+
     Args:
         kernel: its summed indices.
         edge: T of the base tiling.
         extents: the extents of the indices, which limit shapes.
-        below_one: whether to try 1/2 and 1/4.
+        below_one: whether to yield 1/2 and 1/4, if T times the factor is at least 1.
     """
     factor = 1.0
     while factor <= edge and (factor == 1.0 or not _covers(kernel, edge, extents, factor / 2)):

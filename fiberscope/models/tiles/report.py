@@ -26,7 +26,11 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
 
     Args:
         plan: the plan.
-        measured: whether to measure every candidate and every scheme.
+        measured: whether to add the measured traffic of every candidate and every scheme, which measures
+            those that are not measured yet.
+
+    Raises:
+        InputError: a sum should be measured.
     """
     schemes = {name: _scheme(scheme, plan, measured) for name, scheme in plan.schemes.items()}
     if plan.dynamic is not None:
@@ -66,7 +70,7 @@ def why(plan: Plan) -> str:
 
 
 def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> str:
-    """Describe candidates with less predicted traffic that lost to an equal one with fewer iterations."""
+    """Describe the candidate with least predicted traffic, if one within 1 % with fewer iterations won."""
     least = min(candidates, key=lambda candidate: candidate.prediction.total)
     if least.prediction.total == chosen.prediction.total:
         return ""
@@ -90,7 +94,7 @@ def _describe_growth(plan: Plan, candidate: Candidate) -> str:
 
 
 def _spans(plan: Plan) -> bool:
-    """Return whether the growing indices have reached their extents."""
+    """Return whether the tiles cover the tensors in all indices of the result."""
     extents = plan.kernel.extents({name: of_tensor.extents for name, of_tensor in plan.statistics.items()})
     free = [index for index in extents if index not in plan.kernel.contracted]
     return all(plan.chosen.shape[index] == extents[index] for index in free)
@@ -106,7 +110,7 @@ def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidat
 
 
 def tables(plan: Plan, *, measured: bool) -> list[Table]:
-    """Return the tables of statistics, candidates, and schemes."""
+    """Return the tables of statistics, candidates (if any) and schemes, as for ``document``."""
     return [_statistics(plan), *_candidates(plan, measured), _schemes(plan, measured)]
 
 

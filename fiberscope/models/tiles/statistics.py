@@ -28,10 +28,10 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, Metric, metric_called
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each, tile
 
-LEAST_SAMPLED = 32  # least number of sampled tiles, for any share
+LEAST_SAMPLED = 32  # least number of sampled tiles, for any share, if there are as many
 
 Correlations: TypeAlias = Mapping[str, Numbers]  # by variant: correlation at each distance; 1 at distance 0
-VERSION = 1
+VERSION = 1  # of the JSON
 CORRS, TILE_CORRS = {"pooled", "per_tile"}, {"pooled", "slice"}  # variants of each statistic
 _Count: TypeAlias = Annotated[int, Field(ge=0, le=2**62, strict=True)]
 _Number: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -88,14 +88,14 @@ class Statistics:
         metric: the metric of the sizes.
         nonzeros: the nonzeros of the tensor.
         tiles: number of nonempty tiles.
-        size_tile: mean size of nonempty tiles; 0 without any.
+        size_tile: mean traffic of one fetch of a nonempty tile; 0 without any.
         max_tile: size of the fullest tile in a buffer.
         fullest: outer coordinate of the fullest tile by index; empty without nonempty tiles.
         pr_tile_index: for each rank, the mean share of nonempty coordinates in a fiber of tiles.
         beginnings: for each rank, the number of tiles with a nonzero at each tuple of inner coordinates up to
             the rank; the last coordinate varies fastest.
-        corrs: for each contracted index and variant, by distance below T: the share of the nonzeros at a
-            coordinate with a nonzero at that distance above, in the same tile.
+        corrs: for each contracted index and variant, by distance below the tile's extent: the share of the
+            nonzeros that have a nonzero at that distance above, in the same fiber of the same tile.
         tile_corrs: for each index and variant, by distance in tiles: the share of nonempty tiles (or slices
             of tiles) with a nonempty tile at that distance.
         sample: the tiles of ``corrs``.

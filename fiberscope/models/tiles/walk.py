@@ -29,14 +29,19 @@ class Overflow:
 
     Args:
         capacity: the capacity of the buffer, in words.
-        stays: words that stay.
+        stays: words of a larger tile that stay in the buffer; the others are fetched at each use.
     """
 
     capacity: int
     stays: int
 
     def words(self, words: Integers, uses: Integers) -> Integers:
-        """Return the fetched words of tiles with a number of consecutive uses."""
+        """Return the fetched words of tiles.
+
+        Args:
+            words: size of each tile.
+            uses: number of consecutive uses of each tile.
+        """
         streamed = self.stays + uses * (words - self.stays)
         moved: Integers = np.where(words > self.capacity, streamed, words)
         return moved
@@ -77,7 +82,7 @@ class _Tree:
 
     Args:
         indices: in loop order.
-        ranks: the same indices in storage order.
+        ranks: the same indices in the order of the ranks of ``tiled``.
         tiled: the tiles.
     """
 
@@ -148,7 +153,11 @@ class _Walk:
         self.fetched = [Fetched() for _ in trees]
 
     def go(self, depth: int, nodes: Sequence[Integers]) -> Integers:
-        """Walk over the loops from ``depth`` on, from points with a node of every tree.
+        """Walk over the loops from ``depth`` on, and count the fetches.
+
+        Args:
+            depth: number of the loop.
+            nodes: for each tree, its node at each point of the loops outside.
 
         Returns:
             For each point the number of iterations below.
@@ -178,7 +187,7 @@ class _Walk:
 
 
 def _sums(positions: Integers, numbers: Integers, place_count: int) -> Integers:
-    """Return the sums of numbers by place; places are increasing."""
+    """Return for each place the sum of the numbers whose position it is; positions are increasing."""
     preceding = np.append(0, np.cumsum(numbers))
     ends = np.searchsorted(positions, np.arange(place_count + 1))
     return np.diff(preceding[ends])

@@ -1,8 +1,9 @@
 """DRT: tiles that grow from microtiles while the kernel runs, up to the capacity of the buffers.
 
 B is stationary. In a panel of some columns of microtiles, rows of microtiles are added while they fit B's
-buffer. Then rows of microtiles of A, in the matching columns, are added while they fit A's buffer. A pair of
-groups is a task, whose partial output is written.
+buffer. Then rows of microtiles of A, in the matching columns, are added while they fit A's buffer. A group
+has at least one row, even if the row does not fit. A pair of groups is a task, whose partial output is
+written.
 
 Source: DRT (Odemuyiwa et al., ASPLOS 2023); the order of growth is that of its public simulator.
 """
@@ -27,7 +28,12 @@ Span = tuple[int, int]  # of microtiles: the first, and the first beyond
 
 @dataclass(frozen=True)
 class Task:
-    """A group of A's microtiles times a group of B's: their spans, and their 4-byte words."""
+    """A group of A's microtiles times a group of B's microtiles.
+
+    Args:
+        i, k, j: spans of the groups, in microtiles: A's group is i x k, B's group k x j.
+        a_words, b_words: words of the groups, of 4 bytes.
+    """
 
     i: Span
     k: Span
@@ -67,8 +73,8 @@ def drt(
 
     Args:
         a, b: matrices.
-        capacity: words of A's and of B's buffer.
-        microtile: side of a microtile.
+        capacity: words of A's buffer, and of B's buffer.
+        microtile: side of a microtile, in coordinates.
         panel: initial columns of microtiles of a panel; a panel widens while all rows fit.
     """
     micro_a, micro_b = (_Microtiles(tile(matrix, (microtile, microtile))) for matrix in (a, b))

@@ -24,8 +24,8 @@ from fiberscope.workloads.tiles.metrics import Metric
 OVERFLOWING = 0.1  # largest share of nonempty tiles that overflow: Tailors' y
 
 _Accepts: TypeAlias = Callable[["Square"], bool]
-SHARE = 0.1  # of the tiles in a sample
-LEAST = 32  # smallest size of a sample
+SHARE = 0.1  # share of the tiles that Swiftiles samples
+LEAST = 32  # smallest size of a sample, in tiles
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class Squares:
         return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
 
     def tile_sizes(self, side: int) -> list[Integers]:
-        """Return the words of the nonempty tiles of each input in a buffer."""
+        """Return the sizes of the nonempty tiles of each input in a buffer, in the metric's unit."""
         shape = square(self.extents, side)
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
         return [statistics.held(self.metric) for statistics in tiles]
 
     def square_of(self, sizes_by_input: Sequence[Integers], side: int) -> Square:
-        """Return the tiles of a side with known sizes."""
+        """Return the square tiles of a side, from the sizes that ``tile_sizes`` returned for it."""
         all_sizes = np.concatenate(sizes_by_input)
         overflowing = float(np.mean(all_sizes > self.capacity)) if len(all_sizes) else 0.0
         return Square(square(self.extents, side), int(all_sizes.max(initial=0)), overflowing)
@@ -82,13 +82,17 @@ class Squares:
         """Return the largest squares without an overflow.
 
         Args:
-            least: a side that fits.
-            scan: try every side from the largest down.
+            least: a side that fits, the smallest that is tried.
+            scan: try every side from the largest down, in place of a binary search.
         """
         return self._largest(least, lambda candidate: candidate.overflowing == 0, scan)
 
     def tailors(self, least: int, *, scan: bool = False) -> Square:
-        """Return the largest squares of which at most ``OVERFLOWING`` of all inputs' tiles overflow."""
+        """Return the largest squares with which at most a share ``OVERFLOWING`` of all tiles overflows.
+
+        Args:
+            least, scan: as for ``prescient``.
+        """
         return self._largest(least, lambda candidate: candidate.overflowing <= OVERFLOWING, scan)
 
     def _largest(self, least: int, accepts: _Accepts, scan: bool) -> Square:
@@ -108,7 +112,7 @@ class Squares:
         return best
 
     def _scan(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """Return the largest accepted side; a side whose lower bounds are rejected is not partitioned."""
+        """Return the largest accepted side, else the lowest; partition only if lower bounds are accepted."""
         for steps in range(high, low, -1):
             side = steps * self.step
             if accepts(self.square_of(self._lower_bounds(side), side)):
