@@ -80,7 +80,7 @@ def rerun(
 
 
 def _is_archive(file: Path) -> bool:
-    """Return whether a file is an archive: it is called ``.zip``, or its content is a zip file."""
+    """Return whether a file is an archive: its name ends in ``.zip``, or its content is a zip file."""
     from zipfile import is_zipfile
 
     return file.suffix == ".zip" or is_zipfile(file)

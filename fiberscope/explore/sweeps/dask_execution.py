@@ -72,7 +72,7 @@ class _Execution:
 
     def run(self) -> None:
         """Submit batches and process events until all points have ended."""
-        topic = self._client.id  # schedulers forget these events after their client has gone
+        topic = self._client.id  # a scheduler forgets the events of such a topic when its client is gone
         self._client.subscribe_topic(topic, self._receive_event)
         try:
             self._count_workers()

@@ -161,7 +161,7 @@ class RowReader(Component):
         return self.rows_arrived > 0 and self.piece < self.ends[self.rows_arrived - 1]
 
     def _ask(self) -> bool:
-        """Request a line of B, or pass over the end of a row of A; return whether one of these was done."""
+        """Request a line of B, or pass over the end of a row of A; return whether either was done."""
         if not self._is_begun():
             return False
         if self.places[self.piece] != END:
@@ -222,7 +222,7 @@ class RowReader(Component):
 
 
 def _pieces(a: CompressedRows, b: CompressedRows, row: int) -> list[tuple[int, int]]:
-    """Return the pieces of a row of A: (element of A, row of B) for nonempty rows of B, then its end."""
+    """Return the pieces of a row of A: pairs (element of A, nonempty row of B), then (``END``, ``END``)."""
     places = range(a.pointers[row], a.pointers[row + 1])
     named = [(place, a.coordinates[place]) for place in places]
     return [*((place, k) for place, k in named if b.pointers[k] < b.pointers[k + 1]), (END, END)]

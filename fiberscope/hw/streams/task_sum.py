@@ -21,7 +21,7 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
-TURN = Protocol("turn", control="kind", coordinate="instance")
+TURN = Protocol("turn", control="kind", coordinate="instance")  # of each task, in dispatch order
 
 
 class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordinates
@@ -153,8 +153,8 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.code = BINARY[operation]  # C: long
         self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
         self.writers, self.of_elements = min(at_once, instances), of_elements
-        self.waiting = [Queue() for _ in range(instances)]  # for each instance, its tasks that are added up
-        self.begun = [False] * instances  # whether the first task of each queue has started
+        self.waiting = [Queue() for _ in range(instances)]  # for each instance, its unfinished tasks
+        self.begun = [False] * instances  # for each instance, whether its first unfinished task has started
         self.under_way = self.tasks = 0  # number of unfinished tasks, and of all tasks so far
         self.sums = PointTable(len(outer) + ways)
         self.rounds, self.groups = rounds or [], groups or []
@@ -190,7 +190,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     def update(self, now: int) -> int:
         """Take a token of the first unfinished task of each instance whose value has arrived.
 
-        The coordinates of a value must arrive in the same cycle as the value, which is not checked.
+        Only the arrival of the value is tested: its coordinates must arrive in the same cycle.
         """
         self._assign()
         if self.under_way == 0:

@@ -34,7 +34,12 @@ class Access:
         return cls(actual, none, none)
 
     def lose(self, removed: Numbers, skipping: Numbers) -> None:
-        """Remove actual accesses, and count them as skipped (``skipping`` is 1) or gated (0)."""
+        """Remove actual accesses, and count them as skipped (``skipping`` is 1) or gated (0).
+
+        Args:
+            removed: accesses to remove, at most ``actual``, by mapping.
+            skipping: 1 or 0, by mapping.
+        """
         self.actual = self.actual - removed
         self.skipped = self.skipped + removed * skipping
         self.gated = self.gated + removed * (1.0 - skipping)
@@ -49,7 +54,12 @@ class FormatAccess:
 
     @classmethod
     def from_units(cls, units: Units, times: Numbers) -> FormatAccess:
-        """Return the accesses of ``times`` tiles; fractions of a unit are rounded up."""
+        """Return the accesses of ``times`` tiles, all actual; fractions of a unit are rounded up.
+
+        Args:
+            units: mean units of a tile.
+            times: number of tiles, by mapping.
+        """
         return cls(
             *(
                 Access.all_actual(np.ceil(_snap_to_whole(counts * times[:, None])))
@@ -75,7 +85,12 @@ class FormatAccess:
             access.lose(removed, skipping[:, None])
 
     def shrink(self, share: Numbers, ranks: int | None = None) -> None:
-        """Remove a share of the accesses (of the innermost ranks) that do not exist."""
+        """Remove a share of the accesses, and count them neither as skipped nor as gated.
+
+        Args:
+            share: share to remove, from 0 to 1, by mapping.
+            ranks: number of innermost ranks, which alone lose accesses; None: all ranks.
+        """
         for access in (self.metadata, self.payload):
             removed = np.floor(access.actual * share[:, None])
             removed[:, ranks if ranks is not None else removed.shape[1] :] = 0.0

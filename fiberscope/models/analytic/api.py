@@ -71,7 +71,9 @@ def roots_of(paths: Sequence[str | Path]) -> Roots:
 
 
 def check(paths: Sequence[str | Path], settings: Mapping[str, object] | None = None) -> None:
-    """Check all inputs except operands; the arguments are those of ``analyze``.
+    """Check all inputs; the arguments are those of ``analyze``.
+
+    The operands of a machine are not loaded. Files with the data of a problem's tensors are read.
 
     Raises:
         ConfigurationError, InputError: as ``analyze``.

@@ -13,13 +13,14 @@ class Level:
         name: the name of the level in mappings.
         path: the path of the component in energy tables (``system.PE[0..15].Spad``).
         kind: its class, for its energies in the default table.
-        mesh: instances along X and Y.
+        mesh: instances in the whole machine, along X and Y.
         word_bits: bits of a word of data.
         block: words of a row, which one access to the array moves.
         entries: capacity in words; None is unlimited.
         cluster: instances that share a row.
         buffering: number of tiles that the level holds at a time (double buffering: 2).
-        least_utilization: smallest share of the entries that a mapping has to use.
+        least_utilization: smallest share of the capacity (entries over ``buffering``) that a mapping has to
+            use.
         overbooking: whether tiles may exceed the level; the excess is read from the outer level.
         overbooked: largest share of tiles that may exceed the level.
         metadata_bits: bits of a word of metadata, unless the format says.
@@ -27,7 +28,8 @@ class Level:
         metadata_depth: rows of metadata; None is unlimited.
         read_bandwidth, write_bandwidth, shared_bandwidth: words a cycle of an instance, of reads, of writes
             and of both together; None is unlimited.
-        bandwidth_scales: bandwidth that a word of a tensor takes, where it is not 1.
+        bandwidth_scales: names of tensors, each with the words of bandwidth that one of its words takes; 1
+            for other tensors.
         decompresses, compresses: whether tiles may change format on the way from, or to, the outer level.
         reduces: whether partial sums may be added here.
         energy_scale: factor of the energy of all its actions.
@@ -66,13 +68,13 @@ class Level:
 
     @property
     def is_unlimited(self) -> bool:
-        """Return whether the level has no limit of bandwidth."""
+        """Return whether the level can keep data and has no limit of bandwidth."""
         return self.stores and self.read_bandwidth is self.write_bandwidth is self.shared_bandwidth is None
 
 
 @dataclass(frozen=True)
 class Compute:
-    """The compute units."""
+    """The compute units; the arguments are those of ``Level``."""
 
     name: str
     path: str

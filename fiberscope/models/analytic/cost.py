@@ -85,6 +85,7 @@ def _ask_each_tile(
 
 
 def _is_row_exact(block: int, density: Numbers, tile: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether the public tool counts rows exactly, and does not take the nonzeros as packed."""
     limits = np.array(_TOOL_LIMITS.get(block, (0,) * 10))
     column = np.where(density >= 0.1, np.floor(density / 0.1) - 1, 0).astype(np.int64)
     return (limits[np.clip(column, 0, 9)] > tile // block) & (density < 1.0)
@@ -97,7 +98,7 @@ class LevelCost:
     Args:
         cycles: lower bound of the total from compute and this level.
         own_cycles: cycles that the bandwidths need.
-        read_words, write_words: words of an instance with metadata, by tensor.
+        read_words, write_words: words of an instance, actual and gated, with metadata, by tensor.
         format_read_words, format_write_words: the words of metadata among them.
         energy_pj: energy of an instance, by tensor.
         instances: mean number of used instances, by tensor.
@@ -204,6 +205,7 @@ def _cycles(traffic: _LevelTraffic, level: Level) -> Numbers:
 
 
 def _mean_words(traffic: _LevelTraffic, words_by_tensor: Mapping[int, Numbers]) -> Numbers:
+    """Return the words of bandwidth of all tensors, in the mean over the used instances."""
     words_of_tensor = [
         count * traffic.scale[tensor] * traffic.instances[tensor] / traffic.used
         for tensor, count in words_by_tensor.items()

@@ -63,7 +63,12 @@ def _grid_size(extents: Counts | Extents, tile: Extents) -> Counts:
 
 
 class CountedDensity(Density):
-    """Base class of counted densities, with histograms of all tiles and of the tiles in given parents."""
+    """Base class of counted densities, with histograms of all tiles and of the tiles in given parents.
+
+    Args:
+        shape: the shape of the tensor.
+        nonzeros: its number of nonzeros.
+    """
 
     def __init__(self, shape: Sequence[int], nonzeros: int) -> None:
         super().__init__(shape, nonzeros / max(prod(shape), 1))
@@ -72,7 +77,7 @@ class CountedDensity(Density):
 
     @abstractmethod
     def pieces(self, parent: Extents, tile: Extents) -> Pieces:
-        """Return the nonempty tiles of parent tiles with extents ``parent``."""
+        """Return the nonempty tiles with extents ``tile``, in parent tiles with extents ``parent``."""
 
     @property
     def exact(self) -> float:

@@ -24,9 +24,10 @@ class Dense:
 
     Args:
         tile: words of the tile.
-        reads, fills, updates: words that are read, filled from the outer level, and updated from the inner
-            level.
-        distinct: distinct words of an output at this level.
+        reads: words that are read: of an operand for the inner level, of an output for accumulation.
+        fills: words that are filled from the outer level; 0 at the outermost.
+        updates: words of an output that are updated from the inner level; 0 for an operand.
+        distinct: distinct words of an output that an instance accesses in total; 0 for an operand.
         reductions: partial sums that are added to earlier partial sums here.
     """
 
@@ -110,6 +111,13 @@ class _Walk:
         self.touched = problem.touches[tensor][nest.dimension]
 
     def traffic_at(self, level: int, child: int | None, outermost: bool) -> Dense:
+        """Return the traffic at a level.
+
+        Args:
+            level: a level that keeps the tensor.
+            child: the next inner level that keeps the tensor; None: compute.
+            outermost: whether no outer level keeps the tensor.
+        """
         tile = self._tile(level)
         child_words = self._fetched_words(child) if child is not None else self.steps
         inner = self.nest.levels if child is None else child

@@ -141,11 +141,14 @@ class Density(ABC):
 
 
 def ask(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Numbers:
-    """Evaluate a statistic for tiles, once for each distinct tile.
+    """Evaluate a statistic for tiles; for many tiles, once for each distinct tile.
 
     Args:
-        question: takes the extents of one tile, or arrays of extents.
-        extents: the extents by rank.
+        question: takes by rank the extent of one tile, or an array of the extents of several tiles.
+        extents: the extents by rank, at least one.
+
+    Returns:
+        The statistic, in the shape of the extents.
     """
     shape = extents[0].shape if extents else ()
     if extents and extents[0].size == 1:
@@ -159,10 +162,10 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Nu
 
 
 def empty_share(density: Density, extents: Sequence[Integers]) -> Numbers:
-    """Return the share of empty tiles."""
+    """Return the share of empty tiles, for tiles with these extents by rank."""
     return ask(density.probability_empty, extents)
 
 
 def mean_occupancy(density: Density, extents: Sequence[Integers]) -> Numbers:
-    """Return the mean occupancy."""
+    """Return the mean number of nonzeros of tiles with these extents by rank."""
     return ask(density.expected, extents)

@@ -24,7 +24,8 @@ def density(
 
     Args:
         value: a number is the density of ``fixed_structured``. A mapping has the name of the ``distribution``
-            and its parameter: ``density``, ``band_width`` (half width) or ``data``, a file as of ``actual``.
+            (default: ``hypergeometric``) and its parameter: ``density``, ``band_width`` (half width) or
+            ``data``, a file as of ``actual``.
         shape: size of each rank of the tensor.
         where: place of the specification, for messages.
         folder: base folder of relative file names.

@@ -77,8 +77,9 @@ class Energies:
 
         Args:
             architecture: the machine.
-            table: the table of the user; None without one.
-            default: the default table, by class of component, for components that ``table`` lacks.
+            table: the table of the user, by path of component; None without one.
+            default: the default table, by class of component, for components that ``table`` lacks. Its
+                energies per bit are scaled to a row of the level.
             tool: whether missing actions have the energies that the public tool uses.
         """
         table = table or EnergyTable(default.name)

@@ -27,7 +27,15 @@ from fiberscope.models.analytic.sparse import Sparse, sparse
 
 @dataclass(frozen=True)
 class Design:
-    """The common part of mappings: machine, problem, sparse optimizations, energies and options."""
+    """The common part of the mappings of an evaluation.
+
+    Args:
+        architecture: the levels and the compute units.
+        problem: the loop nest, its tensors and their densities.
+        features: formats, gating and skipping.
+        energies: the energy of each action.
+        options: options of the model.
+    """
 
     architecture: Architecture
     problem: Problem
@@ -103,6 +111,9 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
         mappings: the mappings.
         traffic: dense traffic of the same problem shape and mappings, if it is known; densities, formats and
             features do not change it.
+
+    Returns:
+        The evaluation; ``valid`` tells which costs are of valid mappings.
     """
     start = perf_counter()
     traffic = traffic or dataflow(design.problem, mappings, design.options)

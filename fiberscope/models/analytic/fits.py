@@ -175,7 +175,9 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
 def tile_faults(
     problem: Problem, architecture: Architecture, features: SparseFeatures, mappings: Mappings
 ) -> list[Fault]:
-    """Return the faults of uncompressed tiles, before statistics of nonzeros are evaluated.
+    """Return the faults of levels whose uncompressed tiles alone exceed the capacity.
+
+    They need no statistics of nonzeros, and are therefore checked first in a search.
 
     Args:
         problem: gives the size of a tile.

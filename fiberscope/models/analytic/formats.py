@@ -23,7 +23,10 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Units:
-    """Units of metadata and payloads by rank, innermost first: mappings x ranks."""
+    """Units of metadata and of payloads by rank, innermost first: mappings x ranks.
+
+    A unit is a word, with the bits of the rank's format; in a bitmask, a unit of metadata is one bit.
+    """
 
     metadata: Numbers
     payload: Numbers
@@ -162,6 +165,10 @@ def _by_occupancy(
 
 
 def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
+    """Return the units of each rank.
+
+    A rank with a single coordinate has no units, except the rank at which the assignment of loops begins.
+    """
     masks = _kinds(kind)
     listed, every = masks["CP"] + masks["RLE"], ranks.all_fibers * ranks.shape * masks["UB"]
     metadata = every + ranks.fibers * ranks.shape * masks["B"] + ranks.coordinates * listed
@@ -213,6 +220,7 @@ def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
 
 
 def _round_to_divisor(bits: int, width: int) -> int:
+    """Return the smallest divisor of ``width`` from ``bits`` on, or whole rows if ``bits`` exceeds ``width``."""
     if bits > width > 0:
         return -(-bits // width) * width
     while width and bits and width % bits:
@@ -227,7 +235,7 @@ class StoredTile:
     Args:
         density: the mean density of the tiles that the level gets.
         arriving: the share of tiles that the level gets; known empty tiles are left out.
-        listed: words that the ranks iterate over: more than the tile's if its inner tiles overlap.
+        listed: words that the ranks iterate over: more than the words of the tile if its inner tiles overlap.
         units: the mean units of a tile by rank; None without a format.
         words: the largest number of words of data of a tile.
         largest: the largest number of units of a tile.
@@ -277,7 +285,7 @@ class Representation:
         return self._with_format(level, tensor, is_sized, mean, arriving)
 
     def _is_known_outside(self, level: int, tensor: int) -> bool:
-        """Return whether the outer level knows which tiles are empty, and does not send them."""
+        """Return whether the outer level has a format, so that it knows and does not send empty tiles."""
         parent = self._traffic.parent(level, tensor)
         return parent is not None and (parent, tensor) in self._features.formats
 

@@ -20,7 +20,13 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor with a counted density, the names of its ranks, and the extents of its tiles."""
+    """A tensor in a joint statistic.
+
+    Args:
+        density: its counted density.
+        ranks: names of its ranks; equal names in two operands are shared ranks.
+        tile: extents of its tiles, by rank.
+    """
 
     density: CountedDensity
     ranks: Sequence[str]
@@ -30,7 +36,7 @@ class Operand:
 def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
     """Count pairs of tiles with equal coordinates in the shared ranks: nonempty pairs, and all pairs.
 
-    For tiles of one element, the first number is the number of effectual products.
+    For tiles of one element, the first number is the number of products of two nonzeros.
 
     Raises:
         ValueError: the tensors differ in the extents of a shared rank.

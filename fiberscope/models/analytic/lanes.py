@@ -20,9 +20,9 @@ def share_of_steps(elements: int, density: float, lanes: int, mode: Mode = "exac
     """Return the steps of a tile, divided by the steps of a dense tile.
 
     Args:
-        elements: the elements of a tile, each a nonzero with probability ``density``.
-        density: share of nonzeros.
-        lanes: nonzeros of a step.
+        elements: number of elements of a tile, each a nonzero with probability ``density``.
+        density: share of nonzeros; above 0 in the mode ``artifact``.
+        lanes: number of lanes P: the most nonzeros of a step.
         mode: ``exact``: the mean of ceil(k / P); ``artifact``: E[k] / E[k / ceil(k / P)], which replaces the
             mean of the inverse lane utilization by the inverse of the mean.
     """

@@ -74,7 +74,7 @@ class Leaders:
         traffic: dense traffic of the mappings.
         options: options of the model.
         blocks: words of a row, by level.
-        formats: the levels and tensors that have a format.
+        formats: the indices of levels and tensors that have a format.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class Leaders:
         effectual = np.ones(len(self._nest.bound))
         for leader, (box, is_unusable) in zip(condition.leaders, tiles, strict=True):
             effectual = effectual * np.where(is_unusable, 1.0, self._nonempty_share(leader, box))
+        # The leaders' shares are multiplied as if independent, unless the nonzeros of two tensors are known.
         all_effectual, is_exact = effectual, self._options.joint == "exact"
         if is_exact and have_counted_densities(self._problem, condition.leaders):
             (first_tile, _is_unusable), (second_tile, _second_mask) = tiles

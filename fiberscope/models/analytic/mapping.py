@@ -48,7 +48,7 @@ class Mappings:
         return len(self.temporal)
 
     def select(self, rows: Integers | range) -> Mappings:
-        """Return a selection of the mappings."""
+        """Return a selection of the mappings, without ``reads_first``."""
         return Mappings(
             self.temporal[rows],
             self.spatial[rows],
@@ -128,7 +128,8 @@ class Mapping:
 
     Args:
         temporal, spatial: bounds: levels x dimensions.
-        order, spatial_order: indices of dimensions: levels x dimensions.
+        order, spatial_order: indices of dimensions, of the temporal and of the spatial loops: levels x
+            dimensions.
         on_y: whether a spatial loop uses the mesh's Y axis: levels x dimensions.
         keep: levels x tensors.
         reads_first: as of ``Mappings``.
@@ -201,7 +202,10 @@ class Mapping:
                 yield f"for {name} in [0:{self.spatial[level, dimension]}) (Spatial-{axis})"
 
     def as_yaml(self, architecture: Architecture, problem: Problem) -> str:
-        """Return the section ``mapping``, which ``fiberscope analyze`` reads back unchanged."""
+        """Return the section ``mapping``, which ``fiberscope analyze`` reads back.
+
+        ``reads_first`` is left out. In each level, spatial loops along X come before those along Y.
+        """
         lines = ["mapping:"]
         for number, level in enumerate(architecture.levels):
             lines += self._directive(

@@ -39,8 +39,8 @@ class _File(Section):
     """A machine's ``analytic.yaml``."""
 
     of: dict[str, object] = Field(default={})  # parameters of runs that the nests describe
-    not_of: dict[str, object] = Field(default={})
-    without: list[str]
+    not_of: dict[str, object] = Field(default={})  # parameters of runs that they do not describe
+    without: list[str]  # parts of the machine that no nest describes
     symbols: dict[str, float] = Field(default={})
     phases: dict[str, _Phase] = Field(default={})
 

@@ -46,7 +46,13 @@ class Fibers:
 
 
 class RankAssignment:
-    """Assignment of the loops of mappings to the ranks of formats."""
+    """Assignment of the loops of mappings to the ranks of formats.
+
+    Args:
+        problem: the loop nest and its tensors.
+        traffic: dense traffic of the mappings.
+        features: the format of each tensor at each level.
+    """
 
     def __init__(self, problem: Problem, traffic: Traffic, features: SparseFeatures) -> None:
         self._problem, self._traffic, self._features = problem, traffic, features
@@ -59,6 +65,11 @@ class RankAssignment:
         return self._fibers[level, tensor]
 
     def _assign(self, level: int, tensor: int) -> Fibers:
+        """Assign the loops between a level and the next inner level that keeps the tensor.
+
+        A compressed tensor has the ranks of the inner level as innermost ranks. They take none of the loops,
+        unless the tiles of the inner level are single elements.
+        """
         kind = self._features.formats.get((level, tensor))
         nest, child = self._traffic.nest, self._traffic.child(level, tensor)
         count = len(nest.bound)
@@ -138,7 +149,10 @@ Accepts = list[list[tuple[int, ...] | None]]
 
 
 def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
-    """Return by rank and dimension the dimensions that share the rank; None if the rank has no loop."""
+    """Return by rank and dimension the dimensions whose loops may share the rank with this dimension's.
+
+    Empty: the rank takes one loop, over any dimension. None: the rank takes no loop over this dimension.
+    """
     everything = tuple(range(dimensions))
     rows: list[list[tuple[int, ...] | None]] = []
     for rank in range(ranks):
@@ -153,7 +167,10 @@ def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
 
 @lru_cache(maxsize=1024)
 def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Integers, Truth]:
-    """Return, by rank of the last loop and dimension, the rank of the next loop and whether it is shared.
+    """Return by rank of the last loop and dimension of the next loop where the next loop is assigned.
+
+    The first array is the next rank that accepts the dimension. The second is a mask: true if the next loop
+    shares the rank of the last loop instead.
 
     Outwards, row ``r + 1`` is of rank ``r``, and row 0 of no rank. Inwards, row ``r`` is of rank ``r``, and
     the last row of no rank.

@@ -88,7 +88,8 @@ def read_architecture(root: NodeSchema, location: Location, targets: Collection[
             for the spatial loops over its mesh.
 
     Raises:
-        ConfigurationError: there is no level, or not one kind of compute unit inside the levels.
+        ConfigurationError: there is no level, there are several compute components or none, a name occurs
+            twice, or an attribute is invalid.
     """
     tree = _Tree(frozenset(targets))
     units = [unit for unit in tree.units(root, location, (), (1, 1), {}) if unit.node.enabled]

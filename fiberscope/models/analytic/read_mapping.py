@@ -23,7 +23,13 @@ _FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
 
 
 class Names:
-    """Lookup of levels, dimensions and tensors by name, with errors at the location of the name."""
+    """Lookup of levels, dimensions and tensors by name, with errors at the location of the name.
+
+    Args:
+        architecture: names the levels.
+        problem: names the dimensions and the tensors.
+        notes: list to which notes for the user are appended; None discards them.
+    """
 
     def __init__(self, architecture: Architecture, problem: Problem, notes: list[str] | None = None) -> None:
         self.architecture, self.problem = architecture, problem

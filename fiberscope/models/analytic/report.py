@@ -30,7 +30,7 @@ _NAMES = {"FixedStructured": "fixed-structured", "Uniform": "hypergeometric"}
 
 @dataclass(frozen=True)
 class Levels:
-    """Entries of a report for one mapping of an evaluation."""
+    """Entries of a report for one mapping of an evaluation; ``row`` is the index of the mapping."""
 
     evaluation: Evaluation
     row: int = 0
@@ -134,7 +134,14 @@ class Levels:
 
 
 def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Source | None = None) -> Report:
-    """Return the report of the first mapping of an evaluation."""
+    """Return the report of the first mapping of an evaluation, as if it were valid.
+
+    Args:
+        case: the inputs, for the name, the notes and the mapping.
+        evaluation: the evaluation.
+        timing: host times.
+        source: the provenance of the sources, if known.
+    """
     levels = Levels(evaluation).all()
     cycles, energy = math.ceil(float(evaluation.cycles[0])), float(evaluation.energy_pj[0])
     computes, seconds = _computes(evaluation), cycles * 1e-9
@@ -271,7 +278,7 @@ def _config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
 def _traffic(
     evaluation: Evaluation, levels: Mapping[str, level_parts.StorageLevel]
 ) -> dict[str, parts.TensorTraffic]:
-    """Return the bytes of each tensor at the outermost level, with metadata."""
+    """Return the bytes of each tensor at an instance of the outermost level, with metadata."""
     level, cost = evaluation.design.architecture.levels[0], evaluation.cost.levels[0]
     names = [tensor.name for tensor in evaluation.design.problem.tensors]
     return {

@@ -64,7 +64,15 @@ class Location:
 
 @dataclass
 class Inputs:
-    """The sections of input files, with their locations, and notes for the user."""
+    """The sections of input files.
+
+    Args:
+        names: names of the files, for messages.
+        folder: folder of the first file, the base of relative names of data files.
+        sections: the sections by name, checked against their schemas.
+        locations: the location of each section, by name.
+        notes: notes for the user.
+    """
 
     names: list[str]
     folder: Path
@@ -84,7 +92,7 @@ class Inputs:
 
 
 def read_files(paths: Sequence[Path]) -> Inputs:
-    """Read the sections of files; each section may be in one file.
+    """Read the sections of one or more files; each section may be in one file only.
 
     Raises:
         ConfigurationError: a file cannot be read, or has an unknown key; the message is one line with the

@@ -382,6 +382,7 @@ def _by_state(
     remaining: Numbers,
     gated: Numbers,
 ) -> Computes:
+    """Return the computes, after a division of the remaining ones by the states of their operands."""
     skipped, absent = np.zeros_like(remaining), np.zeros_like(remaining)
     idle = np.zeros_like(remaining)
     for combination in product((PRESENT, ZERO, ABSENT), repeat=len(states)):

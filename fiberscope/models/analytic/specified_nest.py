@@ -29,7 +29,7 @@ class Loop:
         name: name of the loop in the specification.
         dimension: the unpartitioned rank.
         bound: number of iterations.
-        across: whether the loop is in space.
+        across: whether the loop is spatial: its iterations run on parallel instances.
     """
 
     name: str
@@ -130,8 +130,9 @@ def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
     """Return the nest of a specification on tensors with given shapes of ranks.
 
     Raises:
-        InputError: the specification is not a nest: it has several Einsums, partitions by occupancy, or a
-            buffer whose data no loop determines.
+        InputError: the specification is not a nest: it has several Einsums, another expression than a product
+            of two matrices, partitions by occupancy, flattened ranks, a cache, or a buffer whose data no loop
+            determines.
     """
     if len(specification.einsums) != 1 or specification.iteration is not None:
         raise _refusal(specification, f"it is a cascade of {len(specification.einsums)} Einsums, not one")

@@ -22,7 +22,13 @@ MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
 
 @dataclass(frozen=True)
 class Point:
-    """Cost of a mapping at a density; for an invalid mapping the ``fault`` without cycles."""
+    """Cost of a mapping at a density.
+
+    Args:
+        density: the density of the tensor.
+        cycles, energy_pj: the cost; None for an invalid mapping.
+        fault: why the mapping is invalid; empty for a valid mapping.
+    """
 
     density: float
     cycles: int | None
@@ -82,14 +88,15 @@ def density_sweep(
     """Evaluate a mapping at several densities of a tensor.
 
     Args:
-        paths: as of ``fiberscope.analyze``.
-        tensor: its name.
+        paths: files, or the name of a design that ships, as for ``fiberscope.analyze``; not a machine and its
+            operands.
+        tensor: name of the tensor.
         densities: from 0 to 1.
         distribution: ``hypergeometric`` or ``fixed_structured``.
         settings: options of the model.
 
     Raises:
-        ConfigurationError, InputError: an input is invalid.
+        ConfigurationError, InputError: an input is invalid, or there is no mapping.
     """
     case = read_case(paths, settings)
     problem = case.design.problem

@@ -24,7 +24,7 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-PRODUCTS = 1 << 24  # products of a portion of rows, which limits memory; a single row may have more
+PRODUCTS = 1 << 24  # about the most products of a portion of rows, which limits memory
 MAX_POINTS = 1 << 62  # bound of the numbers of points, which have 64 bits
 
 # Nonzeros, or places where several operands have nonzeros: by index, the coordinates of all points.

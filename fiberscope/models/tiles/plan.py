@@ -158,8 +158,7 @@ def plan(
 
     Raises:
         InputError: extents disagree, a method does not exist, the capacity is too small, statistics are of
-            another number of nonzeros or other base tiles, the options do not support the kernel, or DRT is
-            compared for another kernel than A times B in the order ikj.
+            other tensors or tiles, or options or DRT (A times B, in the order ikj) do not support the kernel.
     """
     methods.check()
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})

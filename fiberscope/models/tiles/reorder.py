@@ -1,7 +1,8 @@
 """Candidate shapes: at most as large as the base tile, and longer in indices of a single operand.
 
-The reorder factor RF turns a square of edge T into a tile of T RF x T / RF. RF is a power of two. Tiles grow
-in the indices of the result, and shrink in the summed indices; with RF below 1 it is the reverse.
+The reorder factor RF turns a square of edge T into a tile of T RF x T / RF. RF is a power of two. Tiles of a
+matrix product grow in the indices of the result, and shrink in the summed index; with RF below 1, the reverse
+holds.
 
 Source: D2T2 (MICRO 2025), Section 5.2, equation 21. The paper has no rule for more than two ranks; our rule
 is that no operand's tile has more places than its base tile.

@@ -70,7 +70,7 @@ def why(plan: Plan) -> str:
 
 
 def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> str:
-    """Describe the candidate with least predicted traffic, if one within 1 % with fewer iterations won."""
+    """Describe the candidate with least predicted traffic; empty if the chosen candidate has as little."""
     least = min(candidates, key=lambda candidate: candidate.prediction.total)
     if least.prediction.total == chosen.prediction.total:
         return ""

@@ -228,6 +228,7 @@ def _collect_operand(
 def _fullest(
     sizes: Tiled, order: Sequence[int], indices: Sequence[str], in_buffer: Integers
 ) -> dict[str, int]:
+    """Return the outer coordinates of the fullest tile, by index."""
     if not len(in_buffer):
         return {}
     by_rank = dict(zip(sizes.order, sizes.ids, strict=True))
@@ -247,6 +248,7 @@ def _pr_tile_index(tiled: Tiled) -> tuple[float, ...]:
 
 
 def _beginnings(tiled: Tiled, ranks: int) -> Integers:
+    """Return the number of tiles with a nonzero at each tuple of the first ``ranks`` inner coordinates."""
     below = math.prod(tiled.shape[ranks:])
     keys = tiled.places // below
     if below > 1:
@@ -263,6 +265,7 @@ def _draw_tiles(tiles: int, number: int, seed: int) -> Integers:
 
 
 def _corrs(tiled: Tiled, rank: int, sample_tiles: Integers) -> Correlations:
+    """Return Corrs of a rank in both variants, from the sampled tiles."""
     places = tiled.places
     if len(sample_tiles) < len(tiled):
         is_sampled = np.zeros(len(tiled), bool)
@@ -278,6 +281,7 @@ def _corrs(tiled: Tiled, rank: int, sample_tiles: Integers) -> Correlations:
 
 
 def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
+    """Return TileCorrs of a rank in both variants, from all tiles."""
     tiles = tiled.grid[rank]
     members = with_last(tiled.tiles, tiled.grid, rank)
     sets = int(first_of_each(members // tiles).sum())

@@ -25,7 +25,8 @@ class Constraints:
     """Bounds of the mapspace.
 
     Args:
-        least, greatest: bounds of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
+        least, greatest: smallest and largest number of iterations of each loop: 2 (temporal, spatial) x
+            levels x dimensions.
         inner: for each level the dimensions of its innermost temporal loops, innermost first.
         keep: 1 for kept, 0 for bypassed, -1 for free: levels x tensors.
         on_y: for each level whether spatial loops use the mesh's Y axis, by dimension; None if free.
@@ -62,7 +63,8 @@ def read_constraints(
         problem: names the dimensions and tensors.
 
     Raises:
-        ConfigurationError: a name does not exist, or constraints contradict each other.
+        ConfigurationError: a name does not exist, a factor is malformed, or the outermost level should bypass
+            a tensor. Bounds that contradict each other leave an empty mapspace (``Space.impossible``).
     """
     reader = _Reader(architecture, problem)
     for entry, location in directives:

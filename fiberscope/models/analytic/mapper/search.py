@@ -104,6 +104,9 @@ def _count_faults(first: Integers, faults: Sequence[Fault]) -> Counter[str]:
 class Limits:
     """Limits of a search, in addition to the end of the mapspace; numbers of mappings.
 
+    Mappings are counted by whole chunks: a chunk with an improvement resets the count of ``victory``, a chunk
+    with a valid mapping the count of ``invalid``.
+
     Args:
         points: evaluated mappings.
         victory: consecutive valid mappings without an improvement.
@@ -124,7 +127,8 @@ class SearchState:
         costs: its costs, by the metrics.
         evaluated, valid: numbers of evaluated and of valid mappings.
         rejected: invalid mappings, by reason.
-        improvements: number of evaluated mappings at each improvement, and the new cost by the first metric.
+        improvements: for each chunk with an improvement, the number of mappings evaluated so far, this chunk
+            included, and the new cost by the first metric.
         end_reason: why the search ended.
     """
 
@@ -202,7 +206,10 @@ def outcomes(
         chunks: the mappings.
         metrics: names in ``METRICS``; each further metric breaks ties of those before.
         limits: limits; only ``points`` counts here.
-        workers: processes.
+        workers: number of processes; 1: this process.
+
+    Raises:
+        StartError: during the iteration, if workers cannot start, or a worker has died.
     """
     limited = _limit_points(chunks, limits.points)
     if workers > 1:
@@ -211,7 +218,7 @@ def outcomes(
 
 
 def _limit_points(chunks: Iterator[Mappings], points: int) -> Iterator[Mappings]:
-    """Yield chunks until a total number of mappings."""
+    """Yield chunks with a total number of mappings; the last chunk may be cut."""
     remaining = points
     for chunk in chunks:
         yield chunk if len(chunk) <= remaining else chunk.select(range(remaining))

@@ -169,7 +169,11 @@ class Space:
         return [(*inner, *order, *single) for order in permutations(free)]
 
     def draw(self, random: np.random.Generator, count: int) -> tuple[Integers, Integers, Integers]:
-        """Draw mappings with equal probability, as the arguments of ``mappings``."""
+        """Draw the parts of ``count`` mappings, each part independently and with equal probability.
+
+        Returns:
+            The first two arguments of ``mappings``, and for each mapping an index in ``keep_choices``.
+        """
         cut_indices = np.stack([random.integers(0, len(cuts), count) for cuts in self.cuts], axis=1)
         orders = np.stack([self._draw_orders(random, count, level) for level in range(self.levels)], axis=1)
         return cut_indices, orders, random.integers(0, len(self.keep_choices), count)

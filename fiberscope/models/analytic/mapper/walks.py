@@ -24,22 +24,22 @@ CHUNK = 512  # mappings that are evaluated together
 FIRST = 32  # mappings of each choice of kept tensors at the start of a random walk
 ORDERS = 16  # loop orders of one factorisation in a pruned walk, as in Timeloop
 
-Walk = Callable[[Space, int], Iterator[Mappings]]
+Walk = Callable[[Space, int], Iterator[Mappings]]  # arguments: mapspace and seed; yields chunks
 BATCH = 64  # mappings between two updates of the sampler
 
 
 def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
-    """Yield every mapping once."""
+    """Yield chunks that together have every mapping once."""
     return _in_order(space, None)
 
 
 def linear_pruned(space: Space, _seed: int) -> Iterator[Mappings]:
-    """Yield every factorisation of the dimensions, with the first orders of its loops."""
+    """Yield chunks with every factorisation, and the first ``ORDERS`` orders of its loops."""
     return _in_order(space, ORDERS)
 
 
 def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
-    """Yield mappings drawn with equal probability, without end; a chunk has one choice of kept tensors.
+    """Yield chunks of drawn mappings, without end; a chunk has one choice of kept tensors.
 
     The first chunks have a few mappings of each choice, so that a short walk covers all choices.
     """

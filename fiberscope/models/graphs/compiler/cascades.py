@@ -186,10 +186,11 @@ def additions_of(report: Report) -> int:
     one addition less than it takes points, for each sum.
     """
     counters = [component.counters for component in report.components.values()]
-    summed = sum(
+    summed = sum(  # of reducers
         counter["reductions"] - counter["zeros"] - counter["nonzeros"]
         for counter in counters
         if "reductions" in counter
     )
+    # of accumulators
     merged = sum(counter["points"] - counter["elements"] for counter in counters if "points" in counter)
     return summed + merged + report.operations.get("add", 0)
