@@ -13,7 +13,7 @@ from fiberscope.workloads.expressions.expression import Access, Call, Expression
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST_POINTS = 2**27  # largest intermediate result
+MOST_POINTS = 2**27  # largest number of points of a join
 
 
 def evaluate(
@@ -21,13 +21,19 @@ def evaluate(
 ) -> Points:
     """Evaluate an expression.
 
+    A quotient with a divisor of 0, or without a stored divisor, is 0.
+
     Args:
         expression: the expression.
         tensors: tensors by name; the columns of ``Points`` are in the order of dimensions.
         sizes: sizes of the index variables.
 
+    Returns:
+        The points of the result, explicit zeros included, with a column for each free index variable.
+
     Raises:
-        InputError: an intermediate result is too large.
+        InputError: a join has more than ``MOST_POINTS`` points, or the space of an intermediate result has
+            at least 2**63 points.
     """
     if isinstance(expression, Access):
         return _columns(expression.variables, tensors[expression.tensor])
@@ -93,10 +99,14 @@ def _add(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
 
 
 def _maximum(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
-    """Return the maximum where an operand has a point; a constant has the points of the other operand."""
+    """Return the maximum at each point of an operand; a constant on the right adds no points of its own.
+
+    A constant on the left has a value at every coordinate of the right operand's variables.
+    """
     if not right.columns and len(right) == 1:
         values = np.maximum(left.values, right.values[0])
         return Points(left.columns, values, np.abs(values))
+    # max(x, y) = max(x - y, 0) + y, so that the union of points is that of additions
     difference = _add(left, Points(right.columns, -right.values, right.sizes), sizes)
     positive = Points(difference.columns, np.maximum(difference.values, 0), difference.sizes)
     return _add(positive, right, sizes)
@@ -118,7 +128,7 @@ def _sum_points(points: Points, variables: Sequence[str], sizes: Mapping[str, in
 
 
 def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Integers:
-    """Return a number for each point, ordered as the points by these variables.
+    """Return a number for each point; numbers compare as the points do, sorted by ``variables``.
 
     Raises:
         InputError: the numbers exceed 63 bits.

@@ -30,7 +30,7 @@ class Context:
     Args:
         graph: graph of the blocks.
         tensors: stored tensors, by name.
-        quirks: quirks of the public simulator, as a bit mask.
+        quirks: quirks of the public simulator that the blocks imitate, as a bit mask (``hw.streams.quirks``).
         registered: whether the memories of the blocks have a latency of one cycle.
     """
 
@@ -42,8 +42,12 @@ class Context:
     def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
         """Return the level that a node scans.
 
+        Args:
+            node: a node with the attributes ``tensor``, ``mode`` and ``format``.
+            kind: class of the level that the node's block can read.
+
         Raises:
-            InputError: the level has another format.
+            InputError: the stored level is of another class.
         """
         tensor = self.tensors[node["tensor"]]
         level = tensor.level(int(node["mode"]))
@@ -60,13 +64,18 @@ class Context:
         """Return the level that a node scans in the form that a block reads, shared by all blocks.
 
         Raises:
-            InputError: the level has another format.
+            InputError: the stored level is not compressed.
         """
         self.level_of(node, CompressedLevel)
         return self.fibers_at(node["tensor"], node["mode"])
 
     def fibers_at(self, tensor: str, mode: str) -> Fibers:
-        """Return a compressed level in the form that a block reads, shared by all blocks."""
+        """Return a compressed level in the form that a block reads, shared by all blocks.
+
+        Args:
+            tensor: name of the tensor.
+            mode: dimension of the level, as text; the level must be compressed.
+        """
         if (tensor, mode) not in self._fibers:
             level = self.tensors[tensor].level(int(mode))
             assert isinstance(level, CompressedLevel)
@@ -79,12 +88,20 @@ class Context:
         return nests_of(self.graph)
 
     def nest_into(self, node: Node, port: str) -> Nest:
-        """Return the loop nest of the stream into a block."""
+        """Return the loop nest of the stream into an input of a block, which must be connected."""
         stream = next(stream for stream in self.graph.streams_into(node) if stream.input == port)
         return self.nests[stream.source, stream.output]
 
     def protocol_into(self, node: Node, port: str = "") -> Protocol:
-        """Return the protocol of the stream into a port; without a port, of the stream that passes."""
+        """Return the protocol of the stream into an input of a block.
+
+        Args:
+            node: node of the block.
+            port: name of the input; if empty, the first input that is connected and not ``ref``.
+
+        Returns:
+            The protocol; that of references if no such stream enters the block.
+        """
         streams = self.graph.streams_into(node)
         kinds = (
             stream.kind for stream in streams if (stream.input == port if port else stream.input != "ref")

@@ -1,4 +1,4 @@
-"""Check a graph before a run, and report all faults together."""
+"""Check a graph before a run, and report the faults together in one message."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from fiberscope.models.graphs.splits import part_names
 def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     """Refuse a graph that cannot run.
 
+    The depths of streams are checked only if no other fault of the graph is found.
+
     Args:
         graph: the graph.
         tensors: names of the available operands; None omits their check.
 
     Raises:
-        InputError: all faults in one line: streams of wrong kind or depth, open inputs, inputs with two
-            streams, missing operands.
+        InputError: the first faults (at most 20) in one line: no writer, invalid attributes, streams of wrong
+            kind or depth or between phases, open inputs, inputs with two streams, split variables without
+            loops, missing or unknown operands.
     """
     faults = Faults()
     if not graph.writers:
@@ -40,7 +43,8 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 def operands_of(graph: Graph) -> list[str]:
     """Return the tensors that a graph reads before it writes them, in the order of formats, then by name.
 
-    A phase that writes a tensor of the same phase reads the earlier contents.
+    A phase that reads and writes the same tensor reads the contents from before the phase. The tensor is
+    therefore an operand, unless an earlier phase writes it.
     """
     readers = [n for n in graph.nodes.values() if n.primitive.reads]
     scalars = [n for n in graph.nodes.values() if n["scalar"]]

@@ -12,7 +12,7 @@ from fiberscope.workloads.tensor import SparseTensor
 
 
 def split_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
-    """Return a tensor with two dimensions in place of each split dimension: the chunk, and the place in it.
+    """Return a tensor with two dimensions in place of each split dimension: the chunk, and the offset in it.
 
     Args:
         tensor: a tensor in undivided dimensions.

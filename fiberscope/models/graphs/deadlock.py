@@ -22,6 +22,8 @@ def explain_deadlock(
 ) -> str:
     """Return which paths wait for each other, and a sufficient depth of the channels.
 
+    The explanation runs further machines: one without bounds, and one for each depth that is tried.
+
     Args:
         deadlocked: the machine after the deadlock.
         build_unbounded: returns a new machine with channels without bounds.
@@ -45,14 +47,17 @@ def explain_deadlock(
 def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[int], GraphMachine]) -> int:
     """Return the least depth of all channels with which the graph completes, as tested by runs.
 
+    The graph must complete without bounds; otherwise the search does not end. The search assumes that the
+    graph also completes with every larger depth.
+
     Args:
         deadlocked: a depth with which the graph deadlocks.
-        sufficient: an estimate of a sufficient depth.
+        sufficient: an estimate of a sufficient depth; it is doubled until the graph completes.
         build_with_depth: returns a new machine with channels of this depth in tokens.
     """
     low, high = deadlocked, max(sufficient, deadlocked + 1)
     while not _runs(build_with_depth(high)):
-        low, high = high, 2 * high
+        low, high = high, 2 * high  # the estimate was too small: ``high`` deadlocks
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _runs(build_with_depth(middle)) else (middle, high)

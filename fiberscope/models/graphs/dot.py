@@ -85,7 +85,8 @@ class Digraph:
 
     Args:
         settings: attributes of the graph itself, by name.
-        nodes, edges: the statements of nodes and of edges, each in the order of the file.
+        nodes, edges: the statements of nodes and of edges, each in the order of the file. A statement of
+            default attributes, such as ``node [shape=box]``, is a node with a name in ``DEFAULTS``.
     """
 
     settings: dict[str, str] = field(default_factory=dict)
@@ -96,8 +97,12 @@ class Digraph:
 def parse(text: str, file: str) -> Digraph:
     """Return the statements of a graph file.
 
+    Args:
+        text: the text of the file.
+        file: name of the file, for locations and messages.
+
     Raises:
-        InputError: the text has a syntax error; with line and column.
+        InputError: the text has a syntax error; with line and column, at the end of the text with the line.
     """
     return _Reader(text, file).graph()
 

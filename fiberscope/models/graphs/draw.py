@@ -12,7 +12,12 @@ from fiberscope.results.drawing.svg import svg
 
 
 def svg_text(graph: Graph, name: str) -> str:
-    """Return the text of an SVG file; a tooltip at each line lists its streams."""
+    """Return the text of an SVG file; a tooltip at each line lists its streams.
+
+    Args:
+        graph: the graph.
+        name: first part of the title; the expressions of the graph follow.
+    """
     drawing = drawing_of(graph)
     return svg(drawing, arrange(drawing), f"{name}: {_meaning(graph)}")
 

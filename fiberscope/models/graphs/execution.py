@@ -85,14 +85,14 @@ def run(
 
     Args:
         graph: a graph, or the path of its file.
-        tensors: operands by name: a path, a folder, a name or generator, ``ones``, a number, or an array.
+        tensors: all operands by name: a path, a folder, a name, a generator, ``ones``, a number or an array.
         settings, config: parameters by key, as in ``{"depth": 4}``, and a YAML file of lower precedence.
         exact: refuse a surrogate of a matrix that cannot be downloaded.
-        cycle_limit: cycle in which the run stops, with a report marked incomplete.
-        waveform, memory_trace, timeline: files to write; with several phases, those of the last phase.
+        cycle_limit: cycle of a phase in which the run stops, with a report marked incomplete.
+        waveform, memory_trace, timeline: files to write: of the last phase, ``timeline`` of a failed one too.
         histograms: report the distribution of channel occupancies.
         progress: called with the stage, the completed work and the total work.
-        drive, drive_phase: run the last phase, as a debugger does, and each earlier phase.
+        drive, drive_phase: run the last phase, and each earlier phase, in place of ``timeline.run``.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: an argument is invalid.
@@ -118,12 +118,20 @@ def run(
 
 
 def roots_of(path: str | None) -> Roots:
-    """Return the roots of the sources that determine a run: the code of the blocks, and the graph file."""
+    """Return the roots of the sources that determine a run: this module's imports, and the graph file.
+
+    Args:
+        path: path of the graph file; None for a graph in memory.
+    """
     return Roots(frozenset({__name__}), () if path is None else (path,), path)
 
 
 def graph_settings(settings: Mapping[str, object], config: str | Path | None = None) -> GraphParameters:
     """Return the parameters of a run.
+
+    Args:
+        settings: parameters by dotted key; they take precedence over the file.
+        config: path of a YAML file, which takes precedence over the defaults; None for no file.
 
     Raises:
         ConfigurationError: a key or a value is invalid.
@@ -183,10 +191,14 @@ class PhaseRuns(GraphRun):
     unwritten: str | None = None
 
     def execute(self) -> Report:
-        """Run all phases, verify their results and return the report.
+        """Run all phases, verify their results and return the report; call this method once.
+
+        A phase that does not complete is the last one that runs.
 
         Raises:
-            VerificationError, DeadlockedRunError, UnwrittenFileError: the run failed.
+            VerificationError, DeadlockedRunError, UnwrittenFileError: the run failed; the error has the
+                report.
+            InputError: a phase cannot read the result of an earlier phase, or a block refuses its input.
         """
         start, simulating = time.perf_counter(), 0.0
         self._tensors = {name: operand.stored for name, operand in self.prepared.operands.items()}

@@ -50,7 +50,7 @@ class _Pair(Spec):
 
 
 def is_published(text: str) -> bool:
-    """Return whether a text names a generator of this module, or ``ones:``."""
+    """Return whether a text begins as that of a generator of this module: with ``sam-`` or ``ones:``."""
     return text.startswith((PREFIX, "ones:"))
 
 
@@ -121,6 +121,7 @@ class _Vector:
 
 
 def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
+    """Return two vectors with alternating runs of ``length`` coordinates, and a shared one after each run."""
     draws = random.Random(spec.seed)
     pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
     second.dense[0] = draws.randint(0, MAX_RUN_VALUE)
@@ -138,6 +139,7 @@ def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
 
 
 def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
+    """Return two vectors with blocks of ``length`` coordinates, shifted by at most half a block."""
     draws = random.Random(spec.seed)
     pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
     while min(first.count, second.count) < spec.nonzeros:

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment of an expression to a result."""
+    """An assignment of an expression to a result.
+
+    Args:
+        result: the left side.
+        expression: the right side, with implicit or explicit sums.
+    """
 
     result: Access
     expression: Expression
@@ -52,7 +57,7 @@ def expressions_of(graph: Graph) -> list[Assignment]:
 
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
-    """Return the distinct accesses to tensors, the last first."""
+    """Return the distinct accesses on the right sides of assignments, the last first."""
     all_accesses = [access for assignment in assignments for access in accesses(assignment.expression)]
     return list(dict.fromkeys(reversed(all_accesses)))
 
@@ -131,7 +136,12 @@ def _undivided(expression: Expression, splits: Splits) -> Expression:
 
 
 class Tree:
-    """Reader of the expressions of value streams."""
+    """Reader of the expressions of value streams.
+
+    Args:
+        graph: a checked graph.
+        nests: loop nests of its streams, from ``nests_of``.
+    """
 
     def __init__(self, graph: Graph, nests: Nests) -> None:
         self._graph, self._nests = graph, nests

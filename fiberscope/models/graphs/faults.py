@@ -26,7 +26,7 @@ class Faults:
         """Refuse the graph if it has faults.
 
         Raises:
-            InputError: all faults, in one line.
+            InputError: the first ``MOST_SHOWN`` faults in one line, and the number of all faults.
         """
         if not self.lines:
             return

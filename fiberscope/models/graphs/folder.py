@@ -2,7 +2,8 @@
 
 The name of a file contains its kind (``seg``, ``crd``, ``val`` or ``shape``), and the number of its level
 from the outermost (``seg0``, ``B1_crd.txt``, ``tensor_B_mode_0_seg``; optional for a vector). A level without
-files is dense. Blanks, commas or newlines separate numbers.
+files is dense, and needs the file ``shape``. Blanks, commas, semicolons, brackets or newlines separate
+numbers.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _check(tensor: StoredTensor, path: Path) -> None:
 def _increase(level: CompressedLevel) -> bool:
     steps = np.diff(level.coordinates) > 0
     begins = level.segments[(level.segments > 0) & (level.segments < len(level.coordinates))]
-    steps[begins - 1] = True
+    steps[begins - 1] = True  # a new fiber may begin at any coordinate
     return bool(steps.all())
 
 

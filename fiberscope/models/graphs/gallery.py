@@ -40,7 +40,7 @@ class GalleryEntry:
 
     @property
     def busiest(self) -> tuple[str, float]:
-        """Return the busiest block, and its share of busy cycles."""
+        """Return the name of the block with the most busy cycles, and their share of the run's cycles."""
         name, component = max(self.report.components.items(), key=lambda item: item[1].busy)
         return name.partition(".")[2], component.busy / self.report.cycles
 
@@ -55,7 +55,11 @@ class GalleryEntry:
 
 
 def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[GalleryEntry]:
-    """Compile expressions, and run them on random tensors.
+    """Compile expressions, run them on random tensors, and yield each entry after its run.
+
+    Args:
+        kernels: the expressions.
+        size: coordinates of each dimension of the operands.
 
     Raises:
         VerificationError: a result is wrong.

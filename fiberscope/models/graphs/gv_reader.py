@@ -30,7 +30,7 @@ def read_gv(path: str | Path) -> Graph:
     """Return the graph of a file.
 
     Raises:
-        InputError: the file cannot be read, or has faults; with line and column.
+        InputError: the file cannot be read, or has faults. A fault of a node or an edge has line and column.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -44,8 +44,10 @@ def read_gv(path: str | Path) -> Graph:
 def graph_from_text(text: str, file: str = "graph") -> Graph:
     """Return the graph that a text in DOT describes; error messages name ``file``.
 
+    The graph lists each correction of the text in ``notes``. It is not yet checked, see ``check``.
+
     Raises:
-        InputError: the text has faults; with line and column.
+        InputError: the text has faults. A fault of a node or an edge has line and column.
     """
     digraph, faults = parse(text, file), Faults()
     settings = _counted_phases(digraph, file, faults), _splits(digraph, file, faults)

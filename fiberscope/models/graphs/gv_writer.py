@@ -17,6 +17,10 @@ STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 def write_gv(graph: Graph, path: str | Path) -> None:
     """Write a graph file atomically.
 
+    Args:
+        graph: the graph.
+        path: path of the file, in an existing folder; ``-`` for standard output.
+
     Raises:
         InputError: the file cannot be written.
     """

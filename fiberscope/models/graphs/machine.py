@@ -38,7 +38,7 @@ class GraphMachine:
     Args:
         parameters: clock, capacities, latencies and value type.
         graph: a checked graph.
-        tensors: operands by name, in the layout of the graph.
+        tensors: operands, and results of earlier phases, by name, in the layout of the graph.
         assignments: assignments that the graph computes, for the shapes of results.
         sizes: sizes of the index variables.
         phase: number of the phase, from 1; only the nodes of this phase become blocks.
@@ -89,8 +89,8 @@ class GraphMachine:
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
         }
         self._consumers: dict[tuple[str, str], int] = {}
-        self.droppers: dict[str, StopDropper] = {}  # stop droppers, by ``node.input`` of their consumer
-        self.channel_of: dict[int, Channel] = {}  # channels, by the index of the stream in the graph
+        self.droppers: dict[str, StopDropper] = {}
+        self.channel_of: dict[int, Channel] = {}
         for node in self.nodes:
             self._feed_root(node)
         for number, stream in enumerate(graph.streams):
@@ -155,6 +155,8 @@ class GraphMachine:
     def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
         """Connect an additional consumer to an output; the consumer never stalls the output.
 
+        Call this method only in ``observe``: the kernel accepts no connection after it is built.
+
         Args:
             node: node whose block has the output.
             output: name of the output in the graph.
@@ -184,7 +186,7 @@ class GraphMachine:
         }
 
     def operations(self) -> dict[str, int]:
-        """Return the number of operations, by name."""
+        """Return the number of operations so far, by name; ``multiply`` is always present."""
         counts = {"multiply": 0}
         for node in self.nodes:
             counters = self.blocks[node.name].counters()
@@ -196,15 +198,15 @@ class GraphMachine:
         return counts
 
     def traffic(self) -> dict[str, Traffic]:
-        """Return no traffic: the blocks hold levels and values themselves."""
+        """Return no traffic: a report of a graph counts none, also not that of a scratchpad."""
         return {}
 
     def memory(self) -> MemoryUse | None:
-        """Return None: this machine has no memory model."""
+        """Return None: a report of a graph has no statistics of DRAM, also not with a scratchpad."""
         return None
 
     def traffic_minimum_bytes(self) -> int:
-        """Return 0, since this machine has no memory model."""
+        """Return 0, since a report of a graph counts no traffic."""
         return 0
 
     def progress(self) -> tuple[int, int]:
@@ -216,13 +218,14 @@ class GraphMachine:
     def cycles(self) -> int:
         """Return the cycle in which the last writer that ends the run receives done.
 
-        Cycles count as in the public simulator, whose cycle 0 is cycle 1 of the kernel.
+        Cycles count as in the public simulator, whose cycle 0 is cycle 1 of the kernel. A writer with
+        ``ends=false`` does not count.
         """
         ending = [node for node in self.nodes if node.primitive.writes and node["ends"] != "false"]
         return max((self.blocks[node.name].done_cycle for node in ending), default=0)
 
     def result(self) -> dict[str, WriterContents]:
-        """Return the contents of the writers, by tensor."""
+        """Return the contents of the writers, by tensor; call this method after the run."""
         writers = [node for node in self.graph.writers if node.phase == self.phase]
         tensors = dict.fromkeys(node["tensor"] for node in writers)
         return {
@@ -261,6 +264,10 @@ def segments_of(block: StreamBlock, outer_levels: Sequence[Level]) -> Integers:
 
     If the numbers of stops and fibers differ, a dropper has removed coordinates above. The level then has no
     empty fibers, and the writer's own segments are correct.
+
+    Args:
+        block: the writer, after the run.
+        outer_levels: the written levels above, outermost first.
     """
     stops, fibers = np.array(block.stopped_at, np.int64), stops_below(outer_levels)  # type: ignore[attr-defined]
     if block.quirks & Q16 or len(stops) != len(fibers):

@@ -88,7 +88,7 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
     Args:
         graph: the graph of the reducer.
         nests: loop nests of the graph's streams.
-        node: the reducer.
+        node: the reducer; its input ``val``, and both inputs of every dropper, must be connected.
     """
     if node["empty"]:
         return node["empty"] == "drop"
@@ -106,7 +106,14 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
 
 
 def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
-    """Return the blocks, each after all blocks that feed it; skip streams go backwards and are ignored."""
+    """Return the blocks, each after all blocks that feed it; skip streams go backwards and are ignored.
+
+    Blocks in a cycle, and blocks behind one, are left out.
+
+    Args:
+        graph: the graph.
+        faults: collects a fault for a cycle; ignored if None.
+    """
     waiting = {node.name: 0 for node in graph.nodes.values()}
     forward = [stream for stream in graph.streams if stream.input != "skip"]
     consumers: dict[str, list[str]] = {name: [] for name in waiting}

@@ -76,7 +76,7 @@ class Node:
 
     @property
     def phase(self) -> int:
-        """Return the number of the run in which the node takes part."""
+        """Return the number of the phase, from 1, in which the node runs."""
         return int(self["phase"])
 
     @property
@@ -154,7 +154,7 @@ class Graph:
         """Add a block, and return it.
 
         Args:
-            type: a key of ``fiberscope.models.graphs.PRIMITIVES``.
+            type: a key of ``fiberscope.models.graphs.primitives.PRIMITIVES``.
             name: name of the block; by default the number of blocks before it.
             attributes: attributes of the type, by name.
 
@@ -172,6 +172,9 @@ class Graph:
 
     def connect(self, source: Node, output: str, target: Node, input: str) -> Stream:
         """Add a stream from an output of a block to an input of a block, and return it.
+
+        Connect the streams into ``source`` first: they may determine the kind of the stream. ``check`` later
+        refuses a wrong kind, and an input with two streams.
 
         Args:
             source, target: blocks of this graph.
@@ -228,14 +231,20 @@ class Graph:
         return self.tensor_at(references) if references else ""
 
     def arity(self, node: Node) -> int:
-        """Return the number of ports in a block's arrays of ports: its operands or ways."""
+        """Return the number of ports in a block's arrays: ``ways``, or as many as connected inputs need."""
         if node["ways"]:
             return int(node["ways"])
         numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
         return 1 + max(numbers, default=-1)
 
     def format_of(self, tensor: str, levels: Iterable[Node]) -> Format:
-        """Return the format of a tensor, from ``formats`` or the levels of its scanners or writers."""
+        """Return the format of a tensor.
+
+        Args:
+            tensor: name of the tensor.
+            levels: its scanners or writers. If ``formats`` lacks the tensor, they determine the format, with
+                the levels in the order of the dimensions.
+        """
         if tensor in self.formats:
             return self.formats[tensor]
         letters = {int(node["mode"]): node.level.letters[0] for node in levels}

@@ -77,7 +77,7 @@ def load_operands(
     Args:
         graph: a checked graph.
         operands: by tensor: a path, a folder, a name or generator, ``ones``, a number, or an array of numpy
-            or scipy.
+            or scipy. Each name is an operand of the graph, see ``check``.
         exact: refuse a surrogate of a matrix that cannot be downloaded.
         progress: called during a download with the bytes read so far and the bytes in total.
 
@@ -119,7 +119,8 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
     """Return the size of each index variable.
 
     Raises:
-        InputError: two tensors disagree on a size.
+        InputError: two tensors disagree on a size, or an index variable is split and no expression of the
+            graph can be derived.
     """
     sizes = _common_sizes(operands, _variables(graph))
     for assignment in _assignments(graph):
@@ -148,13 +149,23 @@ def _assignments(graph: Graph) -> list[Assignment]:
 
 
 def format_of_operand(graph: Graph, name: str) -> Format:
-    """Return the format in which a graph stores a tensor that it reads."""
+    """Return the format in which a graph stores a tensor that it reads, with split dimensions.
+
+    Args:
+        graph: a checked graph.
+        name: name of the tensor.
+    """
     scanners = (node for node in graph.nodes.values() if node.primitive.scans and node["tensor"] == name)
     return graph.format_of(name, scanners)
 
 
 def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
-    """Return the format of each tensor in files: that of the graph, or compressed for a split tensor."""
+    """Return the format of each tensor in files: that of the graph, or compressed for a split tensor.
+
+    Args:
+        graph: a checked graph.
+        names: names of operands of the graph.
+    """
     variables, formats = _variables(graph), {}
     for name in names:
         tensor_variables = variables.get(name, ((),))[0]
@@ -232,6 +243,7 @@ def _transpose_if_needed(
     readings = variables.get(name, ())
     if isinstance(operand, Operand) or len(_shape(operand)) != 2 or len(readings) != 1 or not operand.sized:
         return operand
+    # conflicts of the others are reported later, after every operand has been transposed if needed
     sizes = _common_sizes(others, variables, ignore_conflicts=True)
     expected_sizes = [sizes.get(variable) for variable in readings[0]]
     shape = _shape(operand)
@@ -251,8 +263,8 @@ def _common_sizes(
     loaded: Mapping[str, NamedTensor | Operand], variables: Readings, *, ignore_conflicts: bool = False
 ) -> dict[str, int]:
     """Return the size of each index variable; a shape that is not explicit gives only a lower bound."""
-    sizes: dict[str, tuple[int, str]] = {}
-    for sized in (True, False):
+    sizes: dict[str, tuple[int, str]] = {}  # by variable: the size, and the operand that determined it
+    for sized in (True, False):  # explicit shapes first: they must agree, the others may only enlarge a size
         for name, operand in loaded.items():
             for variable, size in _sized_variables(name, _shape(operand), variables):
                 size_before, first_name = sizes.setdefault(variable, (size, name))

@@ -18,7 +18,12 @@ from fiberscope.sim import Component
 
 
 def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
-    """Return the bits that fit all coordinates, references and stop levels."""
+    """Return the bits that fit all coordinates, references and stop levels.
+
+    Args:
+        nodes: nodes of the graph; each has a block.
+        blocks: the blocks, by name of the node.
+    """
     largest = 1 << LEVEL_BITS - 1
     for block in blocks.values():
         if isinstance(block, CompressedScanner | Seek):

@@ -92,7 +92,7 @@ class PortFinder:
         """Return the output and the input port of an edge; None for an edge without meaning for its target.
 
         Raises:
-            ValueError: the ports are ambiguous.
+            ValueError: the ports are ambiguous, or a block has no such port.
         """
         source, target = self._graph.nodes[edge.source], self._graph.nodes[edge.target]
         array = _array(target, edge)
@@ -127,6 +127,9 @@ class PortFinder:
     def operand_of_edge(self, joiner: Node, edge: Edge) -> int:
         """Return the number of the operand whose references an edge carries out of a joiner.
 
+        Each call registers the edge's target as a consumer of the operand. If several operands have the same
+        tensor, the next edge to another target gets the next operand.
+
         Raises:
             ValueError: no operand has these references.
         """
@@ -147,10 +150,17 @@ class PortFinder:
     def single_port(
         self, node: Node, names: Sequence[str], kind: str, direction: str, alternative: str = ""
     ) -> str:
-        """Return the only port that fits a kind: by the kind's name, by ``other``, or the only port.
+        """Return the port that fits a kind.
+
+        Args:
+            node: the node, for the message.
+            names: names of the ports.
+            kind: kind of the stream; a port of this name fits best.
+            direction: ``input`` or ``output``, for the message.
+            alternative: name of the port that fits next. Without both, the only port fits.
 
         Raises:
-            ValueError: several ports fit.
+            ValueError: none of several ports has one of these names.
         """
         for name in filter(None, (kind, alternative)):
             if name in names:

@@ -49,9 +49,12 @@ class PreparedGraph:
 
     @property
     def title(self) -> str:
-        """Return the assignments as text."""
+        """Return the assignments as text, or a note that no expression can be read."""
         return "; ".join(map(str, self.assignments)) or "a graph of which no expression can be read"
 
     def timed(self, timing: str) -> PreparedGraph:
-        """Return the graph with the blocks of a timing; ``sam`` has only unioners of two operands."""
+        """Return the graph with the blocks of a timing (``machine`` or ``sam``).
+
+        With ``sam``, unioners of more than two operands become chains of unioners of two.
+        """
         return replace(self, graph=chain_unions(self.graph)) if timing == "sam" else self

@@ -10,12 +10,14 @@ SCALAR = "3"
 
 
 def generate_operands(graph: Graph, size: int = 8, *, integers: bool = True) -> dict[str, str]:
-    """Return the text of a random tensor generator for each operand; half of the values are zero.
+    """Return the text of a random tensor generator for each operand; about half of the values are zero.
+
+    An operand without dimensions is the number ``SCALAR``. The seed of an operand is its position.
 
     Args:
         graph: the graph that reads the operands.
         size: size of each dimension.
-        integers: whether values are integers; otherwise they are real.
+        integers: whether the values of tensors are integers; otherwise they are real.
     """
     operands = {}
     for seed, (name, format) in enumerate(formats_of_operands(graph, operands_of(graph)).items()):

@@ -36,9 +36,9 @@ class GraphRun:
         machines: the machine of each phase that has run.
         last_run: end of the last of these phases.
         comparisons: comparison of each written tensor with its reference, by name of the tensor.
-        results: written tensors by name; None for a tensor that has no place for each of its values.
+        results: written tensors by name; None for a tensor with values that have no coordinates.
         watch: samples of the last machine; None before the first phase.
-        timing: seconds on the host.
+        timing: seconds on the host; set before ``report`` is called.
     """
 
     prepared: PreparedGraph
@@ -105,7 +105,14 @@ def _components(run: GraphRun) -> dict[str, parts.Component]:
 
 
 def busiest(components: Mapping[str, parts.Component]) -> str:
-    """Describe the busiest block in a sentence."""
+    """Describe the busiest block in a sentence: the block with the largest share of busy cycles.
+
+    Args:
+        components: statistics by name; names begin with the name of the machine and a dot.
+
+    Returns:
+        The sentence; empty if no component has run.
+    """
     blocks = {name: component for name, component in components.items() if component.cycles}
     if not blocks:
         return ""

@@ -46,7 +46,10 @@ class WriterContents:
     values: Values | None
 
     def assemble(self) -> StoredTensor | None:
-        """Return the tensor; None if some values have no coordinates."""
+        """Return the tensor; None if there are no values, or if some values have no coordinates.
+
+        If all values do not fit the coordinates, and the nonzero values do, the zeros are left out.
+        """
         if self.values is None:
             return None
         for values in (self.values, self.values[self.values != 0]):
@@ -57,15 +60,19 @@ class WriterContents:
         return None
 
     def coordinates(self) -> Integers:
-        """Return the coordinates of the last level, in order."""
+        """Return the coordinates of the last level, in order; the tensor must have a level."""
         return self.levels[-1].coordinates
 
 
 def attach_values(contents: WriterContents, values: Values) -> StoredTensor:
     """Return a tensor of which only the coordinates were written, with the values of its source.
 
+    Args:
+        contents: the written levels.
+        values: values of the source, in the order of the coordinates.
+
     Raises:
-        InputError: the number of values differs.
+        InputError: the number of values, or of fibers, does not fit the written levels.
     """
     return assemble_tensor(contents.shape, contents.format, contents.levels, values)
 
@@ -79,6 +86,9 @@ def reference(
         assignment: the assignment that computes the result.
         tensors: entries of the tensors that the assignment reads, by name.
         sizes: sizes of the index variables.
+
+    Raises:
+        InputError: an intermediate result is too large, see ``algebra.evaluate``.
     """
     points = evaluate(assignment.expression, tensors, sizes)
     columns = {variable: points.columns[variable] for variable in assignment.result.variables}
@@ -124,8 +134,11 @@ def compare(
         result: tensor and index variables of the result.
         expected: entries of the expected result.
         sizes: sizes of the index variables.
-        splits: index variables that are divided into chunks.
+        splits: coordinates of a chunk, by index variable that is split.
         rounding: differences that are accepted as rounding.
+
+    Raises:
+        InputError: the space of the result has at least 2**63 points.
     """
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)

@@ -19,11 +19,14 @@ QUEUE = 4  # requests and replies between a block and the scratchpad's port
 class ScratchpadLoop:
     """Builder of the fetch and write units between blocks and scratchpad, one per array.
 
+    ``input_fetch``, ``output_block`` and ``writers`` add units to the kernel at each call, so each of them is
+    called once for each block. ``close`` is called once, after all of them and before the kernel is built.
+
     Args:
         kernel: kernel of the graph.
         parameters: parameters of the scratchpad.
         hertz: clock frequency of the graph and the scratchpad.
-        capacity: capacity of a channel of the graph, in tokens.
+        capacity: capacity of a channel of the graph, in tokens; None for no bound.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class ScratchpadLoop:
         return fetch
 
     def writers(self, node: Node, block: StreamBlock) -> list[LineWriter]:
-        """Return the units that write the stream of a writer to memory."""
+        """Return the units that write the stream of a writer to memory; none for any other block."""
         if not node.primitive.writes:
             return []
         values = {"lines": self.parameters.value_bytes}
@@ -66,7 +69,7 @@ class ScratchpadLoop:
         ]
 
     def close(self) -> None:
-        """Connect all units to the scratchpad."""
+        """Add the scratchpad and its port, and connect all units to them."""
         port = self.kernel.add(Concentrator("graph.scratchpad_port", 0))
         memory = self.kernel.add(SimpleMemory("graph.scratchpad", self._specification()))
         self.kernel.connect(port, "requests", memory, "requests", capacity=QUEUE)

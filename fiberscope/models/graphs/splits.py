@@ -26,12 +26,22 @@ def split_lines(splits: Splits) -> list[str]:
 
 
 def part_sizes(size: int, chunk: int) -> tuple[int, int]:
-    """Return the number of chunks, and the number of offsets."""
+    """Return the number of chunks, and the number of offsets in a chunk.
+
+    Args:
+        size: size of the undivided dimension.
+        chunk: coordinates of a chunk, at least 1.
+    """
     return -(-size // chunk), min(chunk, size)
 
 
 def split_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
-    """Return variables with both parts in place of each split variable."""
+    """Return variables with both parts in place of each split variable, the chunk before the offset.
+
+    Args:
+        variables: undivided index variables, in any order.
+        splits: coordinates of a chunk, by index variable.
+    """
     return tuple(
         part
         for variable in variables

@@ -59,7 +59,11 @@ def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
 
 
 def store(tensor: SparseTensor, format: Format) -> StoredTensor:
-    """Return a tensor in the layout of a format.
+    """Return a tensor in the layout of a format; positions of a dense level without an entry get the value 0.
+
+    Args:
+        tensor: a tensor without duplicate coordinates.
+        format: a format with a level for each dimension.
 
     Raises:
         InputError: a dense level has too many positions, or a level of bit vectors too many words.
@@ -112,6 +116,10 @@ def assemble_tensor(
 def round_values(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
     """Return the tensors, by name, with their values rounded to a type.
 
+    Args:
+        value_type: the type.
+        tensors: the tensors, by name; they do not change.
+
     Raises:
         InputError: a value is not a value of the type; the message names the first one.
     """
@@ -125,7 +133,14 @@ def round_values(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> 
 
 
 def stops_below(levels: Sequence[Level]) -> Flags:
-    """Return, for each stop of the level below, True if it ends a fiber, False for an empty list."""
+    """Return, for each stop of the level below, True if it ends a fiber, False for an empty list.
+
+    Args:
+        levels: the levels above, outermost first; none for the outermost level.
+
+    Returns:
+        The flags; empty if a level has another number of fibers than the levels above it have positions.
+    """
     fibers = np.ones(1, bool)
     for level in levels:
         counts = np.zeros(len(fibers), np.int64)

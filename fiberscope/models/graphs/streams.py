@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.table import Table
 
-KINDS = ("data", "stops", "dones", "empties")
+KINDS = ("data", "stops", "dones", "empties")  # suffixes of the counters of an output
 LAST = "_data"
 
 
@@ -36,7 +36,10 @@ class StreamCount:
 
     @property
     def idle(self) -> int:
-        """Return the cycles without a token, including those after done."""
+        """Return the cycles without a token, including those after done.
+
+        The number can be negative, as ``cycles`` covers only the phases of the graph that count.
+        """
         return self.cycles - self.data - self.stops - self.dones - self.empties
 
 

@@ -28,7 +28,11 @@ ROOT = ((0, Token(DATA, 0, 0, 0.0)), (0, Token(DONE, 0, 0, 0.0)))
 
 
 def machine_transcript(machine: GraphMachine) -> Transcript:
-    """Run the event model to its end, and return the transcript of the channels between its blocks."""
+    """Run the event model to its end, and return the transcript of all of its channels.
+
+    Args:
+        machine: a machine before its first cycle.
+    """
     links = machine.kernel.wiring.connections
     channels = {
         f"{strip_machine(link.consumer.component)}.{link.consumer.label}": link.channel for link in links
@@ -76,7 +80,7 @@ def module_transcript(
 
     Raises:
         InputError: an accumulator overflows.
-        SimulationError: the module violates the protocol of its ports.
+        SimulationError: the module violates the protocol of its ports; raised after the last cycle.
     """
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)

@@ -69,6 +69,10 @@ class Sizes:
     def part(self, twin: RtlBlock, block: Component) -> Part:
         """Return the twin of a block, with its parameters.
 
+        Args:
+            twin: the RTL of blocks of this class.
+            block: the block, whose parameters take precedence over these sizes.
+
         Raises:
             ValueError: the twin cannot compute the block's function.
         """
@@ -91,6 +95,10 @@ class Sizes:
 
     def check_value(self, node: Node, value: float) -> float:
         """Return a value after a check that the value fits a word.
+
+        Args:
+            node: node of the value, for the message.
+            value: the value; integer words hold whole numbers only.
 
         Raises:
             InputError: the value does not fit.
@@ -154,6 +162,10 @@ def _word(field: Field, value: float) -> int:
 def machine_of(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
     """Build the machine of a graph with one phase, and do not run the machine.
 
+    Args:
+        prepared: the graph with its operands.
+        parameters: parameters of the machine.
+
     Raises:
         InputError: the graph has several phases, or a tensor's format differs from that of the graph.
     """
@@ -166,7 +178,12 @@ def machine_of(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMac
 
 
 def module_name(text: str, kind: str = "graph") -> str:
-    """Return a module name for a text: letters, digits and underscores, and no Verilog keyword."""
+    """Return a module name for a text: letters, digits and underscores, and no Verilog keyword.
+
+    Args:
+        text: any text; other characters become underscores.
+        kind: prefix of the name.
+    """
     return f"{kind}_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
 
 
@@ -178,11 +195,13 @@ def verilog_of(
     Args:
         machine: the machine of the graph, not yet run; the module has the machine's channel depths.
         module: name of the module.
-        value_bits: bits of every value, in two's complement; a larger result overflows.
+        value_bits: bits of an integer value, in two's complement; a larger result overflows. Floating-point
+            values have the bits of their type.
         points: capacity of an accumulator in points; further points leave at its port ``overflow``.
 
     Raises:
-        InputError: a block has no twin, or a value does not fit; the message names the first.
+        InputError: a block has no twin, or a value does not fit; the message names the first. Also for a
+            machine with the timing of the public simulator, unbounded channels or quirks.
     """
     if machine.parameters.capacity is None or machine.parameters.mask:
         raise InputError(
@@ -364,5 +383,10 @@ def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path
 
 
 def strip_machine(block: Component, machine: str = GraphMachine.NAME) -> str:
-    """Return a block's name in the module, without the prefix of its machine."""
+    """Return a block's name in the module.
+
+    Args:
+        block: the block.
+        machine: name of its machine, which is left out with the dot after it.
+    """
     return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))

@@ -16,8 +16,9 @@ def check_assignment(assignment: Assignment) -> None:
     """Check an assignment for consistent tensors and index variables.
 
     Raises:
-        InputError: a tensor has two numbers of variables or a variable twice, a tensor and a variable have
-            the same name, or a variable occurs only on the left; with the column.
+        InputError: the right side has no tensor, a tensor has two numbers of variables or a variable twice, a
+            tensor and a variable have the same name, or a variable occurs only on the left; with the column
+            if the assignment has a source text.
     """
     operands = list(accesses(assignment.expression))
     first: dict[str, Access] = {}
@@ -33,6 +34,10 @@ def check_assignment(assignment: Assignment) -> None:
 
 def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> dict[str, Format]:
     """Return the formats of all tensors, the result first; a tensor without a format is dense.
+
+    Args:
+        assignment: the assignment; accesses of one tensor have equal numbers of variables.
+        formats: formats by tensor, for some of its tensors.
 
     Raises:
         InputError: a format has an unknown tensor or a wrong number of levels.

@@ -61,7 +61,9 @@ def candidates(
     reordered: Collection[str] = (),
     splits: Splits = NOT_SPLIT,
 ) -> list[Candidate]:
-    """Return all legal orders, sorted by expected cycles.
+    """Return the legal orders that have an estimate, sorted by expected cycles.
+
+    Each order is compiled and estimated. The number of orders can grow as the factorial of that of loops.
 
     Args:
         assignment: an assignment with implicit or explicit sums.
@@ -104,7 +106,7 @@ def candidates_of_text(
     *,
     exact: bool = False,
 ) -> list[Candidate]:
-    """Return all legal orders of an expression, see ``candidates``.
+    """Return the legal orders of an expression that have an estimate, see ``candidates``.
 
     An operand whose format has no order of levels (``C:ss``) is stored in the order of the loops.
 

@@ -47,7 +47,7 @@ class CompiledExpression:
         return svg_text(self.graph, "graph")
 
     def document(self) -> dict[str, object]:
-        """Return plain data; ``blocks`` counts the graph's blocks by type."""
+        """Return plain data: ``counts`` as the property, ``blocks`` counts the graph's blocks by type."""
         return {
             "statements": [str(notation.assignment) for notation in self.notations],
             "formats": {name: str(format) for name, format in self.graph.formats.items()},
@@ -76,7 +76,8 @@ def compile_expression(
         formats: formats as in ``B:ss,C:ss:10``; a tensor without a format is dense.
         order: all loops, outermost first, as in ``i,k,j`` or ``ikj``; by default the order of the formats.
         reorder: loops that exchange their positions in the order, to follow one another as in this list.
-        factor: make a sum a statement of its own if it is one of several terms, or has few factors.
+        factor: make a sum a statement of its own if it is one of several terms, or if the product around it
+            has other factors without its variable.
         optimise: comma-separated names of rewrites, or ``all``.
         split: chunk sizes of index variables, as in ``i:4,k:8``; each variable gets two loops, ``i_0`` and
             ``i_1``.

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kernel:
-    """An expression of the table."""
+    """An expression of the table.
+
+    Args:
+        name: name in the table, as ``SpMV``.
+        text: the expression, as ``compile_expression`` takes it.
+        formats: formats of its tensors, comma-separated.
+    """
 
     name: str
     text: str

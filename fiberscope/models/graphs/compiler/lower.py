@@ -199,6 +199,7 @@ def lower_loop(
         outer: coordinates of the enclosing loop; None for the outermost loop.
     """
     coordinates, references = blocks.add_iteration(iteration, variable, outer)
+    # ``optional`` and ``is_complete`` depend on ``certain`` of the operands, which changes below
     optional = list(possibly_missing(iteration, variable))
     is_complete = is_full(iteration, variable)
     broadcast = [operand for operand in operands_in(term) if not operand.has(variable)]

@@ -70,7 +70,7 @@ class Orders:
         """Refuse an order with wrong variables, or an illegal order.
 
         Raises:
-            InputError: the order is illegal; with the reason and a legal order.
+            InputError: the order lacks a variable, has a wrong one or is illegal; with a remedy.
         """
         message = f"order {','.join(order)}"
         for number, variable in enumerate(order):
@@ -174,6 +174,7 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
     if levels is None:
         return None
     parents: dict[str, str] = {}
+    # the other predecessors of a variable become predecessors of its parent, so that one path has them all
     deepest_first = sorted(predecessors, key=levels.__getitem__, reverse=True)
     for variable in deepest_first:
         if predecessors[variable]:

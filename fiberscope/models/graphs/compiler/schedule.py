@@ -27,7 +27,11 @@ def parse_variables(text: str, option: str) -> tuple[str, ...]:
 
 
 def reorder_loops(order: Sequence[str], loops: Sequence[str]) -> tuple[str, ...]:
-    """Return an order in which the loops ``moved`` exchange their positions, to follow one another as listed.
+    """Return an order in which some loops exchange their positions.
+
+    Args:
+        order: all loops, outermost first.
+        loops: the loops that exchange their positions. They follow one another as listed here.
 
     Raises:
         InputError: a variable is no loop, or occurs twice.
@@ -77,8 +81,8 @@ def check_splits(assignment: Assignment, splits: Splits) -> None:
     """Refuse splits that do not fit an assignment.
 
     Raises:
-        InputError: a variable is unknown, a part has the name of a variable, or a tensor has split and
-            unsplit accesses.
+        InputError: a variable is unknown, a part has the name of a variable, or two accesses of a tensor
+            split a dimension differently.
     """
     tensor_accesses = (assignment.result, *accesses(assignment.expression))
     variables = list(dict.fromkeys(variable for access in tensor_accesses for variable in access.variables))

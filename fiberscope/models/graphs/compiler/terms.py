@@ -56,7 +56,10 @@ class Operand:
         return self.level(variable).has_all_coordinates
 
     def has_no_empty_fiber(self, variable: str) -> bool:
-        """Return whether no fiber of a variable can be empty, as below a compressed level."""
+        """Return whether the level of a variable and the level above it are both not dense.
+
+        No fiber of the level is empty then. The outermost level can be empty, if the tensor has no entries.
+        """
         level = self.format.level_of(self.dimension(variable))
         return level > 0 and not any(
             neighbour.has_all_coordinates for neighbour in self.format.levels[level - 1 : level + 1]
@@ -76,7 +79,7 @@ class Function:
         terms: the terms.
         constant: the number that is the other operand; None if there is none.
         constant_first: whether the number is the first operand.
-        where, counted: fields of the ``Call``.
+        where, counted: fields of the ``Call`` from which the function was made.
     """
 
     name: str
@@ -194,7 +197,12 @@ class Every:
 
 @dataclass(frozen=True)
 class Join:
-    """An iteration over the intersection or the union of the coordinates of its parts."""
+    """An iteration over the intersection or the union of the coordinates of its parts.
+
+    Args:
+        kind: type of the joiner.
+        parts: the parts, at least two; none is a join of the same kind.
+    """
 
     kind: Literal["intersect", "union"]
     parts: tuple[Iteration, ...]
@@ -239,7 +247,12 @@ def _flatten_join(kind: Literal["intersect", "union"], parts: Sequence[Iteration
 
 
 def is_full(iteration: Iteration, variable: str) -> bool:
-    """Return whether an iteration always has all coordinates."""
+    """Return whether an iteration always has all coordinates; False if a dense operand may be missing.
+
+    Args:
+        iteration: the iteration.
+        variable: index variable of the loop.
+    """
     if isinstance(iteration, Scan):
         return iteration.operand.certain and iteration.operand.is_dense(variable)
     if isinstance(iteration, Every):
@@ -248,7 +261,12 @@ def is_full(iteration: Iteration, variable: str) -> bool:
 
 
 def possibly_missing(iteration: Iteration, variable: str) -> Iterator[Operand]:
-    """Yield the operands that a union may lack at a coordinate, where their reference is N."""
+    """Yield the operands that a union may lack at a coordinate, where their reference is N.
+
+    Args:
+        iteration: the iteration, before ``certain`` of its operands changes.
+        variable: index variable of the loop.
+    """
     if not isinstance(iteration, Join):
         return
     for part in iteration.parts:

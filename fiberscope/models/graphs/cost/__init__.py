@@ -11,7 +11,7 @@ __all__ = ["Estimate", "InestimableError", "TensorStatistics", "estimate", "esti
 
 
 def estimate_graph(prepared: PreparedGraph) -> Estimate:
-    """Return the estimate of a graph with its operands.
+    """Return the estimate of a graph with its operands, without a run.
 
     Raises:
         InputError: a block has no estimate.

@@ -24,7 +24,8 @@ class Estimate:
 
     Args:
         streams: expected streams, by node and output.
-        work: by node, the largest number of tokens at a port, which approximates the block's cycles.
+        work: by name of a node, a number that approximates the block's cycles: the largest number of tokens
+            at a port, or more if the block needs further cycles, as an expander of bit vectors does.
         cycles: expected cycles of all phases. A block ends at least one cycle after its producers, and not
             before its work is done. An accumulator that sends after its last input adds its output tokens.
     """
@@ -40,7 +41,7 @@ class Estimate:
 
     @property
     def busiest(self) -> str:
-        """Return the block with the most work, a lower bound of the cycles."""
+        """Return the name of the node with the most work; this work is a lower bound of ``cycles``."""
         return max(self.work, key=self.work.__getitem__)
 
 
@@ -77,7 +78,7 @@ class Walk:
         self.ends: dict[str, float] = {}
 
     def visit(self, node: Node) -> None:
-        """Estimate the outputs of a block."""
+        """Estimate the outputs and the end of a block; all blocks that feed it have been visited."""
         inputs = {
             stream.input: self.streams[stream.source, stream.output]
             for stream in self.graph.streams_into(node)
@@ -95,7 +96,13 @@ class Walk:
         return max((self.ends[stream.source] for stream in forward), default=0.0)
 
     def take_results(self, writers: Sequence[Node]) -> None:
-        """Estimate the statistics of written tensors, for later phases."""
+        """Estimate the statistics of written tensors, for later phases.
+
+        A tensor without a declared format, or with a dimension without a writer, gets no statistics.
+
+        Args:
+            writers: the writers of a phase; their inputs have been visited.
+        """
         for tensor in dict.fromkeys(node["tensor"] for node in writers):
             format = self.graph.formats.get(tensor)
             levels = {int(n["mode"]): n for n in writers if n["tensor"] == tensor and not n.writes_values}
@@ -144,7 +151,12 @@ def cost_line(graph: Graph, expected: Estimate) -> str:
 
 
 def cost_table(graph: Graph, expected: Estimate) -> Table:
-    """Return a table of the expected tokens of each stream."""
+    """Return a table of the expected tokens of each stream.
+
+    Args:
+        graph: the graph, for the names of blocks.
+        expected: its estimate.
+    """
     table = Table("Expected tokens", ("stream", "data", "stops", "empties"))
     for (name, output), stream in expected.streams.items():
         counts = (stream.count, stream.stops, stream.missing)

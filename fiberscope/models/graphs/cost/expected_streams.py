@@ -70,19 +70,31 @@ ROOT = ExpectedStream(1.0, {})
 
 
 def ratio(numbers: Values, others: Values) -> Values:
-    """Return quotients; 0 for a divisor of 0."""
+    """Return the quotients by element; 0 where the divisor is not positive."""
     return np.divide(numbers, others, out=np.zeros_like(numbers, dtype=np.float64), where=others > 0)
 
 
 def scale_counts(spread: Spread, count: float) -> Spread:
-    """Scale a distribution to a total count."""
+    """Scale a distribution to a total count.
+
+    Args:
+        spread: number of points at each coordinate, by index variable.
+        count: new sum of the counts of each variable; a variable without points keeps 0.
+    """
     return {
         name: counts * (count / total if (total := counts.sum()) else 0.0) for name, counts in spread.items()
     }
 
 
 def intersect_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
-    """Return the coordinates that all streams have."""
+    """Return the expected coordinates that all streams have.
+
+    The streams are taken as independent, within each coordinate of an outer loop.
+
+    Args:
+        streams: coordinate streams with the same enclosing loops.
+        variable: index variable of the joined loop.
+    """
     prefix = outer_points(streams)
     fibers = prefix.count or 1.0
     product = fibers * np.prod([stream.spread[variable] / fibers for stream in streams], axis=0)
@@ -91,15 +103,21 @@ def intersect_streams(streams: Sequence[ExpectedStream], variable: str) -> Expec
     for name, points in prefix.spread.items():
         common = points * np.prod([ratio(stream.spread[name], points) for stream in streams], axis=0)
         even = fibers * math.prod(stream.count / fibers for stream in streams)
+        # correct the count by how much the streams agree in this outer loop, relative to even distributions
         count *= float(common.sum()) / even if even else 0.0
         spread[name] = common
+    # the intersection is not larger than any stream, and its fibers are those of the smallest stream, thinned
     count = min(count, *(stream.count for stream in streams))
     smallest = min(streams, key=lambda stream: stream.count)
     return thin_stream(smallest, count, scale_counts({**spread, variable: product}, count), prefix)
 
 
 def unite_streams(streams: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
-    """Return the coordinates that any of the streams has."""
+    """Return the expected coordinates that any stream has, with the assumption of ``intersect_streams``.
+
+    Args:
+        streams, variable: the arguments of ``intersect_streams``.
+    """
     prefix = outer_points(streams)
     fibers = prefix.count or 1.0
     union = fibers * (
@@ -188,6 +206,7 @@ def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
 def bucket_counts(counts: Values) -> tuple[Values, Values]:
     """Group similar counts; return the mean and the size of each group."""
     positive = np.sort(counts[counts > 0])
+    # the factor puts the largest count into the last group, not beyond its edge
     edges = np.geomspace(positive[0], positive[-1] * (1 + 1e-9), BUCKETS) if len(positive) else np.zeros(0)
     groups = np.searchsorted(edges, positive, side="right")
     sizes = np.bincount(groups, minlength=1).astype(np.float64)
@@ -222,7 +241,12 @@ def outer_of_nonempty(inner: ExpectedStream) -> ExpectedStream:
 
 
 def bit_words(fibers: ExpectedStream, size: int) -> ExpectedStream:
-    """Return the words of these fibers, each of this size in bits."""
+    """Return the words of bit vectors.
+
+    Args:
+        fibers: stream with a point for each fiber, whose bit vector is complete.
+        size: bits of a fiber: the number of coordinates of its level.
+    """
     count = fibers.count * words_of(size)
     return ExpectedStream(count, scale_counts(fibers.spread, count), fibers, fibers.count, fibers.spread)
 

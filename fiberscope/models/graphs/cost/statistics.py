@@ -31,7 +31,12 @@ class LevelStatistics:
 
 @dataclass(frozen=True)
 class TensorStatistics:
-    """Statistics of a tensor: its levels, outermost first."""
+    """Statistics of a tensor.
+
+    Args:
+        format: format of the tensor.
+        levels: statistics of its levels, outermost first.
+    """
 
     format: Format
     levels: tuple[LevelStatistics, ...]

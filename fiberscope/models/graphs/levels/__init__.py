@@ -1,4 +1,4 @@
-"""Formats of levels; each module has one format in ``FORMAT``, and the package finds all modules by itself.
+"""Formats of levels; a module with a format defines ``FORMAT``, and the package finds these modules itself.
 
 Source: the storage of SAM (ASPLOS 2023), Section 3.1 and Figure 1; names and letters are those of the graph
 files that its compiler writes (github.com/weiya711/sam).

@@ -27,7 +27,11 @@ MOST_WORDS = 2**24  # words of a level; the scanner stores each as a Python inte
 
 @dataclass(frozen=True)
 class BitLevel:
-    """Level with a row of 64-bit words per fiber; bit c of word w stands for coordinate 64 w + c."""
+    """Level with a row of 64-bit words per fiber; bit c of word w stands for coordinate 64 w + c.
+
+    Args:
+        words: array of shape (fibers, words of a fiber).
+    """
 
     words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
 
@@ -97,7 +101,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         return BitVectorWriter(name, quirks=quirks)
 
     def read_writer(self, block: StreamBlock, segments: Integers, size: int) -> Level:
-        """Read the words up to the last set bit of each fiber; the other words are 0."""
+        """Read the words that the writer stored, up to each fiber's last set bit; the other words are 0."""
         import numpy as np
 
         lengths = np.diff(segments)

@@ -21,7 +21,12 @@ MOST_DENSE = 2**28  # positions of a dense level
 
 @dataclass(frozen=True)
 class DenseLevel:
-    """Level of ``fibers`` fibers, each with all coordinates below ``size``."""
+    """Level whose fibers have all coordinates.
+
+    Args:
+        size: number of coordinates of a fiber.
+        fibers: number of fibers.
+    """
 
     size: int
     fibers: int

@@ -88,7 +88,10 @@ class LevelFormat(ABC):
         return None
 
     def written_arrays(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
-        """Return the arrays that a writer fills, with bytes per entry; ``segments`` has one per fiber."""
+        """Return the arrays that a writer fills, with the bytes of an entry, by name.
+
+        The array ``segments`` has an entry for each fiber, the array ``lines`` for each element or word.
+        """
         return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
 
 
@@ -117,5 +120,6 @@ def positions_of(parents: Integers, column: Integers) -> tuple[Integers, Integer
     """
     import numpy as np
 
+    # the slice removes the first element if there are no entries
     new = np.append(True, (np.diff(parents) != 0) | (np.diff(column) != 0))[: len(column)]
     return np.flatnonzero(new), np.cumsum(new) - 1

@@ -26,7 +26,12 @@ class ScannedFormat(LevelFormat):
         """
 
     def writer(self, name: str, quirks: int) -> StreamBlock:
-        """Build the writer of a level."""
+        """Build the writer of a level; the kernel must add the block.
+
+        Args:
+            name: name of the block.
+            quirks: quirks of the public simulator, as a bit mask.
+        """
         from fiberscope.hw.streams.writers import CompressedWriter
 
         return CompressedWriter(name, quirks=quirks)
@@ -35,7 +40,13 @@ class ScannedFormat(LevelFormat):
     def estimate(
         self, walk: CostWalk, node: Node, references: ExpectedStream
     ) -> tuple[ExpectedStream, ExpectedStream]:
-        """Estimate the coordinate and the reference stream of a scanner."""
+        """Estimate the coordinate stream and the reference stream of a scanner.
+
+        Args:
+            walk: the estimate; a format of bit vectors also sets ``bits`` of the node.
+            node: the scanner.
+            references: references into the scanner.
+        """
 
 
 def scanned_format(node: Node) -> ScannedFormat:

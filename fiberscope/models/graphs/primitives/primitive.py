@@ -100,7 +100,10 @@ class BlockContext(Protocol):
 
 
 class CostWalk(Protocol):
-    """Interface of an estimate to a node type, see ``fiberscope.models.graphs.cost.estimate``."""
+    """Interface of an estimate to a node type, see ``fiberscope.models.graphs.cost.estimate``.
+
+    A node type may set ``work`` of its node, and ``bits``: the coordinates whose bits its words carry.
+    """
 
     graph: Graph
     statistics: dict[str, TensorStatistics]
@@ -109,7 +112,7 @@ class CostWalk(Protocol):
     work: dict[str, float]
 
     def joined_streams(self, node: Node) -> list[ExpectedStream]:
-        """Return the coordinate streams that a joiner compares."""
+        """Return the distinct coordinate streams that a joiner compares."""
 
     def refuse(self, node: Node) -> NoReturn:
         """Refuse a block whose outputs cannot be estimated."""
@@ -131,7 +134,7 @@ class ValueTree(Protocol):
         """Return the stream into a block."""
 
     def access(self, node: Node) -> Access:
-        """Return the tensor access of an array: the tensor, at the index variables of its level scanners."""
+        """Return the tensor access of an array, at the index variables of the level scanners before it."""
 
 
 class EdgePorts(Protocol):
@@ -146,7 +149,7 @@ class EdgePorts(Protocol):
     def single_port(
         self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = ""
     ) -> str:
-        """Return the only port of a node that fits an edge of this kind."""
+        """Return the port of a node that fits an edge of this kind; ``other`` is an alternative name."""
 
 
 class WordSizes(Protocol):
@@ -176,7 +179,8 @@ class Primitive:
         attributes: defaults by attribute name; None for a required attribute.
         label: label in drawings, with the names of attributes in braces.
         colour: Graphviz colour in drawings.
-        box: kind of the box in a drawing: data, values, or coordinates and references.
+        box: kind of the box in a drawing, which sets its colour: ``memory`` for blocks that hold data,
+            ``own`` for blocks that compute values or merge, ``block`` for others.
     """
 
     type: str
@@ -203,14 +207,14 @@ class Primitive:
     unites: ClassVar[bool] = False  # whether a coordinate may have an empty token N as reference
     repeats: ClassVar[bool] = False  # whether the node repeats references
     expands: ClassVar[bool] = False  # whether the node expands bit-vector words to coordinates
-    drops: ClassVar[bool] = False  # whether the node drops coordinates of empty inner fibers
+    drops: ClassVar[bool] = False  # whether the node drops coordinates of empty fibers, or zero values
     reduces: ClassVar[bool] = False  # whether the node reduces fibers to values
     accumulates: ClassVar[bool] = False  # whether the node accumulates points without stop tokens
     subsumes_reducer: ClassVar[bool] = False  # whether the node makes a reducer before it redundant
     type_without_outer: ClassVar[str] = ""  # type in public files without outer coordinates
     default_constant: ClassVar[str] = ""  # constant operand in public files with a single stream
     latency_setting: ClassVar[str] = ""  # latency setting of the node; empty without one
-    block_class: ClassVar[str] = ""  # module and class of the block; empty if ``make`` builds the block
+    block_class: ClassVar[str] = ""  # module and class of the block; empty if a subclass overrides ``build``
     forwarded_input: ClassVar[str] = ""  # input whose stream leaves the node with the same meaning
     split_input: ClassVar[str] = ""  # input whose coordinates the node splits into two parts
     full_fiber_inputs: ClassVar[Mapping[str, str]] = {}  # by output, the input with equally full fibers
@@ -239,7 +243,7 @@ class Primitive:
         return _port(self.outputs, port)
 
     def register_operands(self, node: Node) -> tuple[int, ...]:
-        """Return the operands that a register can hold, the best first; a register holds at most one."""
+        """Return the numbers of the operands that the register of an ALU can hold, the best first."""
         return ()
 
     def output_kind(self, port: str, attributes: Attributes) -> str | None:
@@ -334,6 +338,11 @@ class Primitive:
     ) -> dict[str, ExpectedStream]:
         """Estimate the output streams, by port.
 
+        Args:
+            walk: the estimate; the method may also set ``work`` and ``bits`` of the node.
+            node: the node.
+            inputs: expected stream into each connected input, by port, without skip streams.
+
         Raises:
             ValueError: the node has no estimate.
         """
@@ -344,7 +353,12 @@ class Primitive:
         return 0.0
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        """Build the block of the node.
+        """Build the block of the node; the caller adds the block to a kernel.
+
+        Args:
+            name: name of the block.
+            node: the node.
+            context: the graph, the stored tensors and the settings of the blocks.
 
         Raises:
             InputError: the stored format of a tensor differs from the format in the graph.
@@ -372,7 +386,7 @@ class Primitive:
         return f"there is no RTL of {self.type}; fiberscope graph run simulates it"
 
     def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
-        """Return the initial memory contents of the RTL twin.
+        """Return the initial memory contents of the RTL twin; empty for a block without a memory.
 
         Raises:
             InputError: a value does not fit a word.

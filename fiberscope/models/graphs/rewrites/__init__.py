@@ -45,7 +45,12 @@ def parse_rewrites(text: str) -> list[str]:
 
 
 def apply_rewrites(graph: Graph, names: Iterable[str] = tuple(REWRITES)) -> Graph:
-    """Return a graph after these rewrites, applied in order; the argument does not change."""
+    """Return a graph after these rewrites, applied in order; the argument does not change.
+
+    Args:
+        graph: a checked graph.
+        names: names of rewrites, keys of ``REWRITES``, as ``parse_rewrites`` returns them.
+    """
     for name in names:
         graph = REWRITES[name](graph)
     return graph

@@ -17,11 +17,14 @@ from fiberscope.models.graphs.rewrites.edits import (
 
 
 def dead_droppers(graph: Graph) -> Graph:
-    """Return a graph without the coordinate droppers that drop nothing.
+    """Return a graph without coordinate droppers that drop nothing, or whose output ``outer`` is not read.
+
+    A graph without such droppers is returned itself, not as a copy.
 
     A fiber below an existing coordinate is not empty: compressed levels and bit vectors store no empty fiber
-    below a coordinate (``fiberscope.models.graphs.storage.store``), nor do dense levels. The output of an
-    intersecter may have empty fibers. Reducers still drop or keep the sums of empty fibers as before.
+    below a coordinate (``fiberscope.models.graphs.storage.store``), nor do dense levels. A fiber below a
+    coordinate of a dense level may be empty, and so may a fiber of the output of an intersecter. Reducers
+    still drop or keep the sums of empty fibers as before.
     """
     if not any(_is_dead(graph, node) for node in graph.nodes.values()):
         return graph

@@ -37,9 +37,9 @@ def source_of(graph: Graph, node: Node, port: str) -> Output | None:
 
 
 def reference_source(graph: Graph, output: Output) -> Output | None:
-    """Return the source of a block's reference output.
+    """Return the source of a block's reference output; None if a root feeds the block, or for a unioner.
 
-    A joiner forwards ``ref[i]`` from its input ``ref[i]``; other blocks forward their only input ``ref``.
+    An intersecter forwards ``ref[i]`` from its input ``ref[i]``; other blocks forward their input ``ref``.
     """
     node = graph.nodes[output[0]]
     return source_of(graph, node, output[1] if node.primitive.intersects else "ref")
@@ -51,7 +51,14 @@ def has_consumer(graph: Graph, output: Output) -> bool:
 
 
 def connect_output(graph: Graph, output: Output, target: Node, port: str) -> None:
-    """Connect an output to an input of a block."""
+    """Connect an output to an input of a block.
+
+    Args:
+        graph: the graph to change.
+        output: the output, of a node of the graph.
+        target: node of the block.
+        port: name of its input.
+    """
     graph.connect(graph.nodes[output[0]], output[1], target, port)
 
 
@@ -67,14 +74,24 @@ def phase_attribute(node: Node) -> dict[str, str]:
 
 
 def redirect(graph: Graph, moves: Mapping[Output, Output]) -> None:
-    """Move the consumers of outputs to other outputs, all at once."""
+    """Move the consumers of outputs to other outputs, all at once, and change the graph in place.
+
+    Args:
+        graph: the graph to change.
+        moves: new output by old output; other outputs keep their consumers.
+    """
     for stream in graph.streams:
         output = stream.source, stream.output
         stream.source, stream.output = moves.get(output, output)
 
 
 def remove_block(graph: Graph, name: str) -> None:
-    """Remove a block without consumers, and recursively each producer that is left without a consumer."""
+    """Remove a block without consumers, and recursively each producer that is left without a consumer.
+
+    Args:
+        graph: the graph to change.
+        name: name of the block; no stream may begin at it.
+    """
     producers = _disconnect_inputs(graph, graph.nodes[name])
     del graph.nodes[name]
     _remove_unused(graph, producers)
@@ -104,7 +121,7 @@ def rewritable_joiners(graph: Graph) -> Iterator[Node]:
 
 
 def joiner_operands(graph: Graph, joiner: Node) -> list[JoinerOperand]:
-    """Return the operands of a joiner, in order."""
+    """Return the operands of a joiner, in order; all of its inputs must be connected."""
     sources = {stream.input: (stream.source, stream.output) for stream in graph.streams_into(joiner)}
     numbers = range(graph.arity(joiner))
     return [JoinerOperand(sources[f"crd[{number}]"], sources[f"ref[{number}]"]) for number in numbers]

@@ -105,7 +105,10 @@ def chain_unions(graph: Graph) -> Graph:
 
 
 def _chain(graph: Graph, node: Node, operands: list[JoinerOperand]) -> None:
-    """Replace a unioner of many operands by a chain of unioners of two."""
+    """Replace a unioner of many operands by a chain of unioners of two.
+
+    For each further operand there is a unioner for each operand so far, which passes its references on.
+    """
     crd, refs = operands[0].crd, [operands[0].ref]
     for operand in operands[1:]:
         unions = [_add_binary_union(graph, node, operand, JoinerOperand(crd, ref)) for ref in refs]

@@ -36,7 +36,10 @@ def locate(graph: Graph) -> Graph:
 
 
 def _dense_operand(graph: Graph, joiner: Node) -> int | None:
-    """Return the last operand that is a dense level without missing fibers; None if it is the only one."""
+    """Return the number of the last operand that is a dense level without missing fibers.
+
+    None without such an operand, or if all operands have the same coordinates.
+    """
     if not joiner.primitive.intersects:
         return None
     operands = joiner_operands(graph, joiner)

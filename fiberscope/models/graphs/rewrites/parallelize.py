@@ -29,7 +29,7 @@ def parallelize_loop(graph: Graph, variable: str, copies: int) -> Graph:
     Args:
         graph: a checked graph.
         variable: index variable of the loop.
-        copies: number of copies, at least 1.
+        copies: number of copies, at least 1; with 1, the result is an unchanged copy of the graph.
 
     Raises:
         InputError: no such loop exists, or a stream that leaves the loop is not nested in it.
@@ -48,7 +48,14 @@ def parallelize_loop(graph: Graph, variable: str, copies: int) -> Graph:
 
 
 class _LoopRewrite:
-    """Rewrite of the loop in one phase."""
+    """Rewrite of the loop in one phase; ``rewire`` is called once, and changes the graph.
+
+    Args:
+        graph: a copy of the graph, which may change.
+        variable: index variable of the loop.
+        copies: number of copies, called ways.
+        phase: number of the phase.
+    """
 
     def __init__(self, graph: Graph, variable: str, copies: int, phase: int) -> None:
         self._graph, self._ways = graph, copies
@@ -58,11 +65,13 @@ class _LoopRewrite:
         self._loop_nodes = [
             node for node in nodes if node.primitive.belongs_to_loop and node["index"] == variable
         ]
+        # the nest of the loop itself: nests of blocks deeper inside are longer
         self._loop = min((self._nests[node.name, _first_output(node)] for node in self._loop_nodes), key=len)
         self._streams = list(graph.streams)
         self._copies = {node.name: [node] for node in nodes if self._is_inside(node)}
         self._scattered: dict[Output, Node] = {}
         self._gathered: dict[Output, tuple[Node, str]] = {}
+        # the merge orders results by the loop's coordinates: those that leave the copies, if there are any
         names = [node.name for node in self._loop_nodes]
         self._coordinates = self._coordinates_of(names)
         inner = self._coordinates_of(self._copies)
