@@ -39,7 +39,7 @@ class StageArithmetic:
 
     @classmethod
     def from_einsum(cls, specification: Specification, einsum: Einsum) -> StageArithmetic:
-        """Return the arithmetic of an Einsum of the specification."""
+        """Return the arithmetic of an Einsum of the specification; the Einsum must be no alias."""
         empty = {name: tensor.empty for name, tensor in specification.tensors.items()}
         output_empty = empty[einsum.output]
         adds = accumulates(einsum)
@@ -48,7 +48,14 @@ class StageArithmetic:
         return cls(SECOND if copies_equal else einsum.operators["+"], adds, output_empty, empty, is_standard)
 
     def set(self, node: Node, block: Component) -> None:
-        """Set the functions and empty values of a node's block; a block of the user's own stays as it is."""
+        """Set the functions and empty values of a node's block.
+
+        A block of the user's own, and a block of a standard operator, stay as they are.
+
+        Args:
+            node: the node.
+            block: its block, before the run.
+        """
         if self.is_standard and not node["where"]:
             return
         if isinstance(block, Arithmetic):

@@ -86,7 +86,7 @@ class Cascade(Problem):
 
     @property
     def unrolled(self) -> Specification:
-        """Return the specification with the Einsums of all rounds."""
+        """Return the specification with the Einsums of all rounds; for an iteration, this runs the trace."""
         specification = self._prepared.specification
         return specification if specification.iteration is None else unrolled(specification, self._run.rounds)
 
@@ -96,7 +96,11 @@ class Cascade(Problem):
 
     @cached_property
     def written(self) -> dict[str, FiberTree]:
-        """Return the output of each Einsum in the trace: stages read these outputs, or do not write them."""
+        """Return the output of each Einsum in the trace, by name of the Einsum.
+
+        The stages are built with these outputs as inputs. ``check`` takes an output that no stage writes from
+        here. The first access runs the trace.
+        """
         names = [einsum.name for einsum in self.unrolled.einsums]
         return {name: einsum_run.stored for name, einsum_run in zip(names, self._run.runs, strict=True)}
 
@@ -141,13 +145,13 @@ class Cascade(Problem):
         return comparison if solved.passed else solved
 
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
-        """Return the last output, with its ranks in the declared order."""
+        """Return the output of the last Einsum, with its ranks in the declared order."""
         last_einsum = answer.specification.einsums[-1]
         return tensor_of(
             answer.outputs[last_einsum.name], answer.specification.tensors[last_einsum.output].ranks
         )
 
     def outline(self, answer: CascadeOutputs) -> tuple[tuple[int, ...], int] | None:
-        """Return the shape and the number of nonzeros of the last output."""
+        """Return the shape and the number of nonzeros of the last output that the machine wrote."""
         last_einsum: Any = list(answer.outputs.values())[-1]
         return tuple(rank.shape for rank in last_einsum.ranks), last_einsum.nonzeros

@@ -42,6 +42,8 @@ class Chain:
     def instance_chain(self, task: str) -> Chain:
         """Return the chain of an instance, which keeps data of a shared buffer until its next task ends.
 
+        A chain with a cache, or without a shared buffer, is returned unchanged.
+
         Args:
             task: the innermost loop before the cut; each iteration is a task.
         """
@@ -85,9 +87,14 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
 
 
 def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
+    """Return the chain of equal data, from its bindings; None if the data does not move.
+
+    Data moves only if memory binds it, and at least one further store.
+    """
     configuration = specification.configurations[stage.einsums[0].bindings.config]
     components = configuration.components
     bindings_by_store = {binding.component: binding for binding in reversed(bindings)}
+    # components are listed from the root of the architecture down
     path = [component for name, component in components.items() if name in bindings_by_store]
     if path[0].name not in configuration.memories or len(path) == 1:
         return None

@@ -101,7 +101,11 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         return unit if unit in self.parts and self.parts[name] is self.PARTS[name] else name
 
     def component(self, name: str) -> Unit:
-        """Return the component of the architecture with this name."""
+        """Return the component of the architecture with this name, in a configuration of the stages.
+
+        Raises:
+            StopIteration: there is no such component.
+        """
         return next(unit for unit in self._components() if unit.name == name)
 
     def _components(self) -> Iterator[Unit]:

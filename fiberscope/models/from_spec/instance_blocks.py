@@ -86,7 +86,8 @@ class InstanceBlocks:
         self._inputs: dict[tuple[str, str], End] = {}
         self._outputs: dict[tuple[str, str], End] = {}
         self._consumers: Counter[End] = Counter()
-        self.reduces = memory.stage.reduces and not self._orders_heads  # whether partial fibers are sums
+        # whether partial fibers are sums; a unit that sorts heads makes no partial fibers
+        self.reduces = memory.stage.reduces and not self._orders_heads
         for node in nodes:
             self._make(node, self.block_name(node))
             self._wait_for_coordinates(node)
@@ -317,6 +318,8 @@ class InstanceBlocks:
 
     def connect(self, streams: Sequence[Stream]) -> None:
         """Connect the blocks by the streams that begin and end here, and add a root for each tensor.
+
+        Call this method once: it also adds the fetches and writers of the connected ports.
 
         Args:
             streams: streams of the stage's graph; a stream that crosses the cut is ignored.

@@ -45,7 +45,15 @@ def place_instances(stage: Stage, plan: LoopPlan, limit: int | None) -> Stage:
 
 
 def count_iterations(plan: LoopPlan, loop: str) -> int:
-    """Return the largest number of iterations of a loop, at least 1: coordinates, or pieces of a rank."""
+    """Return the largest number of iterations of a loop: coordinates, or pieces of a rank.
+
+    Args:
+        plan: plan of the Einsum's loops, with the shapes of ranks.
+        loop: name of the loop.
+
+    Returns:
+        The number, at least 1. For pieces by occupancy, as many pieces as elements of a full rank make.
+    """
     for partition in plan.einsum.partitioning:
         if isinstance(partition, Follow) and loop in partition.names:
             return count_iterations(plan, plan.splits[partition.leader].names[partition.names.index(loop)])

@@ -27,12 +27,12 @@ def seek_on_lanes(
     Args:
         blocks: the graph's blocks, to which the new block is added.
         stage: the stage.
-        term: the term that the loop computes.
-        iteration: the operands over which the loop iterates.
+        term, iteration: the term that the loop computes, and the operands over which the loop iterates.
         variable: index variable of the loop.
         lookups_of: function that returns the look-ups of an operand.
 
-    Returns None, and adds nothing, for a loop of another form.
+    Returns:
+        The loop; None, without a new block, for a loop of another form.
     """
     operands = list(operands_in(term))
     innermost = stage.vectors == 1 and variable == stage.einsums[-1].loop_order[-1]

@@ -32,7 +32,11 @@ def lane_loops(einsum: Einsum) -> tuple[str, ...]:
 def register_entries(specification: Specification, einsum: Einsum) -> int:
     """Return the entries of the innermost loop that a line of a register file holds; 0 if none is bound.
 
-    A register file is the last store on the path of a tensor: a buffer with as many copies as its level.
+    A register file is a buffer that is the last store on the path of a tensor.
+
+    Args:
+        specification: the specification of the Einsum.
+        einsum: an Einsum with at least one loop.
     """
     bindings = einsum.bindings
     components = specification.configurations[bindings.config].components if bindings.config else {}

@@ -25,7 +25,7 @@ def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
     """Let mergers run ahead, each with the blocks after it that can run ahead too.
 
     Args:
-        kernel: kernel of the machine.
+        kernel: kernel of the machine, with all connections, and not yet built.
         merges: the mergers, each with the block before and the block after it.
 
     Raises:

@@ -89,7 +89,10 @@ class MappedMachine(MappedComposition):
         self.build()
 
     def result(self) -> CascadeOutputs:
-        """Return the output of each Einsum that the instances wrote."""
+        """Return the output of each Einsum whose output a stage writes; call this method after the run.
+
+        From then on, ``traffic_minimum_bytes`` counts the results too.
+        """
         outputs = {stage.graph.einsum.name: stage.output() for stage in self.stages}
         self._trees |= {stage.graph.einsum.output: outputs[stage.graph.einsum.name] for stage in self.stages}
         return CascadeOutputs(self.specification, outputs)
@@ -187,7 +190,10 @@ class MappedMachine(MappedComposition):
         return unmoved_tensors(first_round(self.specification), reason)
 
     def stage_begins(self) -> dict[str, int]:
-        """Return the cycle in which each stage begins, by name of its Einsum; empty for a single stage."""
+        """Return the cycle of the core in which each stage begins, by name of its Einsum.
+
+        The mapping is empty for a single stage. Call this method after the run.
+        """
         if len(self.stages) == 1:
             return {}
         statistics = self.kernel.statistics()

@@ -31,7 +31,13 @@ Array: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str, int]
 
 
 class Store(NamedTuple):
-    """A copy of a shared store: name in the architecture, number of the copy, and number of copies."""
+    """A copy of a shared store.
+
+    Args:
+        name: name of the store in the architecture.
+        copy: number of the copy, from 0.
+        copies: number of copies.
+    """
 
     name: str
     copy: int
@@ -81,7 +87,7 @@ class MappedMemory:
         self.ports: dict[str, _Port] = {}  # memory ports of the instances, by name of the instance
 
     def rows(self, chain: Chain) -> Rows:
-        """Return the layout of the entries of a rank in requests."""
+        """Return the layout of the entries of a rank in requests; a row is a line of ``chain.width`` bits."""
         return Rows(max(1, chain.width // chain.bits), max(1, self.line * 8 // chain.width), self.line)
 
     def reserve(self, tensor: str, size: int, role: Role) -> int:
@@ -117,7 +123,7 @@ class MappedMemory:
         """Return the address at which an instance begins to write an array of an output.
 
         Args:
-            array: the array.
+            array: key of the array.
             chain: the path to memory.
             number: number of the instance; the pages of all instances are interleaved.
             reads_back: whether the instance reads the array back.
@@ -144,7 +150,10 @@ class MappedMemory:
         )
 
     def port(self, chain: Chain, copy: int) -> int:
-        """Return the number of the next port of this copy of the chain's shared store; 0 without one."""
+        """Return the number of the next port of this copy of the chain's shared store; 0 without a store.
+
+        Call this method before ``connect_reads`` or ``connect_writes``, which take the port.
+        """
         return len(self.shared.get(Store(chain.shared, copy, chain.copies), ()))
 
     def connect_reads(self, chain: Chain, leaf: str, copy: int, block: Block, index: str = "") -> None:
@@ -181,6 +190,8 @@ class MappedMemory:
 
     def build(self) -> None:
         """Create the shared stores, the memory ports and DRAM, and connect them.
+
+        If no stage has reserved addresses, there is nothing to create.
 
         Raises:
             ConfigurationError: the memory does not support requests of ``line`` bytes.

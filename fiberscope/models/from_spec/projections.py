@@ -106,6 +106,10 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
     """Return the coordinates of a loop that no operand has; None if they are not ranges of equal size.
 
     The pieces of an outer loop must have equal sizes, and must not cross the pieces of a further outer loop.
+
+    Args:
+        plan: plan of the Einsum's loops.
+        loop: name of the loop.
     """
     window = window_of(plan, loop)
     step = max(1, plan.piece(loop))

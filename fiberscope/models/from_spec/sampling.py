@@ -39,9 +39,10 @@ def mapped_sampler(
     """Return the sampler of a machine from a specification.
 
     Args:
-        build: the machine, as in ``models``.
-        parameters, problem: its parameters, and the product.
-        request, tell: as of ``RowSampler``.
+        build: returns the machine of some parameters and a problem, as an entry of ``Accelerator.models``.
+        parameters: parameters of the machine.
+        problem: the product, with A and B in order.
+        request, tell: the arguments of ``RowSampler``.
 
     Raises:
         ConfigurationError: the tasks are not rows of A, so that no part of A stands for a part of the run.
@@ -171,6 +172,7 @@ class _WarmStores:
                 firsts, counts = (
                     np.stack([each[i][named] for each in arrays], axis=1).ravel() for i in range(2)
                 )
+                # concatenate the ranges of lines: counts[i] lines from firsts[i] on
                 ends = np.cumsum(counts)
                 lines = np.repeat(firsts - ends + counts, counts) + np.arange(counts.sum())
                 cache.read_all(integers_of(lines))

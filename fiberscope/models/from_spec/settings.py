@@ -68,7 +68,12 @@ def value_name(parameters: MappedParameters) -> ValueName:
 
 
 def is_own(key: str, configuration: type[Configuration]) -> bool:
-    """Return whether a parameter, by dotted key, is not among those that the specification is read with."""
+    """Return whether a parameter belongs to the machine alone, and is not passed to the specification.
+
+    Args:
+        key: dotted key of the parameter.
+        configuration: class of the machine's settings.
+    """
     section = key.partition(".")[0]
     refers_to_none = issubclass(
         configuration, MappedParameters

@@ -258,7 +258,7 @@ class BuiltStage:
                 connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{instance}]", capacity=capacity)
 
     def operations(self) -> dict[str, int]:
-        """Return the number of operations of all instances, by kind."""
+        """Return the number of operations so far of all blocks of the stage, by kind."""
         operations = Counter[str]()
         for node, blocks in self._counting_blocks:
             _count(operations, node, blocks, adds=self.graph.arithmetic.adds)
@@ -281,7 +281,11 @@ class BuiltStage:
         ]
 
     def output(self) -> FiberTree:
-        """Return the output as a fibertree, assembled from the parts of all instances or from the sums."""
+        """Return the output as a fibertree, from the parts of all instances or from the sums of tasks.
+
+        Call this method after the run. With another arithmetic than the standard one, elements with the empty
+        value are left out.
+        """
         parts = self._written_parts() if self.sums is None else self._summed_part()
         plan, specification = self.graph.plan, self.machine.specification
         ranks = [index.rank for index in plan.equation.output.indices]

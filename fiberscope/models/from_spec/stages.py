@@ -101,7 +101,12 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
 
 
 def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
-    """Return the loops of an Einsum whose intersector skips ahead."""
+    """Return the loops of an Einsum whose intersector is bound and skips ahead.
+
+    Args:
+        specification: the specification, whose architecture gives the type of the intersector.
+        einsum: an Einsum of the specification.
+    """
     bound = einsum.bindings
     if not bound.intersectors:
         return frozenset()

@@ -32,7 +32,10 @@ def project_coordinates(blocks: Blocks, projection: Projection, coordinates: Seq
 
 
 class TaskBlocks(Blocks):
-    """Graph blocks with look-ups in dense operands and with skip-ahead intersectors."""
+    """Graph blocks with look-ups in dense operands and with skip-ahead intersectors.
+
+    Set ``skips`` after construction, and before the first loop is added.
+    """
 
     skips: frozenset[str] = frozenset()  # loops whose intersector skips ahead
 
@@ -41,6 +44,9 @@ class TaskBlocks(Blocks):
 
         A dense operand is looked up at the coordinates of the other operands. Two compressed operands in a
         loop of ``skips`` enter a skip-ahead intersector.
+
+        Args:
+            iteration, variable, outer: the arguments of ``Blocks.add_iteration``.
         """
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().add_iteration(iteration, variable, outer)

@@ -36,7 +36,12 @@ ADDS = "add"  # operation to which the component that sums runs must be bound
 
 
 def unit_of(stage: Stage, node: Node) -> str:
-    """Return the name of the component that a node's block implements; empty if none is bound."""
+    """Return the name of the component that a node's block implements; empty if none is bound.
+
+    Args:
+        stage: the stage of the node.
+        node: a node whose type is a key of ``PART_OF``.
+    """
     if node.type == "swap":
         assert stage.merger is not None  # else there is no such block
         return stage.merger.name
@@ -84,7 +89,12 @@ def units_on_lanes(specification: Specification, lanes: int) -> set[str]:
 
 
 def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]) -> dict[str, str]:
-    """Return, for each component that a user-defined part can replace, the name of the machine's part."""
+    """Return, for each component that a user-defined part can replace, the name of the machine's part.
+
+    Args:
+        specification: the specification of the stages.
+        stages: the stages with their graphs.
+    """
     return dict(_units_in(specification, stages))
 
 
