@@ -252,7 +252,7 @@ def _prepare_operands(
     exact: bool,
     progress: Progress,
 ) -> Prepared:
-
+    """Load the operands, and choose the symbols that depend on them."""
     outline = drafted.complete(_placeholders(drafted))  # reports errors before operands are loaded
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
@@ -299,7 +299,12 @@ def _prepare_problem(drafted: Draft, problem: Problem, options: Options) -> Prep
 
 
 def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:
-    """Return the roots of a run's sources: model, machine, specification file, and energy table."""
+    """Return the roots of a run's sources: model, machine, specification file, and energy table.
+
+    Args:
+        specification: the text of the specification.
+        energies: path of the energy table; None for the table of the package.
+    """
     modules = (
         machine_modules(accelerators.find(specification.machine)) if specification.machine else frozenset()
     )

@@ -16,7 +16,9 @@ ATTRIBUTES = ("width", "depth", "inputs", "radix")
 
 
 def chip_parts(specification: Specification) -> ChipParts:
-    """Return the number of instances of each component, and the price of an instance.
+    """Return the number of instances of each component on the chip, and the price of an instance.
+
+    DRAM is not on the chip. The price is None if an attribute that it needs has no bound.
 
     A component of several configurations counts once.
     """

@@ -41,6 +41,12 @@ _OPTIONAL = ("style", "leader")
 def read_format(tensor: str, name: str, schema: FormatSchema, document: Document) -> Format:
     """Return a format of a tensor.
 
+    Args:
+        tensor: name of the tensor.
+        name: name of the format.
+        schema: the format in the file; a rank without an entry gets the default format, of 0 bits.
+        document: the file, for the places in messages.
+
     Raises:
         ConfigurationError: a rank is not in the rank order, or the layout lacks bits.
     """
@@ -157,6 +163,7 @@ class BindingReader:
             collected.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
 
     def _storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
+        """Return the binding of a store; an eager one becomes a binding for each kind of entries below."""
         tensor = self._tensor(schema, path)
         stored = self._format(tensor, schema, path)
         rank = str(schema.rank)

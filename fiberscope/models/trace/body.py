@@ -31,7 +31,12 @@ from fiberscope.models.trace.output import OutputRank
 
 
 def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
-    """Return the result of an operation; ``MIN`` and ``MAX`` of NaN and another value are NaN."""
+    """Return the result of an operation; ``MIN`` and ``MAX`` of NaN and another value are NaN.
+
+    Args:
+        operation: an opcode of ``codes``.
+        left, right: the operands; an operation of one value ignores ``right``.
+    """
     if operation == MUL:
         return left * right
     if operation == ADD:

@@ -63,7 +63,10 @@ class Nest:
             self.loops[-1].body = self.body
 
     def run(self) -> None:
-        """Run the loops once."""
+        """Run the loops once; attach all recorders before, see ``evaluate.attach``.
+
+        The levels of ``output`` then hold the output, and ``body`` and ``loops`` the counts.
+        """
         for cursor in self.cursors:
             cursor.attach(self.state)
         for output in self.output:
@@ -110,6 +113,7 @@ class Nest:
 
 
 def _loop(nest: Nest, depth: int) -> Loop:
+    """Return the loop at a depth, with its look-ups, its ranks of the output, and its pieces."""
     loop = _make_loop(nest, depth)
     loop.intersects = isinstance(loop, LeaderFollower | Intersection | Coiteration)
     plan, name = nest.plan, nest.plan.loops[depth]

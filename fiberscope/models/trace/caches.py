@@ -109,14 +109,19 @@ class AccessList:  # C: final
         return self.lines - 1
 
     def add(self, line: int, kind: int) -> None:
-        """Append an access of a kind ``READ``, ``WRITE`` or ``PINNED``."""
+        """Append an access.
+
+        Args:
+            line: number of the line, from ``add_line``.
+            kind: ``READ``, ``WRITE`` or ``PINNED``.
+        """
         if self.length == len(self.accesses):
             self.accesses = double_array("i", self.accesses)
         self.accesses[self.length] = line << KIND_BITS | kind
         self.length += 1
 
     def clear(self) -> None:
-        """Remove all accesses and release their memory."""
+        """Remove all accesses and release their memory; lines keep their numbers and owners."""
         self.accesses = array("i", bytes(4 << 10))
         self.length = 0
 
@@ -245,8 +250,8 @@ class SetAssociativeCache:  # C: final
     Attributes: ``lines_read``, ``lines_written``: by owner.
 
     Args:
-        lines: capacity, at least as many lines as ways; lines beyond the last whole set are left out.
-        ways: ways of a set.
+        lines: capacity, at least 1; lines beyond the last whole set are left out.
+        ways: ways of a set. With fewer lines than ways, the cache is a single set with a way for each line.
     """
 
     def __init__(self, lines: int, ways: int) -> None:

@@ -82,7 +82,11 @@ class Cursor:  # C: final
         self.blocks, self.loaded = blocks, 0
 
     def set_block(self, segments: Array, coordinates: Array, values: Array) -> None:  # C: cpdef
-        """Replace the arrays of the rank by those of the next block."""
+        """Replace the arrays of the rank by those of the next block.
+
+        Args:
+            segments, coordinates, values: arguments of the constructor, numbered from 0 within the block.
+        """
         self.earlier_elements += len(self.coordinates)
         self.segments, self.coordinates, self.values = segments, coordinates, values
 
@@ -117,7 +121,7 @@ class Cursor:  # C: final
             below.first = below.last = 0
 
     def find(self, coordinate: int, low: int, high: int) -> int:  # C: cdef, noexcept
-        """Return the first element from ``low`` to ``high`` whose coordinate is at least ``coordinate``."""
+        """Return the first element from ``low`` with a coordinate of at least ``coordinate``, or ``high``."""
         while low < high:
             middle = (low + high) >> 1
             if self.coordinates[middle] < coordinate:
@@ -226,7 +230,10 @@ class Cursor:  # C: final
         return not (self.has_recorders or self.whole or self.scale != 1 or self.constant or len(self.bound))
 
     def seek(self, coordinate: int, place: int) -> int:  # C: cdef, noexcept
-        """Return the first element from ``place`` on whose coordinate is at least ``coordinate``."""
+        """Return the first element from ``place`` with a coordinate of at least ``coordinate``, or ``high``.
+
+        The search takes exponential steps, so that a near element is found fast.
+        """
         reach = 1  # C: long
         while place + reach < self.high and self.coordinates[place + reach] < coordinate:
             place += reach

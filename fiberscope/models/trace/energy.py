@@ -75,12 +75,12 @@ class Energy:
 
     @property
     def by_tensor(self) -> dict[str, float]:
-        """Return the energy of moving each tensor."""
+        """Return the energy in pJ of moving each tensor."""
         return self._by(lambda total: total.tensor)
 
     @property
     def by_einsum(self) -> dict[str, float]:
-        """Return the energy of each Einsum."""
+        """Return the energy in pJ of each Einsum."""
         return self._by(lambda total: total.einsum)
 
     @property

@@ -46,7 +46,12 @@ class Attachment:
 
 
 def attach(nest: Nest, attachment: Attachment) -> None:
-    """Attach a recorder to the cursors of its rank; without such a rank in the nest nothing is recorded."""
+    """Attach a recorder to the cursors of its rank; without such a rank in the nest nothing is recorded.
+
+    Args:
+        nest: a nest that has not run.
+        attachment: the recorder, and the accesses that it records.
+    """
     if attachment.tensor == nest.plan.einsum.output:
         _attach_to_output(nest, attachment)
     for operand, levels in zip(nest.operands, nest.inputs, strict=True):
@@ -176,7 +181,9 @@ def _attach_nothing(prepared: Prepared) -> Sequence[Attachment]:
 def run(
     specification: Specification, tensors: Mapping[str, FiberTree], observer: Observer = _attach_nothing
 ) -> CascadeRun:
-    """Run a cascade, to its end or until Ctrl-C.
+    """Run a cascade, to its end or until Ctrl-C, and verify the output of each Einsum.
+
+    A wrong output does not raise an error, see ``CascadeRun.wrong``.
 
     Args:
         specification: the cascade and its mapping.
@@ -237,6 +244,7 @@ class _Cascade:
         self.rounds += 1
 
     def _run_einsum(self, einsum: Einsum) -> EinsumRun:
+        """Prepare, run and verify an Einsum; its inputs are in ``tensors``."""
         plan = LoopPlan(einsum, rank_shapes(self.specification, einsum, self.tensors))
         access_list = accesses(einsum.computed.expression)
         operands = [operand_of(self.specification, access, self.tensors) for access in access_list]
@@ -266,7 +274,7 @@ def next_inputs(specification: Specification, tensors: Mapping[str, FiberTree]) 
     """Return the inputs of the next round that a round has computed, by name.
 
     Args:
-        specification: of an iterated cascade.
+        specification: specification of an iterated cascade.
         tensors: all tensors of the round, by name.
     """
     iteration = specification.iteration
@@ -288,7 +296,12 @@ def _rename_tensor(
 
 
 def operand_of(specification: Specification, access: Access, tensors: Mapping[str, FiberTree]) -> Operand:
-    """Return a tensor whose ranks have the names of an equation's indices.
+    """Return a tensor whose ranks have the names of an equation's indices, not yet partitioned.
+
+    Args:
+        specification: has the declaration of the tensor.
+        access: the access of the tensor in the equation.
+        tensors: trees by name, with the ranks of their declarations.
 
     Raises:
         InputError: the tensor is missing.

@@ -44,7 +44,12 @@ class InputLevel:
 
 
 def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
-    """Return the ranks of a tensor whose coordinates the nest knows, from the root."""
+    """Return the ranks of a tensor whose coordinates the nest knows, from the root, with new cursors.
+
+    Args:
+        plan: loops of the Einsum.
+        operand: an operand after ``prepare``.
+    """
     depths = [depth_of(plan, operand, name) for name in operand.ordered.names]
     depths_of_loops = [depth for depth in depths if depth < len(plan.loops)]
     is_fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
@@ -175,7 +180,12 @@ def _is_whole(plan: LoopPlan, operand: Operand, name: str) -> bool:
 
 
 def window_of(plan: LoopPlan, name: str) -> int:
-    """Return the depth of the loop over pieces that bounds a rank's loop, or ``NO_WINDOW``."""
+    """Return the depth of the innermost loop over pieces that bounds a rank's loop, or ``NO_WINDOW``.
+
+    Args:
+        plan: loops of the Einsum.
+        name: name of a rank or a piece.
+    """
     loops = plan.piece_loops(plan.base(name))
     if name in plan.loops and plan.loops.index(name) in loops:
         loops = loops[: loops.index(plan.loops.index(name))]
@@ -215,6 +225,11 @@ def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list
 
     Pieces of a partition by shape are ranks of their own. Pieces by occupancy are not: their elements go into
     one fiber.
+
+    Args:
+        plan: loops of the Einsum.
+        uses: declared ranks of the output as the equation indexes them, see ``uses_of``.
+        empty: the value that the output does not store.
     """
     ranks = [rank for use in uses for rank in _ranks_of(plan, use)]
     for flatten in plan.flattened.values():
@@ -306,7 +321,12 @@ def _elements_at(array: npt.NDArray[Any], positions: Integers | slice) -> npt.ND
 
 
 def store_output(tree: FiberTree, order: Sequence[str]) -> FiberTree:
-    """Return the output in its order of storage, with the ranks of its declaration."""
+    """Return the output in its order of storage, with the ranks of its declaration.
+
+    Args:
+        tree: the output as the nest built it, with pieces and flattened ranks.
+        order: declared ranks in the order of storage.
+    """
     if tree.ranks == ():
         return tree
     if all(rank.tensor_rank for rank in tree.ranks):

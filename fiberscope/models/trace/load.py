@@ -54,6 +54,9 @@ def load(
 def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     """Read a specification whose symbols may lack values; ``Draft.complete`` checks the values.
 
+    Args:
+        name, settings: the arguments of ``load``.
+
     Raises:
         ConfigurationError: as ``load``.
     """
@@ -114,7 +117,7 @@ class Draft:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Return the symbols without a value."""
+        """Return the names of the symbols without a value."""
         return tuple(name for name, entry in self.entries.items() if entry.value is None)
 
     def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
@@ -196,6 +199,7 @@ def _leaf(configuration: Configuration, key: str) -> object:
 
 
 def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
+    """Return the specification of a draft with values for all symbols, after all checks."""
     schema, document, cascade = draft.schema, draft.document, draft.cascade
     reader = MappingReader(schema.mapping, cascade, symbols, document)
     reader.check_names()

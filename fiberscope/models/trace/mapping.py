@@ -135,6 +135,10 @@ class MappingReader:
     def mapping_of(self, name: str, equation: Equation) -> EinsumMapping:
         """Return the mapping of one Einsum.
 
+        Args:
+            name: name of the Einsum.
+            equation: its equation.
+
         Raises:
             ConfigurationError: a partition, the loop order or the spacetime does not fit the Einsum.
         """
@@ -239,6 +243,7 @@ class MappingReader:
         return [self._directive(text, equation, (*path, index)) for index, text in enumerate(texts)]
 
     def _directive(self, text: str, equation: Equation, path: Path) -> Directive:
+        """Return a directive after a check of its name, its size and its leader."""
         if text.partition("(")[0].strip().upper() == DYNAMIC:
             instead = f"write {_DIRECTIVES['uniform_occupancy']}, or use `fiberscope tile --compare drt`"
             message = f"{text}: tiles that grow while the loops run (DRT) are not modelled; {instead}"

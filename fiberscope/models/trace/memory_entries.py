@@ -20,7 +20,7 @@ class MemoryEntry:
     Args:
         einsum, tensor, rank: names.
         kind: ``coord``, ``payload`` or ``elem``.
-        format: the format of the tensor.
+        format: the format of the tensor that the binding names.
         memory: name of the memory.
         buffered: whether another store binds the same entries, so that entries move between the two.
     """
@@ -117,6 +117,8 @@ def _inputs_and_results(specification: Specification) -> list[str]:
 
 def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) -> int:
     """Return the bytes that any machine moves: each operand once, and each result once.
+
+    Of several formats of a tensor that are bound to memory, the smallest counts.
 
     Args:
         specification: complete; all entries bound to DRAM count, whether the machine moves them or not.

@@ -53,7 +53,11 @@ def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
 
 
 def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
-    """Return the seconds of a block of Einsums: the largest total of a component over all Einsums."""
+    """Return the seconds of a block of Einsums: the largest total of a component over all Einsums.
+
+    Args:
+        metrics: for each Einsum of the block, the counts by component, with the seconds under ``time``.
+    """
     components = dict.fromkeys(name for block_metrics in metrics for name in block_metrics)
     totals = [
         sum(block_metrics[name]["time"] for block_metrics in metrics if name in block_metrics)
@@ -105,7 +109,11 @@ def swaps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
 
 
 def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
-    """Yield the depths at which a rank is exchanged with the rank below to reach the final order."""
+    """Yield the depths at which a rank is exchanged with the rank below to reach the final order.
+
+    Args:
+        initial, final: the same ranks, from the root, in the initial and in the final order.
+    """
     names = list(initial)
     for depth, name in enumerate(final):
         position = names.index(name)
@@ -131,7 +139,11 @@ class Model:
         self.imbalances: list[Imbalance | None] = []
 
     def observe(self, prepared: Prepared) -> Sequence[Attachment]:
-        """Return the recorders for an Einsum before its run; complete the counts of the previous Einsum."""
+        """Return the recorders for an Einsum before its run; complete the counts of the previous Einsum.
+
+        ``run`` calls this method once for each run of an Einsum, in order. An Einsum without bindings has no
+        recorders and no counts.
+        """
         if self.storages and self.storages[-1] is not None:
             self.storages[-1].traffic()
         configuration = self._configuration(prepared)

@@ -80,7 +80,7 @@ class Loop:
         return 0
 
     def iterate(self) -> int:
-        """Run the body at every coordinate."""
+        """Run the body at every coordinate; ``run`` has set the cursors to their first elements."""
         raise NotImplementedError
 
     def visit(self, coordinate: int) -> int:  # C: cdef
@@ -254,7 +254,7 @@ class LeaderFollower(Loop):
         return 0
 
     def _find_all(self, coordinate: int) -> bool:
-        all_present = True
+        all_present = True  # look up all fibers, also after a miss: each lookup is recorded
         for place in range(1, len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             if not cursor.look_up(cursor.scale * coordinate + cursor.index()) and not cursor.whole:

@@ -38,7 +38,9 @@ class CascadeOperand:
 
 
 def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the tensors with operands; the arguments are those of ``load_operands``.
+    """Return the names of the tensors with operands: A and B for factors, also if A stands for both.
+
+    The arguments are those of ``load_operands``.
 
     Raises:
         InputError: operands both in order and by name, or more than two factors.
@@ -121,6 +123,11 @@ def _named_matrix(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
 def check_names(specification: str, inputs: Sequence[str], names: Iterable[str]) -> None:
     """Check that operands and inputs of a cascade agree.
 
+    Args:
+        specification: name of the specification, for messages.
+        inputs: names of the tensors that the cascade reads.
+        names: names of the tensors with operands.
+
     Raises:
         InputError: the cascade has no inputs, an operand is not an input, or an input has no operand.
     """
@@ -139,6 +146,8 @@ def as_factors(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> dict[str, CascadeOperand]:
     """Return A and B as the factors of a product of two matrices, also if the operands have names.
+
+    Other operands than two matrices A and B stay as they are.
 
     Matrices that fit together only with the first declared rank as rows stay as they are, with a warning.
 
@@ -181,7 +190,13 @@ def _fit(
 
 
 def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
-    """Return the ranks of the rows and the columns of an operand."""
+    """Return the ranks of the rows and the columns of a matrix.
+
+    Args:
+        operand: an operand with two dimensions.
+        declared: the two declared ranks of its tensor.
+        output: the ranks of the result.
+    """
     if operand.workload.ranks:
         first, second = operand.workload.ranks
         return first, second
@@ -244,7 +259,12 @@ def _tree(operand: NamedTensor, ranks: Sequence[str], least: Mapping[str, int]) 
 
 
 def tensor_of(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
-    """Return an unpartitioned tree as coordinates and values, with its ranks in a given order."""
+    """Return an unpartitioned tree as coordinates and values.
+
+    Args:
+        tree: the tree.
+        ranks: its ranks in the order of the result's dimensions; none for a scalar.
+    """
     if not ranks:
         return SparseTensor((), (), tree.values)
     columns, values = tree.swizzle(ranks).to_coo()

@@ -91,7 +91,11 @@ class OutputRank:  # C: final
         return 0
 
     def open(self, coordinate: int) -> int:
-        """Open the element at a coordinate, which may be a new element."""
+        """Open the element at a coordinate, which may be a new element; after ``begin``, coordinates ascend.
+
+        ``value`` or ``child`` then has the stored value or fiber; of a new element, the empty value or a new
+        fiber.
+        """
         count = self.lengths[self.fiber]
         start = self.starts[self.fiber]
         self.coordinate = coordinate
@@ -144,7 +148,7 @@ class OutputRank:  # C: final
         return 0
 
     def close(self) -> int:
-        """Close the element, and store it unless it is empty."""
+        """Close the element: store it, or remove it from the fiber if it is empty."""
         if self.below is not None and self.below.root_of_moves >= 0:
             self.below.move(self.child, True)
         if self._is_empty():

@@ -26,7 +26,12 @@ BEFORE = -1  # the depth of a coordinate that is known before any loop begins
 
 @dataclass(frozen=True)
 class CoordinateSource:
-    """Source of a coordinate: the loop that determines it, and its index in the nest's point."""
+    """Source of a coordinate.
+
+    Args:
+        depth: depth of the loop that determines the coordinate, 0 for the outermost.
+        place: index of the coordinate in ``NestState.point``.
+    """
 
     depth: int
     place: int
@@ -120,7 +125,10 @@ class LoopPlan:
         return lowest if lowest in self.loops else None
 
     def locate(self, rank: str) -> CoordinateSource:
-        """Return the source of the coordinate of a rank."""
+        """Return the source of the coordinate of a rank; a loop must determine it, see ``loop_of``.
+
+        The first call for a part of a flattened rank assigns its index in the point.
+        """
         loop = self.loop_of(rank)
         assert loop is not None, rank
         depth = self.loops.index(loop)
@@ -142,7 +150,10 @@ class LoopPlan:
         return len(self.loops) if holder is None else self.top(holder)
 
     def depth(self, use: RankUse) -> int:
-        """Return the depth at which a rank's coordinate is known, or the number of loops if there is none."""
+        """Return the depth of the loop that determines a rank's coordinate.
+
+        The depth is ``BEFORE`` for a constant coordinate, and the number of loops if no loop determines it.
+        """
         depths = [self._depth_of(rank) for rank in use.index.ranks]
         return max(depths, default=BEFORE)
 

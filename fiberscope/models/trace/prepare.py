@@ -64,7 +64,15 @@ class Operand:
 
 
 def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
-    """Partition and flatten all operands, and reorder their ranks to loop order."""
+    """Partition and flatten all operands in place, and set ``ordered`` to their trees in loop order.
+
+    Args:
+        plan: the plan of the Einsum's loops.
+        operands: an operand for each access of the equation, in order.
+
+    Raises:
+        InputError: a partition does not fit the operands.
+    """
     for part in _order_partitions(plan):
         if isinstance(part, Split):
             _split(plan, operands, part)
@@ -99,7 +107,10 @@ def _sort_by_loop(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> lis
 
 
 def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
-    """Return the depth of the loop that iterates over a rank of a tree, or looks up its coordinate."""
+    """Return the depth of the loop that iterates over a rank of a tree, or looks up its coordinate.
+
+    The depth is ``BEFORE`` for a constant coordinate, and the number of loops if the rank has no loop.
+    """
     use = operand.use(name)
     if use is not None and not use.plain:
         return plan.depth(use)

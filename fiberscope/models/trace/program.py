@@ -31,7 +31,8 @@ class BuiltIn:
 
     Args:
         arguments: number of arguments.
-        neutral: neutral value of a reduction; None if the function cannot reduce.
+        neutral: neutral value of a reduction by this function: the value that the output does not store.
+            None: there is no neutral value, and the output does not store 0.
         meaning: description in a few words.
     """
 
@@ -177,7 +178,7 @@ def compile_expression(
     functions: Mapping[str, Function],
     symbols: Mapping[str, float],
 ) -> Program:
-    """Return the operations of an expression.
+    """Return the operations of an expression; the register of the last operation has the result.
 
     Args:
         expression: the right-hand side of an Einsum.

@@ -116,7 +116,7 @@ class Recorder:
         raise NotImplementedError
 
     def line_of(self, fiber: int, position: int) -> int:  # C: noexcept
-        """Return the line of an element."""
+        """Return the key of an element's line: the fiber, and the number of the line in the fiber."""
         return (fiber << FIBER_BITS) | (position // self.elements_per_line)
 
 

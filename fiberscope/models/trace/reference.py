@@ -149,7 +149,14 @@ class Arithmetic:
         return np.where(mask, values, self.empty), mask
 
     def function(self, name: str, arguments: list[Floats]) -> Floats:
-        """Return the result of a function; operators in a specified function are the defaults."""
+        """Return the result of a function.
+
+        In the body of a function of the specification, operators have their default meaning.
+
+        Args:
+            name: a key of ``FUNCTIONS``, or a function of the specification.
+            arguments: values of the arguments; their shapes can be broadcast.
+        """
         if name in FUNCTIONS:
             with np.errstate(all="ignore"):
                 return FUNCTIONS[name](arguments[0], arguments[-1])
@@ -159,7 +166,15 @@ class Arithmetic:
 
 
 def point_by_point(work: Computation) -> tuple[dict[str, Integers], Floats]:
-    """Evaluate an Einsum at all points of its iteration space; return coordinates by rank, and values."""
+    """Evaluate an Einsum at all points of its iteration space.
+
+    Args:
+        work: the Einsum and its inputs; arrays with an element for each point must fit the host's memory.
+
+    Returns:
+        The coordinates of the output by declared rank, and the values. Points at which the expression is
+        absent, or outside the output, are left out; several points may have the same coordinates.
+    """
     einsum, specification = work.einsum, work.specification
     full = tuple(work.shapes[rank] for rank in einsum.ranks)
     grid = dict(zip(einsum.ranks, np.ogrid[tuple(map(slice, full))], strict=True))
@@ -216,7 +231,8 @@ def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integ
         values: value at each point.
 
     Returns:
-        The sorted keys, the reduced values, and for sums the sums of absolute values.
+        The sorted distinct keys, the reduced values, and their magnitudes: for sums the sums of absolute
+        values, else the absolute value of the first point of each key.
     """
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]

@@ -32,7 +32,13 @@ _STORAGE = ("read", "write")
 
 @dataclass(frozen=True)
 class ProblemAnswer:
-    """Title of a solved problem, and the comparison of the answer with its reference."""
+    """The answer of a solved problem.
+
+    Args:
+        title: title of the problem.
+        reference: description of its reference.
+        comparison: comparison of the answer with the reference.
+    """
 
     title: str
     reference: str
@@ -65,7 +71,13 @@ class ModelledRun:
 
 
 def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = None) -> Report:
-    """Return the report of a run, whether its result is right or wrong."""
+    """Return the report of a run, whether its result is right or wrong.
+
+    Args:
+        modelled: the run with its counts.
+        timing: seconds on the host.
+        source: provenance of the request and the sources; None for a report without it.
+    """
     specification, seconds = modelled.specification, float(modelled.metrics["time"])
     operations = _operations(modelled)
     cycles = _cycles(specification, seconds)

@@ -42,7 +42,10 @@ Number = Annotated[float, BeforeValidator(lambda value: math.inf if value == "in
 
 
 class IterateSchema(Section):
-    """``iterate``: the inputs of the next round, and the condition under which the iteration ends."""
+    """``iterate``: the inputs of the next round, and the condition under which the iteration ends.
+
+    ``specification.Iteration`` describes the keys.
+    """
 
     carry: Annotated[dict[str, str], Field(min_length=1)]
     until_empty: str | None = None
@@ -50,7 +53,11 @@ class IterateSchema(Section):
 
 
 class EinsumSchema(Section):
-    """``einsum``: the cascade."""
+    """``einsum``: the cascade. Keys are tensors in ``declaration`` and ``empty``, ranks in ``shape``.
+
+    Keys of ``operators`` are Einsums, each with function names by operator. Keys of ``functions`` are
+    signatures such as ``f(x, y)``, with the expression as the value.
+    """
 
     declaration: Annotated[dict[str, list[str]], Field(min_length=1)]
     expressions: Annotated[list[str], Field(min_length=1)]
@@ -62,7 +69,7 @@ class EinsumSchema(Section):
 
 
 class SpacetimeSchema(Section):
-    """``spacetime`` of an Einsum."""
+    """``spacetime`` of an Einsum: loops in space and in time, as ``K``, ``K.pos`` or ``K.coord``."""
 
     space: list[str] = []
     time: list[str] = []
@@ -70,7 +77,11 @@ class SpacetimeSchema(Section):
 
 
 class MappingSchema(Section):
-    """``mapping``: rank orders, partitions, loop orders and spacetime."""
+    """``mapping``: rank orders, partitions, loop orders and spacetime.
+
+    Keys are tensors in ``rank-order`` and ``uncompressed``, and Einsums in the other sections. A partitioning
+    has a list of directives for each rank, or for ranks that are flattened, such as ``(M, K)``.
+    """
 
     rank_order: dict[str, list[str]] = {}
     uncompressed: dict[str, list[str]] = {}
@@ -80,7 +91,7 @@ class MappingSchema(Section):
 
 
 class RankFormatSchema(Section):
-    """One rank of a format."""
+    """One rank of a format; ``specification.RankFormat`` describes the keys."""
 
     format: Literal["C", "U", "B"] = "C"
     layout: Literal["contiguous", "interleaved"] = "contiguous"
@@ -125,7 +136,7 @@ class AttributesSchema(BaseModel):
 
 
 class ComponentSchema(Section):
-    """A component at a level."""
+    """A component at a level; ``class`` determines which attributes it has."""
 
     name: str
     class_: str
@@ -142,7 +153,7 @@ class LevelSchema(Section):
 
 
 class BindingSchema(Section):
-    """Binding of one component; the component's class determines the keys."""
+    """Binding of one component; the component's class determines the keys, see ``BindingReader``."""
 
     tensor: str | None = None
     rank: str | None = None
@@ -166,7 +177,7 @@ class StepSchema(Section):
 
 
 class SpecificationSchema(Section):
-    """A whole file."""
+    """A whole file, after the overlay of the requested variant."""
 
     machine: str | None = None
     symbols: dict[str, object] = {}  # read separately, as references need them
@@ -175,4 +186,4 @@ class SpecificationSchema(Section):
     format: dict[str, dict[str, FormatSchema]] = {}
     architecture: dict[str, list[LevelSchema]] = {}
     bindings: dict[str, list[StepSchema]] = {}
-    timing: dict[str, object] = {}  # read by machines from specifications alone
+    timing: dict[str, object] = {}  # read only by ``fiberscope.models.from_spec``

@@ -116,7 +116,12 @@ def _symbols_in(text: str) -> list[str]:
 
 
 def with_coefficients(text: str, values: Mapping[str, object]) -> str:
-    """Replace symbols in indices by their values, as in ``I[g * x + r]`` to ``I[2 * x + r]``."""
+    """Replace symbols in indices by their values, as in ``I[g * x + r]`` to ``I[2 * x + r]``.
+
+    Args:
+        text: an expression.
+        values: values by symbol; other names stay.
+    """
     return _COEFFICIENT.sub(lambda match: _format_number(values.get(match[0], match[0])), text)
 
 

@@ -42,7 +42,7 @@ class Stamps:
 
     @property
     def busy(self) -> float:
-        """Return the fraction of places and steps in which a body runs."""
+        """Return the number of bodies, divided by the number of places times the number of steps."""
         if len(self.places) == 0:
             return 0.0
         return len(self.places) / ((1 + int(self.places.max())) * (1 + int(self.times.max())))
@@ -59,19 +59,23 @@ class _Serials(Recorder):
         self, fiber: int, position: int, write: bool, group: int
     ) -> int:
         """Record the iteration."""
-        if len(self.groups) <= MOST_BODIES:
+        if len(self.groups) <= MOST_BODIES:  # one body more than the limit shows that bodies were left out
             self.groups.append(group)
         return 0
 
 
 @dataclass
 class Watcher:
-    """An observer of ``run`` that records every body of the Einsums with a spacetime mapping."""
+    """An observer of ``run`` that records the bodies of the Einsums with a spacetime mapping.
+
+    Of each Einsum, the first ``MOST_BODIES`` bodies count. Bodies are observed at the first input that has
+    the innermost rank: a body in which this input has no element is not recorded.
+    """
 
     recordings: list[tuple[Prepared, list[_Serials]]] = field(default_factory=list)
 
     def observe(self, prepared: Prepared) -> Sequence[Attachment]:
-        """Return the recorders of the innermost loop."""
+        """Return a recorder for each loop, at the accesses of the innermost loop; none without spacetime."""
         einsum = prepared.einsum
         innermost = einsum.loop_order[-1]
         tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)
@@ -132,6 +136,10 @@ def _earliest_times(ordinals: Integers) -> Integers:
 def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
     """Draw a point for each body, its place on the y axis and its step on the x axis, a plot an Einsum.
 
+    Args:
+        stamps: the bodies of each Einsum.
+        title: title of the figure.
+
     Raises:
         InputError: matplotlib is missing.
     """
@@ -161,7 +169,7 @@ class Imbalance:
 
     Args:
         tensor, rank: the rank at whose accesses bodies are counted.
-        work: by number of instances, the bodies of each.
+        work: by number of instances, the bodies of each; for each number above 1 in the architecture.
     """
 
     tensor: str
@@ -185,7 +193,13 @@ class Imbalance:
         return [Attachment(self.tensor, self.rank, "payload", work) for work in self.work.values()]
 
     def factor(self, instances: int) -> float:
-        """Return the bodies of the busiest instance, divided by the mean over all instances."""
+        """Return the bodies of the busiest instance, divided by the mean over all instances.
+
+        The factor is 1 if no component has this number of instances, or if no body was observed.
+
+        Args:
+            instances: number of instances of a component in its level.
+        """
         if instances not in self.work:
             return 1.0
         bodies = np.asarray(self.work[instances].bodies)

@@ -42,14 +42,23 @@ class RankFormat:
 
 @dataclass(frozen=True)
 class Format:
-    """A storage format of a tensor; ``ranks`` by name, as in the tensor's tree in an Einsum."""
+    """A storage format of a tensor.
+
+    Args:
+        name: its name.
+        rank_order: ranks from the root; a partitioned rank appears as its pieces.
+        ranks: format of each rank, by name as in the tensor's tree in an Einsum.
+    """
 
     name: str
     rank_order: tuple[str, ...]
     ranks: Mapping[str, RankFormat]
 
     def stored_kinds(self, root: str) -> list[tuple[str, str]]:
-        """Return the ranks from ``root`` down, each with the kinds of entries that the format stores."""
+        """Return a pair of rank and kind for each kind of entries stored in the ranks from ``root`` down.
+
+        The kinds are ``coord``, ``payload`` and ``elem``.
+        """
         kinds = []
         for rank in self.rank_order[self.rank_order.index(root) :]:
             stored = self.ranks[rank]
@@ -81,7 +90,12 @@ class Tensor:
 
 @dataclass(frozen=True)
 class UniformShape:
-    """Partition by shape: pieces of ``size`` coordinates; of ``nway_shape``, ``ways`` pieces."""
+    """Partition by shape; one of both numbers is 0.
+
+    Args:
+        size: coordinates of a piece, of ``uniform_shape``.
+        ways: number of pieces, of ``nway_shape``.
+    """
 
     size: int = 0
     ways: int = 0
@@ -171,7 +185,13 @@ class StorageBinding:
 
 @dataclass(frozen=True)
 class IntersectorBinding:
-    """Binding of an intersector to a loop rank; ``leader`` is a tensor, of leader-follower alone."""
+    """Binding of an intersector to a loop rank.
+
+    Args:
+        component: name of the intersector.
+        rank: the loop rank.
+        leader: the tensor that leads a leader-follower intersection; None for other types.
+    """
 
     component: str
     rank: str
@@ -230,8 +250,8 @@ class Component:
         all_instances: instances of its level, times those of all levels above.
         bandwidth: bits a second; None is unlimited.
         width, depth: bits of a line, and lines; None is unlimited.
-        ways, replacement: ways of a cache set (None is one set), and replacement policy, for
-            ``semantics: machine``.
+        ways, replacement: ways of a cache set, and replacement policy. The trace model uses ``ways`` only
+            with the effect ``replacement``, and takes 16 ways for None.
         operations: the operations of a compute unit.
         intersection: the type of an intersector.
         inputs, outputs, radix: lists of a merger, and lists that it merges at a time; None is unlimited.
@@ -311,7 +331,7 @@ class Einsum:
 
     @property
     def output(self) -> str:
-        """Return the output tensor."""
+        """Return the name of the output tensor."""
         return self.equation.output if isinstance(self.equation, Alias) else self.equation.output.tensor
 
     @property
@@ -322,7 +342,7 @@ class Einsum:
 
     @property
     def inputs(self) -> frozenset[str]:
-        """Return the input tensors."""
+        """Return the names of the input tensors."""
         if isinstance(self.equation, Alias):
             return frozenset({self.equation.source})
         return frozenset(access.tensor for access in accesses(self.equation.expression))
@@ -371,7 +391,7 @@ class Specification:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Return the tensors that no earlier Einsum computes, in the order of declaration."""
+        """Return the tensors that are read before any Einsum writes them, in the order of declaration."""
         outputs: set[str] = set()
         read: set[str] = set()
         for einsum in self.einsums:

@@ -71,7 +71,12 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Space:
-    """The loop in space that selects the instance: its level in the nest's ``serials``."""
+    """The loop in space that selects the instance.
+
+    Args:
+        serials: number of bodies begun, by level; the array of the running nest itself.
+        level: index of the loop in ``serials``.
+    """
 
     serials: Integers
     level: int
@@ -283,6 +288,7 @@ class Storage:
         return self.prepared.trees[tensor].names
 
     def _bind(self, binding: StorageBinding) -> None:
+        """Add the recorders of a binding to its buffer, and the component above the buffer to its sources."""
         buffer = self._buffer(binding.component)
         path = self._path(binding)
         place = path.index(binding.component)

@@ -56,7 +56,10 @@ class Term:
 
 
 def can_project(einsum: Einsum) -> bool:
-    """Return whether projections can check an Einsum: a sum of products of tensors, or a take."""
+    """Return whether projections can check an Einsum: a sum of products of tensors, or a take.
+
+    Operators must have their default functions, and the output at least one rank.
+    """
     equation = einsum.computed
     used = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
     if any(einsum.operators[operator] != OPERATORS[operator] for operator in used & set(OPERATORS)):
@@ -120,7 +123,7 @@ def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, F
     """Return the projections of the expected and the actual output, and the sums of absolute values.
 
     Args:
-        work: the Einsum and its inputs.
+        work: an Einsum for which ``can_project`` is true, and its inputs.
         output: with the ranks of its declaration.
 
     Returns:
@@ -232,7 +235,7 @@ class Verification(Comparison):
 
 
 def verify(work: Computation, output: FiberTree, rounding: Rounding = EXACT) -> Verification:
-    """Compare the output of an Einsum with its reference.
+    """Compare the output of an Einsum with its reference; without a feasible reference, the output passes.
 
     Args:
         work: the Einsum and its inputs.
