@@ -220,7 +220,7 @@ def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
 
 
 def _round_to_divisor(bits: int, width: int) -> int:
-    """Return the smallest divisor of ``width`` from ``bits`` on, or whole rows if ``bits`` exceeds ``width``."""
+    """Return the smallest divisor of ``width`` from ``bits`` on; whole rows if ``bits`` exceeds ``width``."""
     if bits > width > 0:
         return -(-bits // width) * width
     while width and bits and width % bits:
