@@ -113,7 +113,7 @@ def reported(matrix: str) -> float:
 
 
 def choices(columns: Columns) -> Table:
-    """Return a table of shipped cycles, and of the cycles of each choice over them."""
+    """Return a table of shipped cycles, and of the relative change of cycles by each choice."""
     heads = [f"{matrix}, {memory}" for matrix, memory in columns]
     table = Table("Cycles over those of the machine as shipped", ("choice", *heads))
     table.add("as shipped", *(f"{cycles(*column, ''):,}" for column in columns))
@@ -131,7 +131,7 @@ def choices(columns: Columns) -> Table:
 
 
 def controllers(columns: Columns) -> Table:
-    """Return a table of each controller's cycles over the reported cycles, and the mean absolute error."""
+    """Return a table of each controller's error against the reported cycles, and the mean absolute error."""
     table = Table("Cycles over those reported", ("controller", *(matrix for matrix, _ in columns), "mean"))
     for text in CONTROLLERS:
         errors = [cycles(*column, text) / reported(column[0]) - 1 for column in columns]

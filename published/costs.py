@@ -109,7 +109,10 @@ class CostFigure:
 
     @property
     def place(self) -> str:
-        """Return the position of the published value: below our interval, inside or above."""
+        """Return the position of the published value: ``below`` our interval, ``inside`` or ``above``.
+
+        Without an upper end of ours, a value that is not below is ``not below``.
+        """
         if self.published < self.ours:
             return "below"
         if self.upper is None:

@@ -40,11 +40,14 @@ def main() -> None:
 
 
 def measure(name: str) -> Iterator[str]:
-    """Return the cells of a row, of a design or of an exported folder.
+    """Yield the cells of a row, of a design or of an exported folder.
+
+    A design is exported first. The last cell is the user time of Yosys and nextpnr in seconds.
 
     Raises:
         InputError: the name is neither of them, or the folder is not an exported one.
         HdlError: a tool is missing, or fails.
+        CalledProcessError: the export fails.
     """
     folder = Path(name)
     if name not in DESIGNS and not folder.is_dir():

@@ -129,7 +129,11 @@ def study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, lis
 
 
 def total(measured: Mapping[str, tuple[str, Area]]) -> Gates:
-    """Return the areas of all kinds of hardware, and their sums for each variant."""
+    """Return the gate counts of all kinds of hardware, and their sums for each variant.
+
+    Args:
+        measured: by kind, the RTL block and its area.
+    """
     parts = [
         Part(kind, block, area.gate_count, area.flip_flops, _instances(kind))
         for kind, (block, area) in measured.items()

@@ -145,7 +145,7 @@ def _cells(result: ReplayResult) -> tuple[str, ...]:
 
 
 def _total(results: Sequence[ReplayResult]) -> ReplayResult:
-    """Sum the bytes of all channels over the time of the last channel."""
+    """Return the sums over all channels, with the mean latency of reads and the bandwidth of all channels."""
     last = max(result.last_completion_cycle for result in results)
     reads = sum(result.reads for result in results)
     latency = sum(result.counters["read_latency"] for result in results)

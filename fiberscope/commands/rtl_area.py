@@ -19,7 +19,15 @@ def area_of_machine(
     output: Path | None,
     liberty: str | None,
 ) -> None:
-    """Measure parts of a machine, and print a table or write JSON.
+    """Measure parts of a machine, and print a table.
+
+    Args:
+        machine: name or path of the machine.
+        matrix: its operand, which sizes some of its parts.
+        settings: its parameters, ``key=value``.
+        names: prefixes of the kinds of parts; all if empty.
+        output: a JSON file that is written too; ``-`` prints JSON in place of the table.
+        liberty: the cell library, by its file or a known name; None for the default.
 
     Raises:
         InputError: no part exists as RTL, a tool is missing, or the file cannot be written.

@@ -130,7 +130,7 @@ def _measure_block(
     table: Path | None,
     output: Path,
 ) -> None:
-    """Measure a block in a run or alone, and print a table or write CSV."""
+    """Measure a block in a run or alone, write the requested CSV, and print a table unless CSV is printed."""
     from fiberscope.rtl.power import measure, measure_alone, print_power, write_rows
 
     inputs = {} if request is None else request.inputs
@@ -153,7 +153,7 @@ def _measure_machine(
     json: Path | None,
     output: Path,
 ) -> None:
-    """Measure the parts of a machine, and print a table or write JSON."""
+    """Measure the parts of a machine, write the requested JSON, and print a table unless JSON is printed."""
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.rtl.cosim_request import CosimRequest
     from fiberscope.rtl.machine_power import machine_power_report, measure_machine, power_document

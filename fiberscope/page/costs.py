@@ -12,7 +12,13 @@ Part: TypeAlias = tuple[str, str, float, float | None, str]  # component, part, 
 
 
 def costs(report: Report) -> dict[str, Any]:
-    """Return energy in pJ and area in um2, the largest component first; None for missing costs."""
+    """Return the costs of a run for the page.
+
+    Returns:
+        ``energy`` in pJ and ``area`` in um2, each with its parts (the largest component first), upper end and
+        components without a figure, or None if the report has none; and in ``unpriced`` the reason that the
+        page shows in place of a missing one.
+    """
     energy, area = report.energy, report.area
     return {
         "energy": _sums(_energy_parts(energy), energy.upper_pj, energy.without) if energy else None,

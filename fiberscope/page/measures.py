@@ -79,8 +79,12 @@ def measures(columns: list[str]) -> Iterator[Measure]:
 def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     """Add derived columns: rates, shares, and the peak rate of the workers.
 
-    The work is useful multiplications, or the most frequent operation of a run without multiplications. The
-    workers' peak is all operations, useful or not, over the busy share of the workers.
+    The operations are multiplications, or the most frequent operation of a run without multiplications. Rates
+    count useful operations only. The workers' peak is the rate of all operations, useful or not, divided by
+    the busy share of the workers. A rate or share whose divisor is 0 or missing is missing.
+
+    Args:
+        frame: rows of a store, with the columns of its measures.
     """
     executed, seconds = _work(frame), frame["seconds"].where(frame["seconds"] > 0)
     useful = _useful(frame, executed)

@@ -116,7 +116,10 @@ def _is_whole(report: Report, states: StateTimeline) -> bool:
 
 
 def _check_same(report: Report, states: StateTimeline) -> None:
-    """Check that states belong to a report, by their sums.
+    """Check that states belong to a report.
+
+    Every component of the report must have states. If the states cover the whole run, its busy cycles must be
+    equal too.
 
     Raises:
         InputError: they do not; the message names a component that differs.

@@ -16,8 +16,12 @@ Cycles = npt.NDArray[np.int64]
 def with_starved(states: StateTimeline) -> StateTimeline:
     """Return states in which an idle component waits for input while one of its producers is not idle.
 
-    A component counts as idle if it has no work, even if its producer does not send. In an interval with
-    several states, idle cycles count as waits up to the number of cycles in which the producer is not idle.
+    In a report, a component without work is idle, also while it waits for a producer that works but does not
+    send. An interval of states has only the number of cycles in each state. Its idle cycles count as waits up
+    to the number of cycles in which the producer is not idle, less those in which the component is not idle.
+
+    Args:
+        states: recorded states of a run, with the producers of each component's inputs.
     """
     idle = {
         name: np.array(part.states.get("idle", [0] * states.intervals))

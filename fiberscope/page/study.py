@@ -183,9 +183,9 @@ def _columns(
 def _column(
     runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **more: str
 ) -> Column | None:
-    """Return a column with its values, or None for an empty measure that is not in ``SHOWN``.
+    """Return a column with its values; None if the table lacks it, or for an empty measure not in ``SHOWN``.
 
-    A column whose values differ between runs identifies the runs.
+    A column identifies the runs if ``telling`` is set and its values differ between runs.
     """
     if name not in runs or (name not in SHOWN and role == "measure" and runs[name].isna().all()):
         return None

@@ -30,11 +30,11 @@ _NO_SRAM = {"SRAM\num2": "", "SRAM\nns": ""}
 def show_area(
     chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None, liberty: str | None = None
 ) -> None:
-    """Measure blocks and print a table, or also write JSON to a file (``-`` for the terminal only).
+    """Measure blocks and print a table.
 
     Args:
         chosen: the blocks, each with its parameters.
-        output: the file.
+        output: a JSON file that is written too; ``-`` prints JSON in place of the table.
         liberty: a cell library, by its file or a known name; None counts generic gates.
 
     Raises:

@@ -46,7 +46,13 @@ def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
 
 
 async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
-    """Fail where what a master offers goes, or changes, before it is taken."""
+    """Fail if a master ends or changes an offer before it is taken.
+
+    Args:
+        dut: the machine.
+        prefix: what the names of the channel's ports begin with.
+        fields: fields that have to stay unchanged.
+    """
     valid, ready = (getattr(dut, f"{prefix}{name}") for name in ("valid", "ready"))
     wires = [getattr(dut, f"{prefix}{name}") for name in fields]
     offered: list[int] | None = None
@@ -70,7 +76,7 @@ class Element:
         self.pages: list[int] = []
 
     def place(self, number: int) -> int:
-        """Return the address of an element of Z."""
+        """Return the address of element ``number`` of Z, counted within this processing element."""
         page, offset = divmod(number * ELEMENT, PAGE)
         return FIRST + self.pages[page] * PAGE + offset
 
@@ -83,7 +89,13 @@ class Element:
 
 
 async def follow(dut: Handle, elements: Sequence[Element]) -> None:
-    """Take down pages and ends until all tasks have ended and nothing goes on."""
+    """Record the pages of each element until all tasks have ended and nothing happens for ``QUIET_CYCLES``.
+
+    Pages are numbered in the order in which the elements receive them, by ascending element within a cycle.
+
+    Raises:
+        AssertionError: ``LIMIT`` cycles have passed before.
+    """
     pages = ended = quiet = 0
     for _ in range(LIMIT):
         await RisingEdge(dut.clk)

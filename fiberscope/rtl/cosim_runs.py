@@ -50,7 +50,13 @@ class CosimRun(NamedTuple):
 
 
 def simulate_in_bench(backend: Callable[[Replacement, bool], Backend]) -> None:
-    """Run the machine of the order file with RTL in an HDL simulator; write the report or the error."""
+    """Run the machine of the order file with RTL in an HDL simulator; write the report or the error.
+
+    The bench in the simulator calls this (``fiberscope.rtl.cosim_bench``).
+
+    Args:
+        backend: creates the backend of a replacement; its second argument tells whether to record signals.
+    """
 
     def run_replaced(request: CosimRequest) -> CosimRun:
         replacements = [_parse_replacement(entry) for entry in read_order()["replacements"]]
@@ -65,7 +71,10 @@ def _parse_replacement(entry: Mapping[str, Any]) -> Replacement:
 
 
 def run_in_bench(run: Callable[[CosimRequest], CosimRun]) -> None:
-    """Execute ``run`` on the request in the order file; write its report, or its error."""
+    """Execute ``run`` on the request in the order file; write its results to the files that the order names.
+
+    A run that fails writes its error, and its report if it has one; the error is raised again.
+    """
     order = read_order()
     options: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in order["request"].items()
@@ -97,7 +106,17 @@ def run_in_pyrtl(
     request: CosimRequest,
     progress: Progress | None,
 ) -> CosimRun:
-    """Run with twins in PyRTL's simulator."""
+    """Run with twins in PyRTL's simulator.
+
+    Args:
+        replacements: the components that RTL replaces.
+        recorder: wraps the backend of each module, which then also records inner wires; None for none.
+        request: the run.
+        progress: progress callback.
+
+    Raises:
+        FailedRunError: the run failed.
+    """
 
     def backend(replacement: Replacement, watched: bool) -> Backend:
         twin = replacement.unit.twin(replacement.parameters)
@@ -120,7 +139,22 @@ def run_verilated(
     request: CosimRequest,
     progress: Progress | None,
 ) -> CosimRun:
-    """Run with modules that Verilator compiles into this process."""
+    """Run with modules that Verilator compiles into this process.
+
+    The report, and the counts of lines if the request asks for them, are written into ``folder`` too.
+
+    Args:
+        replacements: the components that RTL replaces.
+        folder: folder of Verilog, compiled modules and results.
+        recorder: wraps the backend of each module, which then also records inner wires; None for none.
+        request: the run.
+        progress: progress callback.
+
+    Raises:
+        HdlError: Verilator does not accept a module.
+        InputError: the folder cannot be written to.
+        FailedRunError: the run failed.
+    """
     sources = _sources(request, replacements, folder)
     interfaces = {_key(replacement): replacement.interface for replacement in replacements}
     watched = request.waveform is not None or recorder is not None
@@ -147,7 +181,18 @@ def _key(replacement: Replacement) -> tuple[str, Parameters]:
 def run_in_hdl(
     request: CosimRequest, replacements: Sequence[Replacement], simulator: str, folder: Path
 ) -> CosimRun:
-    """Run in an HDL simulator, in a separate process."""
+    """Run in an HDL simulator, in a separate process.
+
+    Args:
+        request: the run.
+        replacements: the components that RTL replaces.
+        simulator: name of the HDL simulator.
+        folder: folder of Verilog, logs and results.
+
+    Raises:
+        InputError: the folder cannot be written to.
+        HdlError, FailedRunError, SimulationError: see ``run_bench``.
+    """
     folder = folder.resolve()
     sources = _sources(request, replacements, folder)
     interfaces = tuple({_key(replacement): replacement.interface for replacement in replacements}.values())
@@ -163,7 +208,15 @@ def run_in_hdl(
 
 
 def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> CosimRun:
-    """Start an HDL simulator with a bench, which reads the request from a file; return the run's results."""
+    """Start an HDL simulator with a bench, which reads the request from a file; return the run's results.
+
+    Results of an earlier run in the folder of the bench are deleted first.
+
+    Raises:
+        FailedRunError: the run failed and has a report.
+        SimulationError: the run failed without a report.
+        HdlError: the simulator failed otherwise.
+    """
     folder = bench.folder
     report, fault, exercised = (folder / name for name in RESULT_FILES)
     process = folder / PID_FILE

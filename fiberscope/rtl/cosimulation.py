@@ -155,9 +155,10 @@ def cosimulate(
     Args:
         request: the run.
         simulator: ``pyrtl``, an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``, or ``auto`` for the first
-            installed one, or else PyRTL.
-        folder: folder of Verilog, logs and the report of the run with RTL.
-        recorder: wraps the backend of each module in this process, with its inner wires.
+            installed one, or else PyRTL. PyRTL cannot run Verilog of the user.
+        folder: folder of Verilog, logs and the report of the run with RTL. PyRTL writes nothing there.
+        recorder: wraps the backend of each module in this process, with its inner wires; not used by an HDL
+            simulator in a process of its own.
 
     Raises:
         InputError: an error that the user can correct, including wrong ports of a module.

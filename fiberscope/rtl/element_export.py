@@ -36,7 +36,7 @@ from fiberscope.workloads.expressions.expression import Equation, accesses
 PYRTL = "pyrtl"
 MEMORY = "timing.memory"  # setting of a machine from a specification
 SIZES = (12, 10, 11, 9, 8)  # of the ranks of drawn tensors
-FEWER = (4, 3, 5, 2)  # of the ranks of drawn tensors with more than two ranks
+FEWER = (4, 3, 5, 2)  # in place of ``SIZES``, if an input has more than two ranks
 _CONTENTS = {  # descriptions of the files beside the Verilog, by suffix
     "_words.csv": "words that fill the memories, by port, before the run",
     "_streams.csv": "tokens at the inputs in a run of the machine, and the cycles that offer them",
@@ -127,9 +127,17 @@ class ExportedElement:
 
 
 def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
-    """Draw small tensors of ``whole`` or real numbers, and write them as files. Vectors are dense.
+    """Draw small tensors for the inputs of a machine, and write them as files. Vectors are dense.
 
     Values have both signs, except for a cascade that iterates, as a negative cycle would never end.
+
+    Args:
+        specification: name of the machine.
+        folder: existing folder of the files.
+        whole: whether values are whole numbers.
+
+    Returns:
+        The path of each tensor's file.
     """
     drafted = draft(specification_of(specification))
     outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
@@ -200,7 +208,7 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
 
 
 def check_element(exported: ExportedElement, simulator: str, folder: Path) -> int:
-    """Run a module beside its machine; return the number of tokens.
+    """Run a module with the input tokens of its machine; return the number of output tokens compared.
 
     Args:
         exported: the exported instance.

@@ -79,7 +79,14 @@ class LineCoverage:
         return sorted({point.module for point in self.counts})
 
     def lines(self, module: str | None = None, file: str | None = None) -> dict[tuple[str, int], int]:
-        """Return the most runs of each line that has a line or branch point, by file and number."""
+        """Return how often each line with a line or branch point ran, by file and number.
+
+        A line with several points has the maximum of their counts.
+
+        Args:
+            module: only lines of this module; None for all.
+            file: only lines of this file; None for all.
+        """
         runs: dict[tuple[str, int], int] = {}
         for point, count in sorted(self.counts.items()):
             if module in (None, point.module) and file in (None, point.file):
@@ -170,6 +177,7 @@ def keep_counts(modules: Iterable[VerilatedModule], folder: Path) -> None:
 def write_line_coverage(folder: Path, file: Path) -> Iterator[str]:
     """Write the coverage of a run, and yield lines for the terminal.
 
+    The files are written when the first line is requested.
     Args:
         folder: folder of the run, with Verilator's counts.
         file: the lcov file; a report in text is beside it; ``-`` writes neither.

@@ -237,7 +237,7 @@ def _with_line_bits(parameters: Parameters, line_bytes: int) -> Parameters:
 
 
 def measure_families(parts: MachineParts, tell: Tell, cells: str = LIBRARY) -> list[Row]:
-    """Measure a row for each family. Measurements are kept in the user's table of netlists.
+    """Measure the parts, and return a row for each family. Measurements are kept in the user's table.
 
     Args:
         parts: the parts.
@@ -349,7 +349,7 @@ class SlowestPart:
 
 
 def slowest_part(rows: Iterable[Row]) -> SlowestPart:
-    """Return the part with the longest path."""
+    """Return the part with the longest path. There must be at least one row."""
     row = max(rows, key=lambda row: row.path_ns)
     return SlowestPart(row, _path_in_45nm(row))
 

@@ -50,7 +50,9 @@ def _configured(accelerator: str, settings: Sequence[str]) -> tuple[Configuratio
 
 
 class MachineModel:
-    """A machine in cycles of its memory's clock: read a cycle's ``outputs``, then ``clock`` its inputs.
+    """A machine in cycles of its memory's clock.
+
+    For each cycle, call ``outputs`` to read the machine's outputs, then ``clock`` with all wires' values.
 
     The machine starts after reset. No component sleeps, so that every cycle at the pins is a cycle of the
     machine.

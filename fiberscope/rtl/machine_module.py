@@ -201,7 +201,13 @@ def _product(request: CosimRequest) -> CsrArray:
 def run_in_pyrtl(
     recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
 ) -> CosimRun:
-    """CosimRun with the module in PyRTL's simulator."""
+    """Run with the module in PyRTL's simulator; see ``run_with``.
+
+    Args:
+        recorder: wraps the backend of the module, which then also records inner wires; None for none.
+        request: the run.
+        progress: called with the progress of the run.
+    """
 
     def backend(composition: Composition) -> Backend:
         interface = composition.interface()
@@ -214,8 +220,16 @@ def run_in_pyrtl(
 def run_verilated(
     folder: Path, recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
 ) -> CosimRun:
-    """CosimRun with the module, which Verilator compiles into this process."""
+    """Run with the module, which Verilator compiles into this process; see ``run_with``.
 
+    The report, and the counts of lines if the request asks for them, are written into ``folder`` too.
+
+    Args:
+        folder: folder of Verilog, the compiled module and results.
+        recorder: wraps the backend of the module, which then also records inner wires; None for none.
+        request: the run.
+        progress: called with the progress of the run.
+    """
     modules: list[VerilatedModule] = []
 
     def backend(composition: Composition) -> Backend:
@@ -232,7 +246,17 @@ def run_verilated(
 
 
 def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> CosimRun:
-    """CosimRun in an HDL simulator, in a separate process."""
+    """Run with the module in an HDL simulator, in a separate process.
+
+    Args:
+        request: the run.
+        simulator: name of the HDL simulator.
+        folder: folder of Verilog, logs and results.
+
+    Raises:
+        InputError: there is no module of such a machine, or the folder cannot be written to.
+        HdlError, FailedRunError, SimulationError: see ``fiberscope.rtl.cosim_runs.run_bench``.
+    """
     folder, (_kernel, composition) = folder.resolve(), compose_parts(request)
     sources, interface = _sources(request, composition, folder, simulator)
     bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.machine_module_bench", {}, folder)
@@ -253,7 +277,7 @@ def _sources(
 
 
 def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> CosimRun:
-    """CosimRun the accelerator with the module in place of its components.
+    """Run the accelerator with the module in place of its components.
 
     Args:
         request: the run.
@@ -282,7 +306,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
 def _simulate(
     request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
 ) -> Report:
-    """CosimRun the accelerator in a kernel in which ``make`` creates the module that replaces the seats."""
+    """Run the accelerator in a kernel in which ``make`` creates the module that replaces the seats."""
     accelerator = find_cosim_machine(request.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:

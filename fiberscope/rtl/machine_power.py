@@ -69,7 +69,7 @@ class Row:
 
     @property
     def picojoules(self) -> float:
-        """Return the total energy in pJ."""
+        """Return the total energy in pJ per cycle."""
         return self.clock + self.toggling + self.sram + self.array
 
     def __add__(self, other: Row) -> Row:

@@ -51,7 +51,7 @@ def parse_call(call: str, machine: str = "") -> Module:
         machine: the machine of the block, if the block is not in the catalogue.
 
     Raises:
-        InputError: there is no such block.
+        InputError: there is no such block, or a parameter is invalid.
     """
     name, _, arguments_text = call.removesuffix(")").partition("(")
     block = measured_units(machine).get(name) or find_block(name)
@@ -82,9 +82,10 @@ def _parameter_text(value: object) -> object:
 def update_table(
     modules: Iterable[Module], table: Path, tell: Callable[[str], None], cells: str = LIBRARY
 ) -> list[Netlist]:
-    """Add netlists to a table and return them.
+    """Measure netlists, add them to a table, and return one for each module, in the order of ``modules``.
 
-    Netlists of unchanged Verilog, in this table or in the shipped table, are not measured again.
+    A netlist is not measured again if this table or the shipped table has it, with the same Verilog, library
+    and version of Yosys. Rows of the shipped table are not copied.
 
     Args:
         modules: the modules to measure.
@@ -93,7 +94,8 @@ def update_table(
         cells: the library, by its Liberty file or a known name.
 
     Raises:
-        InputError: a tool or the library is missing, or does not accept a module.
+        InputError: a tool or the library is missing, the library is not in ``LIBRARIES``, a tool does not
+            accept a module, or the table cannot be written.
     """
     shipped, user_netlists, netlists = read_netlists(SHIPPED_NETLISTS), read_netlists(table), []
     try:

@@ -151,6 +151,11 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
 def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredPower:
     """Run a block's twin on its own stimulus in PyRTL, and compute the energy of its cells.
 
+    Args:
+        block: name of the block in the catalogue.
+        parameters: its parameters.
+        liberty: the cells, by their file or a known name.
+
     Raises:
         InputError: there is no stimulus for the block, or a tool or the library is missing.
         DifferentNetlistError: the netlist differs from the RTL.
@@ -175,6 +180,7 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredP
 def check_simulator(name: str) -> str:
     """Return the simulator of the RTL, which must record toggles in this process.
 
+    For ``auto``, this is Verilator, or PyRTL if Verilator is not installed.
     Raises:
         InputError: the simulator cannot record toggles.
     """
@@ -190,7 +196,14 @@ def check_simulator(name: str) -> str:
 
 @contextmanager
 def tools(liberty: str) -> Iterator[Path]:
-    """Yield the library; report a missing tool in one line."""
+    """Yield the path of a cell library, after a check that OpenSTA is installed.
+
+    Args:
+        liberty: the library, by its file or a known name.
+
+    Raises:
+        InputError: the library or OpenSTA is missing, or a tool fails within the context (``HdlError``).
+    """
     try:
         cells = library(liberty)
         sta.require()
@@ -232,7 +245,16 @@ def _cell_energies(block_run: BlockRun, power: sta.Power, cycles: int, cells: st
 
 
 def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, int, str]]:
-    """Count enabled reads and writes by memory, entries, bits of an entry, and kind of access."""
+    """Count enabled reads and writes in a run.
+
+    Args:
+        netlist: the module in cells, with its memories.
+        activity: the run.
+
+    Returns:
+        The counts by name of the memory without its lane, entries, bits of an entry, and ``read`` or
+        ``write``. An access to several lanes counts once for each lane.
+    """
     counts: Counter[tuple[str, int, int, str]] = Counter()
     for memory in netlist.memories:
         for event, net in (("read", memory.read), ("write", memory.write)):
@@ -260,7 +282,11 @@ def _memory_energies(block_run: BlockRun, netlist: Netlist, activity: Activity) 
 
 
 def write_rows(measured: MeasuredPower, path: Path) -> None:
-    """Write the rows as CSV, a column for each field of ``Energy``."""
+    """Write the rows as CSV, a column for each field of ``Energy``.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
     text = io.StringIO()
     rows = csv.DictWriter(text, list(Energy.__dataclass_fields__), lineterminator="\n")
     rows.writeheader()

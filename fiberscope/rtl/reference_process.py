@@ -52,7 +52,10 @@ class ReferenceProcess:
         self._folder.cleanup()
 
     def report(self) -> Report:
-        """Wait for the report and return it."""
+        """Wait for the report and return it.
+
+        If the process failed or could not start, the run is executed here, and raises its error.
+        """
         if self._report is None:
             if self._process.pid is not None:
                 self._process.join()

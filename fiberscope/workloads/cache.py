@@ -54,10 +54,10 @@ def offline() -> bool:
 
 
 def find(name: str) -> Path | None:
-    """Return the first readable file of the data path with the name ``name`` plus a known suffix.
+    """Return the first file of the data path with the name ``name`` plus a known suffix; None if none exists.
 
     Raises:
-        WorkloadError: a folder cannot be read.
+        WorkloadError: a folder does not exist, or cannot be read.
     """
     candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
     try:

@@ -53,7 +53,11 @@ class Gemm(MatrixProduct):
             self.refuse_overflow(first.matrix, second.matrix)
 
     def check(self, answer: Dense) -> Comparison:
-        """Compare with the product of the operands, added up slice by slice in another order."""
+        """Compare with the product of the operands, added up slice by slice in another order.
+
+        Raises:
+            ValueError: the answer has another shape than the product.
+        """
         a, b = self.machine_inputs()
         shape = (a.shape[0], b.shape[1])
         if answer.shape != shape:

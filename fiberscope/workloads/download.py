@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import requests
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes had so far and the bytes in all, 0 where the server does not say."""
+"""Called with the number of bytes received so far, and in total (0 if the server does not say)."""
 
 CONNECT_SECONDS = 5  # an offline machine moves on quickly
 READ_SECONDS = 30
@@ -90,7 +90,7 @@ def _check_status(reply: requests.Response, address: str) -> None:
 
 
 def _append(reply: requests.Response, part: Path, received: int, progress: Progress | None) -> None:
-    """Write the response body after the first ``had`` bytes of ``part``."""
+    """Write the response body after the first ``received`` bytes of ``part``."""
     length = reply.headers.get("Content-Length", "")
     total = received + int(length) if length.isdigit() else 0
     with part.open("r+b" if received else "wb") as stream:

@@ -42,7 +42,7 @@ class Joins:
 
     Args:
         kinds: class of each node, sorted.
-        ends: the nodes at both ends of each edge.
+        ends: the nodes at both ends of each edge; ``repair`` changes these arrays in place.
         rng: chooses swaps.
         is_undirected: whether an edge from x to y is the same as an edge from y to x.
     """

@@ -32,9 +32,10 @@ _ATTRIBUTES = re.compile(
 def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> CsrArray:
     """Read the matrix of a file, as CSR with float64 values and int64, sorted indices.
 
-    Duplicates are summed; for a MatrixMarket file or an edge list, they can be kept, or reduced to the least.
-    Explicit zeros stay as stored nonzeros, except in a MatrixMarket *array* file, which is dense. The content
-    determines the format (gzip, MatrixMarket, zip, KONECT), or else the suffix:
+    Duplicates are summed. ``duplicates`` may be ``keep`` (they stay) or ``least`` (the least stays) instead.
+    Binary files, ``.smtx`` and serialized graphs (``.sg``, ``.wsg``) ignore ``duplicates``. Explicit zeros
+    stay as stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, or a dense matrix
+    of MATLAB. The content determines the format (gzip, MatrixMarket, zip, KONECT), or else the suffix:
 
     - ``.mtx``, ``.mtx.gz``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see

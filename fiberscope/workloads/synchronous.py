@@ -103,6 +103,9 @@ def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
     Args:
         graph: the graph in CSR, which may have parallel edges; rows are sources, columns destinations.
         task: the problem.
+
+    Returns:
+        The final properties, and the counts of every iteration.
     """
     program, degrees = task.program, np.diff(graph.indptr)
     properties = program.start(degrees, task.root)

@@ -196,7 +196,11 @@ class SparseTensor:
         return array
 
     def matrix(self) -> CsrArray:
-        """Return a canonical matrix. The tensor must have two ranks."""
+        """Return a canonical matrix, which shares columns and values. The tensor must have two ranks.
+
+        Raises:
+            WorkloadError: the shape has too many rows or columns for the number of entries.
+        """
         rows, columns = self.shape
         return compressed((rows, columns), self._pointers(), self.coordinates[1], self.values)
 

@@ -34,7 +34,15 @@ END_SECONDS = 2.0
 
 @dataclass
 class Recording:
-    """A recorded file from cycle ``start`` up to ``end``, with its status."""
+    """A recorded file.
+
+    Args:
+        kind: ``waveform`` or ``timeline``.
+        path: the file.
+        start: the first recorded cycle.
+        end: the cycle before which the recording ends; None while it is running.
+        status: one of the constants of this module, or the reason of a failure.
+    """
 
     kind: str
     path: Path

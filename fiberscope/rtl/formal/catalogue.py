@@ -111,7 +111,7 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
 
 
 def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
-    """Return the parameters of a proof: the block's defaults for proofs, changed by settings.
+    """Return the parameters of a proof: the block's ``FormalSpecification.settings``, changed by settings.
 
     Args:
         block: the block.
@@ -131,12 +131,14 @@ def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
 def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, status: bool = True) -> FormalKit:
     """Return the formal kit of a block.
 
-    Registered ports have only the claims of their contract. The claims of a block are about its plain ports.
+    With both kinds of ports, the kit has the contract of the ports, the reset state, and covers of the states
+    of registers. Plain ports add the claims of the block in ``SPECIFICATIONS``. Registered ports add claims
+    about the channels behind the outputs instead.
 
     Args:
         block: the block.
         parameters: its parameters.
-        ports: ``plain`` or ``registered``.
+        ports: ``plain`` or ``registered``, as of ``fiberscope.hw.rtl.kit.registered``.
         status: whether the module has status outputs.
 
     Raises:

@@ -16,7 +16,13 @@ class Queue:
 
     Args:
         parameters: parameters of the channel.
-        source, sink: its ends.
+        source, sink: its input and output.
+
+    Attributes:
+        latency: latency of the channel in cycles.
+        count: number of words in the channel.
+        words: the words; those from position ``count`` on are not valid.
+        ages: cycles since each word was taken, at most ``latency``.
     """
 
     def __init__(self, parameters: ChannelParameters, source: End, sink: End) -> None:
@@ -40,14 +46,20 @@ class Queue:
         return [(self.count > i) & (own == age) for i, own in enumerate(self.ages)]
 
     def came_one_by_one(self) -> Signal:
-        """Return whether no two words arrived in the same cycle."""
+        """Return whether every word has an age, and no two words arrived in the same cycle.
+
+        Words whose age has reached the latency may be equally old.
+        """
         pairs = enumerate(pairwise(self.ages))
         older = [implies(self.count > i + 1, (a > b) | (b == self.latency)) for i, (a, b) in pairs]
         return all_of([implies(self.count > i, age != 0) for i, age in enumerate(self.ages)] + older)
 
 
 def add_channel(parameters: ChannelParameters, properties: Properties) -> None:
-    """Claim that each word leaves once, in order, unchanged, after the latency; a free slot is offered."""
+    """Claim that each word leaves once, in order, unchanged, after the latency; that a free slot is offered.
+
+    The other claims equate the registers of the channel with the ``Queue``; the induction needs them.
+    """
     capacity, latency = parameters.capacity, parameters.latency
     source, sink = properties.end("in"), properties.end("out")
     queue = Queue(parameters, source, sink)
@@ -82,4 +94,5 @@ def _slots(capacity: int, properties: Properties) -> list[Signal]:
 
 
 def _around(place: Signal, capacity: int) -> Signal:
+    """Return a position below ``2 * capacity`` modulo the capacity."""
     return pyrtl.select(place >= capacity, place - capacity, place)[: index_bits(capacity)]

@@ -23,6 +23,10 @@ def add_contract(
 ) -> None:
     """Add the rules of the ports of every block.
 
+    A token that is offered to an input stays unchanged until it is taken (assumed). The same is claimed of an
+    output, with the exceptions below. Lanes of a port are ready in order (assumed) and move in order
+    (claimed). Each stream has covers: a token moves, a token waits, two tokens move in adjacent cycles.
+
     Args:
         properties: properties of the block.
         arbiters: output ports at which another token may replace an offered token.
@@ -49,7 +53,7 @@ def add_contract(
 
 
 def add_reset_state(properties: Properties) -> None:
-    """Claim that a block without an input token since reset sends none, and keeps its reset state."""
+    """Claim that a block to which no token was offered since reset sends none, and keeps its reset state."""
     block = properties.block
     seen = pyrtl.Register(1, "seen_input")
     shown = any_of([end.valid for end in properties.ends("input")])
@@ -61,7 +65,7 @@ def add_reset_state(properties: Properties) -> None:
 
 
 def add_state_covers(properties: Properties) -> None:
-    """Add a cover for every value of the small control registers."""
+    """Add a cover for every value of each register with reset of at most ``STATE_BITS`` bits."""
     block = properties.block
     for register in _control(block):
         if len(register) <= STATE_BITS:
@@ -71,7 +75,10 @@ def add_state_covers(properties: Properties) -> None:
 
 
 def add_port_queues(properties: Properties) -> None:
-    """Claim that each channel of two tokens at a registered port has at most two adjacent tokens."""
+    """Claim that each channel behind an output holds at most ``CAPACITY`` tokens, in adjacent slots.
+
+    The claim on the slots, ``tail == head ^ held[0]``, is right for a capacity of two tokens.
+    """
     block = properties.block
     names = {register.name for register in _control(block)}
     for name in sorted(names):
@@ -105,12 +112,13 @@ def _assume_waiting_token(properties: Properties, end: End) -> None:
 
 
 def _space_stays(properties: Properties, outputs: list[End]) -> Signal:
-    """Return whether every receiver with space in the cycle before kept it, or took a token."""
+    """Return whether each receiver that was ready in the cycle before took a token then or is still ready."""
     lost = [properties.previous(end.ready & ~end.moves) & ~end.ready for end in outputs]
     return ~any_of(lost)
 
 
 def _cover(properties: Properties, end: End) -> None:
+    """Add the covers of a stream: a token moves, waits, or moves in two adjacent cycles."""
     name = end.stream.prefix
     properties.cover(f"{name}_moves", end.moves)
     properties.cover(f"{name}_waits", end.valid & ~end.ready)

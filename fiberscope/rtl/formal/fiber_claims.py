@@ -1,4 +1,7 @@
-"""Claims of units that allocate, list, add up and intersect fibers."""
+"""Claims of units that allocate space, link nodes into lists, add up products and intersect fibers.
+
+Each ``add_...`` function adds the claims of one block with these parameters to ``properties``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from fiberscope.rtl.formal.properties import Properties, all_of, implies
 
 
 def add_bump_allocator(parameters: BumpAllocatorParameters, properties: Properties) -> None:
-    """Claim that a request gets one answer, and that no address is granted twice or beyond the end."""
+    """Claim that each request gets one answer in its cycle, and that no address is granted twice.
+
+    Grants are adjacent from ``begin`` on. A request that goes beyond the end is refused.
+    """
     requests, grants = properties.end("requests"), properties.end("grants")
     begin, size = parameters.begin, parameters.end - parameters.begin
     wanted, first = requests.fields["coordinate"], grants.fields["coordinate"]
@@ -56,7 +62,10 @@ def add_page_allocator(parameters: PageAllocatorParameters, properties: Properti
 
 
 def add_node_writer(parameters: NodeWriterParameters, properties: Properties) -> None:
-    """Claim a header for each node, in order, with the previous node of the same list."""
+    """Claim a header for each node, in order, with the previous node of the same list, or -1 for the first.
+
+    The lists are numbered from 0 to ``rows`` - 1; larger numbers are excluded only for the watched list.
+    """
     nodes, headers = properties.end("nodes"), properties.end("headers")
     full, node = pyrtl.Register(1, "is_inside"), DataRegister(len(nodes.word), "node_inside")
     full.next <<= nodes.moves | (full & ~headers.moves)
@@ -111,7 +120,10 @@ def add_accumulator(parameters: AccumulatorParameters, properties: Properties) -
 
 
 def add_two_finger(_parameters: TwoFingerParameters, properties: Properties) -> None:
-    """Claim that equal heads leave together, and that the smaller head drops otherwise."""
+    """Claim that equal heads leave together, and that the smaller head drops otherwise.
+
+    A head is the offered token of an input. A stop is larger than every coordinate.
+    """
     a, b, match_a, match_b = (properties.end(name) for name in ("a", "b", "matches_a", "matches_b"))
     stops = [end.fields["control"] for end in (a, b)]
     shown, ready = a.valid & b.valid, match_a.ready & match_b.ready

@@ -34,8 +34,8 @@ class FormalKit:
     Args:
         module: name of the block's module.
         block: Verilog of the block.
-        monitor: Verilog of the monitor.
-        properties: properties of the monitor.
+        monitor: Verilog of the monitor, the module ``{module}_claims``.
+        properties: the properties that the outputs of the monitor compute.
     """
 
     module: str
@@ -45,25 +45,30 @@ class FormalKit:
 
     @property
     def top(self) -> str:
-        """Name of the module that states the properties."""
+        """Name of the wrapper, the module that instantiates block and monitor and states the properties."""
         return f"{self.module}_formal"
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of all properties of a kind, without its prefix."""
+        """Return the names of all properties of a kind (``ASSUME``, ``CLAIM``, ``COVER``), without prefix."""
         return [
             name.removeprefix(f"{kind}_") for name in self.properties.outputs if name.startswith(f"{kind}_")
         ]
 
     @property
     def connections(self) -> list[str]:
-        """Return Yosys commands that connect the monitor to wires in the flattened block."""
+        """Return Yosys commands that connect the wrapper's ``inner_...`` wires to the flattened block."""
         return [
             f"connect -nounset -set {wire.name} \\{DUT}.{path}"
             for path, wire in self.properties.inner_wires.items()
         ]
 
     def preparation(self, read: str = "read_verilog -sv") -> list[str]:
-        """Return Yosys commands that read the files of the kit and flatten its modules."""
+        """Return Yosys commands that read the files of the kit and flatten its modules.
+
+        Args:
+            read: command that reads Verilog. Only with ``-formal``, the wrapper contains ``assume``,
+                ``assert`` and ``cover``; for ``sat``, the wires of the properties suffice.
+        """
         return [
             f"{read} {self.module}.v {self.module}_claims.v {self.top}.sv",
             f"hierarchy -check -top {self.top}",
@@ -96,6 +101,7 @@ class FormalKit:
         declared = [f"    wire {bit_range(len(wire))}{wire.name};" for _path, wire in inner]
         connected = [f"    assign {wire.name} = {DUT}.{path};" for path, wire in inner]
         raw = [f"    wire raw_{name};" for name in self.properties.outputs]
+        # before the reset in the first cycle, registers have any value: no claim fails, no cover is reached
         gated = [
             f"    (* keep *) wire {name} = raw_{name} | ~{_MARK};" for name in self._outputs(ASSUME, CLAIM)
         ]
@@ -139,8 +145,9 @@ def formal_kit(
     Args:
         block: the block.
         parameters: its parameters.
-        add_properties: adds assumptions, claims and covers.
-        status: whether the block has status outputs; without them, unused registers are omitted.
+        add_properties: adds assumptions, claims and covers; called once, while the monitor is designed.
+        status: whether the block has status outputs, to which the kit connects nothing; without them, unused
+            registers are omitted.
     """
     interface = replace(block.interface(parameters), status=())
     twin = block.twin(parameters, status=status)
@@ -159,6 +166,6 @@ def formal_kit(
 
 
 def _inputs(interface: Interface) -> PortList:
-    """Return the ports of a module as inputs."""
+    """Return the ports of a module, without clock and reset, as inputs of its monitor."""
     wires = [replace(wire, direction="input") for wire in interface.wires() if wire.name not in CLOCKING]
     return PortList(f"{interface.module}_claims", (), (), tuple(wires))

@@ -15,7 +15,8 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
 
     Args:
         kit: the formal kit.
-        depth: number of cycles that the bounded proof, the covers and the induction search.
+        depth: number of cycles of the bounded proof and of the search for covers, and maximum length of an
+            induction.
         folder: the folder with the Verilog of the block.
 
     Raises:
@@ -76,7 +77,12 @@ sat -tempinduct -maxsteps {depth + 1} -set {ASSUMED} 1 {claims} {kit.top}
 
 
 def describe_kit(kit: FormalKit, depth: int) -> dict[str, str]:
-    """Return the text of a README's section about the kit, by its heading."""
+    """Return the text of a README's section about the kit, by its heading.
+
+    Args:
+        kit: the formal kit.
+        depth: cycles of the bounded proof in the project for SymbiYosys.
+    """
     files = table(
         ("file", "content"),
         (

@@ -1,4 +1,7 @@
-"""Claims of blocks that work on rows of lanes."""
+"""Claims of blocks that divide, permute, add up and pack the lanes of a row.
+
+Each ``add_...`` function adds the claims of one block with these parameters to ``properties``.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ def add_divider(parameters: DividerParameters, properties: Properties) -> None:
     """Claim that quotient and remainder are right, by the bits that each stage has computed.
 
     After k bits, the upper k bits of the dividend equal the partial quotient times the divisor plus a
-    remainder below the divisor.
+    remainder below the divisor. With a divisor of 0, all bits of the quotient are 1, and the remainder equals
+    the upper bits of the dividend.
     """
     dividends, divisors, results = (properties.end(name) for name in ("dividends", "divisors", "results"))
     stages = divider_depth(parameters.width, parameters.bits_per_stage)
@@ -57,7 +61,14 @@ def add_divider(parameters: DividerParameters, properties: Properties) -> None:
 
 
 def _is_divided(dividend: Signal, divisor: Signal, partial: Group, bits: int) -> Signal:
-    """Return whether ``bits`` bits of the quotient are right, with the rest of the dividend above them."""
+    """Return whether ``bits`` bits of the quotient are right, with the rest of the dividend above them.
+
+    Args:
+        dividend: the dividend of the lane.
+        divisor: the divisor of the array.
+        partial: fields of the lane in a stage: ``coordinate`` has the quotient, ``reference`` the remainder.
+        bits: number of computed bits.
+    """
     width = len(dividend)
     quotient, remainder = partial["coordinate"][:bits], partial["reference"]
     upper = dividend[width - bits :]
@@ -68,7 +79,10 @@ def _is_divided(dividend: Signal, divisor: Signal, partial: Group, bits: int) ->
 
 
 def add_benes(parameters: BenesParameters, properties: Properties) -> None:
-    """Claim that a row leaves with the same words; the double network may copy or omit words."""
+    """Claim that a row leaves with the same words; the double network may copy or omit words.
+
+    The covers ask that the word of each input lane reaches output lane 0.
+    """
     rows = Pipeline(properties, properties.end("inputs"), properties.end("outputs"), parameters.stages + 1)
     sink = properties.end("outputs")
     before, behind = rows.lanes(parameters.stages), sink.lanes
@@ -85,7 +99,10 @@ def add_benes(parameters: BenesParameters, properties: Properties) -> None:
 
 
 def add_adder_network(parameters: AdderNetworkParameters, properties: Properties) -> None:
-    """Claim that the sums of a neuron add up to its leaves, and that each run of leaves has one sum."""
+    """Claim that the sums of a neuron add up to its leaves, and that each run of leaves has one sum.
+
+    The coordinate of a leaf is its neuron. A run is a maximal sequence of adjacent leaves of one neuron.
+    """
     leaves, sums = properties.end("leaves"), properties.end("sums")
     stages = network_depth(parameters.leaves)
     rows = Pipeline(properties, leaves, sums, stages)
@@ -135,7 +152,7 @@ def _stage_sums(properties: Properties, rows: Pipeline, stage: int) -> Signal:
 
 
 def _total(flags: Sequence[Signal], lanes: Sequence[Group], width: int) -> Signal:
-    """Return the sum of the values of the flagged lanes."""
+    """Return the sum of the values of the flagged lanes, modulo 2 to the power of ``width``."""
     total = pyrtl.Const(0, width)
     for flag, lane in zip(flags, lanes, strict=True):
         value = lane["value"].sign_extended(width)
@@ -144,7 +161,10 @@ def _total(flags: Sequence[Signal], lanes: Sequence[Group], width: int) -> Signa
 
 
 def add_packer(parameters: PackerParameters, properties: Properties) -> None:
-    """Claim that items leave in order, exactly once, in full rows except the last of a fiber."""
+    """Claim that items leave in order, exactly once, in full rows except the last of a fiber.
+
+    An item is the token of a lane without mask and control. The queue has the items that wait inside.
+    """
     source, sink = properties.end("lanes"), properties.end("packed")
     outputs = parameters.outputs
     waiting = pyrtl.Register(parameters.places.bit_length(), "waiting")
@@ -181,4 +201,5 @@ def add_packer(parameters: PackerParameters, properties: Properties) -> None:
 
 
 def _item(lane: Group) -> Signal:
+    """Return the fields of a lane without mask and control, as one word."""
     return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})

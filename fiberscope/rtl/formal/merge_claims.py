@@ -14,7 +14,15 @@ from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, co
 
 
 def add_merger(parameters: MergerParameters, properties: Properties) -> None:
-    """Claim that each task leaves sorted, with every element once and a stop behind them."""
+    """Claim that each task leaves sorted, with every element once and a stop behind them.
+
+    A task is a number of ways, from way 0 on, each with one fiber to merge. A tree of one node has further
+    claims, on its registers.
+
+    Args:
+        parameters: parameters of the merger.
+        properties: collects the assumptions and claims.
+    """
     tasks, merged = properties.end("tasks"), properties.end("merged")
     ways = [end for end in properties.ends("input") if end.stream.prefix != "tasks"]
     properties.assume("ways_of_the_radix", tasks.fields["coordinate"] <= parameters.radix)
@@ -39,7 +47,14 @@ def add_merger(parameters: MergerParameters, properties: Properties) -> None:
 
 
 def _add_single_node(properties: Properties, fibers: list[Fiber], sent: Fiber, runs: Signal) -> None:
-    """Claim what a tree of one node has between cycles, without which the other claims have no induction."""
+    """Claim relations of the registers of a tree of one node, which the induction of other claims needs.
+
+    Args:
+        properties: collects the claims.
+        fibers: the fibers of the ways.
+        sent: the fiber of the output.
+        runs: whether a task has begun and not ended.
+    """
     properties.claim(
         "merging", (properties.inner("merging") == runs) & (properties.inner("running_00") == runs)
     )
@@ -62,8 +77,8 @@ def _add_elements_once(
         properties: collects the claims.
         ways: the inputs.
         merged: the output.
-        numbers: number of the task that enters, and of the task that leaves.
-        most: the most elements inside.
+        numbers: number of the task that enters, and of the task that leaves, each modulo a power of two.
+        most: maximum number of elements inside the merger.
     """
     stop = merged.fields["control"]
     watched = properties.constant(len(merged.word), "watched_element")
@@ -96,7 +111,15 @@ def _add_fibers_of_a_task(properties: Properties, tasks: End, ways: list[End]) -
 
 
 def add_islip(parameters: IslipParameters, properties: Properties) -> None:
-    """Claim that each cycle serves a matching, that some waiting token moves, and that none is lost."""
+    """Claim that each cycle serves a matching, and that none of the tokens leaves twice or is lost.
+
+    A matching has at most one output for each input, and at most one input for each output. It is not empty
+    if a token waits whose output is ready. The claim that no token is lost is left out for registered memory.
+
+    Args:
+        parameters: parameters of the crossbar.
+        properties: collects the claims.
+    """
     sources, sinks = properties.ends("input"), properties.ends("output")
     places = range(parameters.outputs)
     rows = [[properties.inner(f"takes_{i:02}_{place:02}") for place in places] for i in range(len(sources))]
@@ -132,7 +155,10 @@ def _selects(coordinate: Signal, place: int, outputs: int) -> Signal:
 def _add_tokens_once(
     parameters: IslipParameters, properties: Properties, sources: list[End], sinks: list[End]
 ) -> None:
-    """Claim that any token leaves at most as often as it has entered, and is inside a FIFO until then."""
+    """Claim that any token leaves at most as often as it has entered, and is inside a FIFO until then.
+
+    The FIFO of a token is that of its input and output. With registered memory, only the first claim is made.
+    """
     watched = properties.constant(len(sources[0].word), "watched_token")
     bits = (parameters.depth * len(sources) * len(sinks)).bit_length() + 1
     inside = pyrtl.Register(bits, "inside")
@@ -140,7 +166,7 @@ def _add_tokens_once(
     leaves = count([sink.moves & (sink.word == watched) for sink in sinks])
     inside.next <<= (inside + enters - leaves)[:bits]
     properties.claim("none_twice", leaves <= inside)
-    if parameters.memory == REGISTERED:  # the first tokens are in registers
+    if parameters.memory == REGISTERED:  # the first tokens are in registers, not in the memory that is read
         return
     here, right = [], []
     for i, source in enumerate(sources):

@@ -1,4 +1,7 @@
-"""Claims of networks: each token leaves once, at its tag's port, and no input starves."""
+"""Claims of networks: each token leaves once, at the port in its tag, and no input starves.
+
+The tag is the coordinate of a token; its bits from ``PORT_SHIFT`` on are the number of a port.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, co
 
 
 def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None:
-    """Claim that a token leaves in the cycle in which it is taken, at its tag's port."""
+    """Claim that a token leaves in the cycle in which it is taken, at the port in its tag.
+
+    A token whose tag has no existing port is never taken.
+    """
     sources, sinks = properties.ends("input"), properties.ends("output")
     ports = [source.fields["coordinate"][PORT_SHIFT:] for source in sources]
     for place, sink in enumerate(sinks):
@@ -30,7 +36,10 @@ def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None
 
 
 def add_concentrator(parameters: ConcentratorParameters, properties: Properties) -> None:
-    """Claim that requests leave with the port in their tag, and replies at their tag's port."""
+    """Claim that requests leave with their input's port in the tag, and replies at the port in the tag.
+
+    The port of input or output i is ``first_port`` + i.
+    """
     ends = {end.stream.label: end for end in properties.ends("input") + properties.ends("output")}
     sources = [ends[f"inputs[{i}]"] for i in range(parameters.requesters)]
     sinks = [ends[f"outputs[{i}]"] for i in range(parameters.repliers)]
@@ -47,7 +56,10 @@ def add_concentrator(parameters: ConcentratorParameters, properties: Properties)
 
 
 def _is_passed(whole: End, own: End, port: int) -> Signal:
-    """Return whether two tokens are the same, with this port in the tag of the first."""
+    """Return whether two tokens are the same, with this port in the tag of ``whole``.
+
+    The tag of ``own`` is the part below the port.
+    """
     rest = [own.fields[name] == wire for name, wire in whole.fields.items() if name != "coordinate"]
     tag = whole.fields["coordinate"]
     same = (tag[:PORT_SHIFT] == own.fields["coordinate"]) & (tag[PORT_SHIFT:] == port)
@@ -57,7 +69,17 @@ def _is_passed(whole: End, own: End, port: int) -> Signal:
 def _add_arbiter(
     name: str, properties: Properties, asks: Sequence[Signal], takes: Sequence[Signal], sink: End
 ) -> None:
-    """Claim that a request is granted in every cycle, and that each waits for at most all others once."""
+    """Claim that an output offers a token while any input asks for it, serves one input, and is fair.
+
+    Fair means: while an input asks, at most ``len(asks)`` - 1 tokens of other inputs leave.
+
+    Args:
+        name: name of the arbiter in the block, which names the claims too.
+        properties: collects the claims.
+        asks: for each input, whether it asks for the output.
+        takes: for each input, whether its token is taken for the output.
+        sink: the output.
+    """
     others, behind = len(asks) - 1, properties.inner(f"behind_{name}")
     suffixes = [(1 << len(asks)) - (1 << begin) for begin in range(1, len(asks))]
     properties.claim(f"offers_{name}", sink.valid == any_of(asks))
@@ -72,7 +94,13 @@ def _add_arbiter(
 
 
 def _distance(behind: Signal, suffixes: Sequence[int], place: int) -> Signal:
-    """Return the number of requesters with priority over this one."""
+    """Return the number of requesters with priority over this one.
+
+    Args:
+        behind: register of the arbiter: the requesters behind the last one served; 0 if there are none.
+        suffixes: its other values: the requesters from 1 on, from 2 on, and so on.
+        place: number of the requester.
+    """
     places, distance = len(suffixes) + 1, pyrtl.Const(place, 8)
     for begin, mask in enumerate(suffixes, 1):
         distance = pyrtl.select(behind == mask, pyrtl.Const((place - begin) % places, 8), distance)

@@ -14,13 +14,18 @@ from fiberscope.rtl.formal.properties import End, Properties, all_of
 class Fiber:
     """The last coordinate that moved at a stream in the current fiber.
 
+    A fiber ends with the next token that is no coordinate. All attributes but ``end`` are wires.
+
     Args:
         end: the stream.
 
     Attributes:
-        is_begun: whether a coordinate of the fiber has moved.
+        end: the same.
+        coordinate: the coordinate field of the stream.
+        is_coordinate: whether the token is a coordinate; valid while the stream is.
+        is_begun: whether a coordinate of the fiber has moved in an earlier cycle.
         last: the last coordinate; valid while ``is_begun`` is high.
-        ascends: whether the offered token is no coordinate, or a larger coordinate.
+        ascends: high unless the offered token is a coordinate that is not larger than ``last``.
     """
 
     def __init__(self, end: End) -> None:
@@ -36,7 +41,16 @@ class Fiber:
 
 
 def add_matching_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
-    """Add the order of an intersection: the last match is at most the last coordinate of any input."""
+    """Add the order of an intersection.
+
+    The coordinates of each input ascend within a fiber (assumed), and so do those of the output (claimed).
+    The last match is at most the last coordinate taken from each input (claimed; the induction needs it).
+
+    Args:
+        properties: collects the properties.
+        sources: the inputs with coordinates.
+        sink: the output.
+    """
     fibers = _assumed_fibers(properties, sources)
     sent = _claimed_fiber(properties, sink)
     behind = [fiber.is_begun & (sent.last <= fiber.last) for fiber in fibers]
@@ -44,7 +58,17 @@ def add_matching_order(properties: Properties, sources: Sequence[End], sink: End
 
 
 def add_merging_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
-    """Add the order of a union: each input has sent the last coordinate, or offers a larger one."""
+    """Add the order of a union.
+
+    The coordinates of each input ascend within a fiber (assumed), and so do those of the output (claimed). Of
+    each input, either the last coordinate taken is the last one sent; or a token has waited since the cycle
+    before that is no coordinate, or a larger one (claimed; the induction needs it).
+
+    Args:
+        properties: collects the properties.
+        sources: the inputs with coordinates.
+        sink: the output.
+    """
     fibers = _assumed_fibers(properties, sources)
     sent = _claimed_fiber(properties, sink)
     for fiber in fibers:
@@ -55,6 +79,7 @@ def add_merging_order(properties: Properties, sources: Sequence[End], sink: End)
 
 
 def _assumed_fibers(properties: Properties, sources: Sequence[End]) -> list[Fiber]:
+    """Return the fibers of inputs, and assume that their coordinates ascend."""
     fibers = [Fiber(source) for source in sources]
     for fiber in fibers:
         properties.assume(f"{fiber.end.stream.prefix}_ascends", fiber.ascends)
@@ -62,6 +87,7 @@ def _assumed_fibers(properties: Properties, sources: Sequence[End]) -> list[Fibe
 
 
 def _claimed_fiber(properties: Properties, sink: End) -> Fiber:
+    """Return the fiber of an output, and claim that its coordinates ascend."""
     fiber = Fiber(sink)
     applies = sink.moves & fiber.is_coordinate & fiber.is_begun
     properties.claim(f"{sink.stream.prefix}_ascends", fiber.ascends, when=applies)

@@ -1,4 +1,8 @@
-"""Input rows inside a pipeline of lanes, for claims on blocks of lanes."""
+"""Input rows inside a pipeline of lanes, for claims on blocks of lanes.
+
+A row has a token for each lane of a bundle. The monitor lets a copy of each input row pass through as many
+registers as the block has stages. A claim can then compare a stage of the block with the row in that stage.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,16 @@ class Pipeline:
     """The input rows inside a pipeline whose stages move in lock-step.
 
     Args:
-        properties: properties of the block; gets the claim that rows leave in order, exactly once.
-        source, sink: its ends.
-        stages: number of register stages.
+        properties: properties of the block; gets the claims that the same stages of the block are full, and
+            that an output row is valid exactly while the last stage is full.
+        source, sink: the input and output of the block.
+        stages: number of register stages, at least 1.
         attached: a further word of the arriving row, such as its constant.
 
     Attributes:
-        rows: the word of the row in each stage; valid while ``full`` is high.
+        full: whether there is a row in each stage.
+        rows: the word of the row in each stage, with ``attached`` in the upper bits; valid while the stage's
+            bit of ``full`` is high.
     """
 
     def __init__(
@@ -47,17 +54,19 @@ class Pipeline:
         ]
 
     def attached(self, stage: int) -> Signal:
-        """Return the further word of the row in a stage."""
+        """Return the attached word of the row in a stage."""
         return self.rows[stage][len(self._source.word) :]
 
 
 class RowConstant:
     """The constant of an array of rows, which arrives with the array's first row.
 
+    An array ends with a row whose last lane is a stop.
+
     Args:
         properties: properties of the block; gets the claims that each array takes one constant, and keeps it.
-        source: the end of the constants.
-        rows: the end of the rows.
+        source: the input of the constants.
+        rows: the input of the rows.
 
     Attributes:
         word: the constant of the arriving row.

@@ -3,8 +3,13 @@
 A *claim* is an assertion: it must hold in every cycle. An *assumption* restricts the inputs. A *cover* is a
 state that some run must reach.
 
-The monitor is a design in PyRTL. Its inputs are all ports of the module, and the inner registers and memory
-words that claims read. Its outputs are one bit for each property.
+The monitor is a design in PyRTL. Its inputs are
+
+- all ports of the module except its status outputs,
+- the inner registers, named wires and memory words that properties read,
+- constants that the solver chooses (``Properties.constant``).
+
+Its outputs are one bit for each property: high while the property holds, or while the cover is reached.
 """
 
 from __future__ import annotations
@@ -56,12 +61,16 @@ def identifier(path: str) -> str:
 class End:
     """Wires of one stream at the module's ports.
 
+    Args:
+        stream: the stream, or bundle of lanes, in the interface.
+        ports: wires of the module's ports, by name.
+
     Attributes:
-        stream: the stream in the interface.
+        stream: the same.
         valid, ready: handshake.
-        moves: whether a token moves in this cycle.
-        fields: wires by field.
-        word: the concatenation of all fields.
+        moves: whether a token (of a bundle: a row) moves in this cycle.
+        fields: wires by field; in a bundle, the wire of a field has the bits of all lanes, lane 0 lowest.
+        word: the concatenation of all fields, the first field lowest; a constant 0 without fields.
     """
 
     def __init__(self, stream: Stream, ports: Mapping[str, Signal]) -> None:
@@ -82,7 +91,13 @@ class End:
         ]
 
     def same_fields(self, word: Signal) -> Signal:
-        """Return whether the fields equal those of an earlier word, except fields of empty lanes."""
+        """Return whether the fields equal those of a word.
+
+        In a bundle with a mask, the mask has to be equal, but the other fields of an empty lane may differ.
+
+        Args:
+            word: an earlier value of ``self.word``.
+        """
         bundle = self.stream
         if not isinstance(bundle, Bundle) or not bundle.mask:
             return self.word == word
@@ -107,7 +122,7 @@ class Properties:
     Args:
         interface: the ports of the module.
         ports: wires of these ports in the monitor.
-        block: the design of the module, for the widths of its registers.
+        block: the design of the module, for its registers, memories and named wires.
         outputs: collects the outputs of the monitor, one for each property, by name.
         inner_wires: collects the inputs from within the module, by path.
         constants: collects the inputs that may have any constant value.
@@ -123,12 +138,16 @@ class Properties:
     conditions: dict[str, str] = field(default_factory=dict)  # name of the cover, by claim
 
     def end(self, prefix: str) -> End:
-        """Return the stream whose wires have this prefix."""
+        """Return the stream whose wires have this prefix.
+
+        Raises:
+            StopIteration: the module has no such stream.
+        """
         stream = next(stream for stream in self.interface.streams if stream.prefix == prefix)
         return End(stream, self.ports)
 
     def ends(self, direction: str) -> list[End]:
-        """Return all streams of a direction."""
+        """Return all streams of a direction, ``input`` or ``output``, in the order of the interface."""
         return [End(stream, self.ports) for stream in self.interface.streams if stream.direction == direction]
 
     def assume(self, name: str, wire: Signal) -> None:
@@ -143,8 +162,8 @@ class Properties:
     def claim(self, name: str, wire: Signal, when: Signal | None = None) -> None:
         """Claim that a wire is high in every cycle, or in every cycle in which a condition holds.
 
-        A claim whose condition cannot be reached is reported as vacuous.
-
+        A claim whose condition is not reached within the depth of the proof is reported as vacuous. For this,
+        the condition becomes a cover, ``{name}_applies``.
         Args:
             name: name of the claim, unique in the module.
             wire: one bit.
@@ -172,11 +191,18 @@ class Properties:
         self.outputs[output.name] = output
 
     def inner(self, name: str) -> Signal:
-        """Return an inner register or named wire of the module; ``instance/register`` within an instance."""
+        """Return an inner register or named wire of the module, as an input of the monitor.
+
+        Args:
+            name: its name in ``block``; ``instance/register`` within an instance.
+
+        Raises:
+            KeyError: there is no such wire.
+        """
         return self._inner(name.replace("/", "."), len(self.block.wirevector_by_name[name]))
 
     def words(self, name: str) -> list[Signal]:
-        """Return all words of an inner memory of the module."""
+        """Return all words of an inner memory of the module, by address, as inputs of the monitor."""
         memory = self.block.get_memblock_by_name(name)
         return [self._inner(f"{name}[{place}]", memory.bitwidth) for place in range(1 << memory.addrwidth)]
 
@@ -186,7 +212,10 @@ class Properties:
         return self.inner_wires[path]
 
     def previous(self, wire: Signal) -> Signal:
-        """Return a wire's value of the cycle before; low in the first cycle after reset."""
+        """Return a wire's value of the cycle before; low in the first cycle after reset.
+
+        Each call adds a register to the monitor.
+        """
         register = pyrtl.Register(len(wire))
         register.next <<= wire
         return register
@@ -194,7 +223,12 @@ class Properties:
     def constant(self, width: int, name: str) -> Signal:
         """Return an arbitrary constant number, so that a claim about it holds for every number.
 
-        The constant is an input of the module that states the properties.
+        The solver chooses the constant, an input of the monitor and of the wrapper around it. The assumption
+        ``{name}_stays`` says that it does not change.
+
+        Args:
+            width: bits of the number.
+            name: name of the constant, unique in the module.
         """
         wire = pyrtl.Input(width, f"{ANY}_{name}")
         self.constants.append(Wire(wire.name, "input", width))
@@ -204,7 +238,7 @@ class Properties:
         return wire
 
     def wires(self) -> list[Wire]:
-        """Return the ports of the monitor."""
+        """Return the ports of the monitor. Call it after all properties have been added."""
         inputs = [Wire(wire.name, "input", wire.width) for wire in self.interface.wires()]
         inner = [Wire(wire.name, "input", len(wire)) for wire in self.inner_wires.values()]
         return inputs + inner + self.constants + [Wire(name, "output", 1) for name in self.outputs]

@@ -17,6 +17,7 @@ from fiberscope.rtl.formal.yosys_session import YosysSession
 LONGEST = 6  # maximum number of consecutive cycles in an induction hypothesis
 STRIDE = 5  # cycles of a bounded proof in one query
 GRACE = 2.0  # seconds after its time limit until Yosys is killed
+# the value of a property's wire in a cycle, in the table that ``sat`` prints of a run
 _LOW = re.compile(r"^ +(?P<cycle>\d+) +\\(?P<name>\w+) +(?P<value>[01]) ", re.MULTILINE)
 _BASE = re.compile(r"Base case for induction length (\d+) proven")
 _LENGTH = re.compile(r"induction with length (\d+)")
@@ -28,11 +29,12 @@ class Verdict:
 
     Args:
         claim: name of the claim.
-        cycles: number of consecutive cycles in the induction hypothesis; or cycles after reset in which the
-            claim holds; or the cycle after reset in which it fails.
+        cycles: for a claim proven by induction, the number of consecutive cycles in the induction hypothesis.
+            For a refuted claim, the cycle after reset in which it fails. Otherwise, the number of cycles
+            after reset in which the claim is proven; 0 for a claim that was not decided.
         is_inductive: proven for any number of cycles.
         has_failed: refuted.
-        is_vacuous: its condition was not reached.
+        is_vacuous: no run reaches the condition of the claim within the depth of the proof.
     """
 
     claim: str
@@ -59,9 +61,11 @@ class ProofResult:
 
     Args:
         verdicts: verdicts on all claims, by name.
-        reached: the cycle after reset in which each cover was first reached.
-        unreached: the other covers.
-        waveforms: path of the waveform of each refuted claim.
+        reached: the first cycle after reset in which a run reaches a cover, by the cover's name.
+        unreached: covers that no run reaches within the depth of the proof. A cover that the time limit left
+            undecided is neither in ``reached`` nor here.
+        waveforms: path of the waveform of a refuted claim, by the claim's name; only those that were asked
+            for, and written before the time limit.
         seconds: duration of the proof.
         has_contradiction: whether the assumptions exclude every run, so that nothing is proven.
         is_interrupted: whether the time limit ended the proof.
@@ -86,8 +90,10 @@ class _Answer:
     """The answer of the solver to a question.
 
     Args:
-        outcome: ``proven``, ``failed`` (a run from reset), ``open`` (no induction) or ``timeout``.
-        cycles: length of the induction, or cycles of the base case that hold, or the cycle of the failure.
+        outcome: ``proven`` by induction; ``failed`` in a run from reset; ``timeout``; or ``open``: no run
+            from reset fails within the cycles asked for, and there is no proof by induction.
+        cycles: for ``proven``, the length of the induction. For ``failed``, the cycle of the failure; the
+            reset is cycle 1. Otherwise, the length of the longest base case that holds.
         low: names of the wires that do not have the value at the end of the reported run.
     """
 
@@ -97,9 +103,17 @@ class _Answer:
 
 
 class _Prover:
-    """A session with the solver for one kit, within a time limit in seconds.
+    """A session with the solver for one kit. The caller closes it.
 
     Yosys prepares the design with the first question and keeps it for the others.
+
+    Args:
+        kit: the formal kit.
+        folder: an empty folder, for the kit's Verilog and the files of Yosys.
+        timeout: seconds for all questions, from now on.
+
+    Raises:
+        HdlError: Yosys is not installed.
     """
 
     def __init__(self, kit: FormalKit, folder: Path, timeout: float) -> None:
@@ -116,11 +130,17 @@ class _Prover:
         self._session.close()
 
     def has_run(self, depth: int) -> bool:
-        """Return whether the assumptions allow a run of ``depth`` cycles after reset."""
+        """Return whether the assumptions allow a run of ``depth`` cycles after reset.
+
+        An answer that the solver does not find in time counts as a run.
+
+        Raises:
+            TimeoutError: no time remains.
+        """
         return "no model found" not in self._run(f"-seq {depth + 1}")
 
     def _run(self, options: str) -> str:
-        """Run ``sat`` within the remaining time.
+        """Run ``sat`` under the assumptions, within the remaining time; return its output.
 
         Raises:
             TimeoutError: no time remains.
@@ -137,7 +157,7 @@ class _Prover:
         """Ask whether all wires have a value in all cycles.
 
         Args:
-            wires: outputs of the monitor.
+            wires: names of the properties' wires, with the prefix of their kind.
             value: 0 or 1.
             options: options of ``sat -tempinduct``.
 
@@ -146,7 +166,7 @@ class _Prover:
         """
         proven = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
         said = self._run(f"-tempinduct {options} {proven}")
-        last = said.rpartition("Solving problem")[2]
+        last = said.rpartition("Solving problem")[2]  # the longest induction that was tried
         shown = [(int(row["cycle"]), row["name"], int(row["value"])) for row in _LOW.finditer(last)]
         at = max((cycle for cycle, _name, _value in shown), default=0)
         # at the end of the reported run, the wires that differ from the value refute it
@@ -164,14 +184,20 @@ def prove(
 ) -> ProofResult:
     """Prove the claims of a kit, and reach its covers.
 
+    Claims are proven by induction if possible. The other claims are proven for ``depth`` cycles.
+
     Args:
         kit: the formal kit.
-        depth: cycles after reset of a bounded proof.
-        timeout: seconds for all questions to the solver.
-        waveform: the path of a waveform for a refuted claim; None for no waveforms.
+        depth: cycles after reset in which a bounded proof holds, and in which a cover has to be reached.
+        timeout: seconds for all questions to the solver, including those for waveforms.
+        waveform: returns the path of the waveform for the name of a refuted claim; None for no waveforms.
+
+    Returns:
+        The result, incomplete if the time limit ended the proof (``is_interrupted``).
 
     Raises:
         HdlError: Yosys is missing, or does not accept a file.
+        InputError: a waveform cannot be written.
     """
     began = time.perf_counter()
     result = ProofResult()
@@ -195,10 +221,12 @@ def prove(
 
 
 def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
-    """Prove claims and reach covers.
+    """Prove claims and reach covers; record each answer in ``result`` at once.
+
+    Nothing is asked if the assumptions contradict each other, because every claim would then hold.
 
     Raises:
-        TimeoutError: the time limit ended this.
+        TimeoutError: the time limit ended the proof; ``result`` keeps the answers so far.
     """
     result.has_contradiction = not prover.has_run(depth)
     if not result.has_contradiction:
@@ -208,7 +236,10 @@ def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) ->
 
 
 def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
-    """Find the first cycle in which each cover is reached."""
+    """Find the first cycle in which each cover is reached.
+
+    The question is whether all covers stay low: a run that refutes it reaches a cover.
+    """
     left = kit.names(COVER)
     while left:
         answer = prover.ask([f"{COVER}_{name}" for name in left], 0, _bounded(depth))
@@ -225,7 +256,8 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
 def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) -> list[str]:
     """Find the largest set of claims that one induction proves; return the undecided claims.
 
-    A claim that is low at the end of a failed induction step is removed from the set.
+    A claim that is low at the end of a failed induction step is removed from the set and stays undecided. A
+    claim that fails in a run from reset is removed and refuted.
     """
     inductive = kit.names(CLAIM)
     others: list[str] = []
@@ -235,6 +267,7 @@ def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) ->
             for name in inductive:
                 result.verdicts[name] = Verdict(name, answer.cycles, is_inductive=True)
             break
+        # without a low claim, after a timeout, the whole set is removed: the loop has to end
         low = [name for name in inductive if f"{CLAIM}_{name}" in answer.low] or inductive
         if answer.outcome == "failed":
             _refute(low, answer, result)
@@ -245,7 +278,11 @@ def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) ->
 
 
 def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: ProofResult) -> None:
-    """Prove claims up to a depth in steps, so that results remain if the time limit is reached."""
+    """Prove claims up to a depth in steps, so that results remain if the time limit is reached.
+
+    The claims that are proven by induction are facts for the solver, and each step skips the cycles that the
+    steps before have proven.
+    """
     inductive = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
     facts = "".join(f" -set {CLAIM}_{name} 1" for name in inductive)
     left, cycles = list(claims), 0
@@ -275,7 +312,7 @@ def _refute(names: Sequence[str], answer: _Answer, result: ProofResult) -> None:
 
 
 def _mark_vacuous(kit: FormalKit, result: ProofResult) -> None:
-    """Mark the claims whose condition was not reached."""
+    """Mark the claims whose condition is one of the unreached covers."""
     for claim, cover in kit.properties.conditions.items():
         verdict = result.verdicts[claim]
         if cover in result.unreached and not verdict.has_failed:
@@ -283,7 +320,12 @@ def _mark_vacuous(kit: FormalKit, result: ProofResult) -> None:
 
 
 def _write_waveform(prover: _Prover, verdict: Verdict, path: Path) -> None:
-    """Write the run in which a claim fails as a waveform."""
+    """Write the run in which a claim fails as a waveform.
+
+    Raises:
+        TimeoutError: no time remains.
+        InputError: the file cannot be written.
+    """
     file = "counterexample.vcd"
     options = f"{_bounded(verdict.cycles)} -show-public -dump_vcd {file}"
     prover.ask([f"{CLAIM}_{verdict.claim}"], 1, options)

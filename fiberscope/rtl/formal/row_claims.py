@@ -1,4 +1,7 @@
-"""Claims of blocks that sort, count, compare, multiply and add up the lanes of a row."""
+"""Claims of blocks that sort, count, compare, multiply and add up the lanes of a row.
+
+Each ``add_...`` function adds the claims of one block with these parameters to ``properties``.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def _assume_stops_last(properties: Properties, rows: End) -> None:
 
 
 def add_sorting_network(parameters: SortingNetworkParameters, properties: Properties) -> None:
-    """Claim that a row leaves with the same items, in the order of their coordinates, stops last."""
+    """Claim that a row leaves with the same items, in the order of their coordinates, stops last.
+
+    The items are counted in every stage: each item (``watched``) is there as often as in the input row.
+    """
     source, sink = properties.end("lanes"), properties.end("sorted")
     stages = sort_depth(parameters.lanes) - 1
     rows = Pipeline(properties, source, sink, stages)
@@ -64,7 +70,10 @@ def add_sorting_network(parameters: SortingNetworkParameters, properties: Proper
 
 
 def add_cluster_counter(_parameters: ClusterCounterParameters, properties: Properties) -> None:
-    """Claim that each number of a row leaves with the count of equal numbers directly before it."""
+    """Claim that each number of a row leaves with the count of equal numbers directly before it in the row.
+
+    The row passes within the cycle. The count is the ``reference`` of the output.
+    """
     source, sink = properties.end("sorted"), properties.end("clusters")
     properties.claim("passes", (source.valid == sink.valid) & (source.ready == sink.ready))
     rank = pyrtl.Const(0, 1)
@@ -81,7 +90,10 @@ def add_cluster_counter(_parameters: ClusterCounterParameters, properties: Prope
 
 
 def add_comparator_bank(parameters: ComparatorBankParameters, properties: Properties) -> None:
-    """Claim that each item leaves with the result of its test, and again if it passes."""
+    """Claim that ``flags`` has the result of each item's test, and ``kept`` all passing items and stops.
+
+    The test is ``value != 0``, or a coordinate that differs from that of the item before in its fiber.
+    """
     source, flags, kept = (properties.end(name) for name in ("lanes", "flags", "kept"))
     can = source.valid & flags.ready & kept.ready
     together = (flags.moves == can) & (kept.moves == can) & (source.moves == can)
@@ -109,7 +121,10 @@ def add_comparator_bank(parameters: ComparatorBankParameters, properties: Proper
 
 
 def add_position_multiplier(parameters: PositionMultiplierParameters, properties: Properties) -> None:
-    """Claim that each product is its offset plus number times factor, by the digits of each stage."""
+    """Claim that each product is its offset plus number times factor, by the digits of each stage.
+
+    A digit has ``digit_bits`` bits of the factor. A stage adds the number times its digit.
+    """
     source, factors, sink = (properties.end(name) for name in ("lanes", "factors", "products"))
     factor = RowConstant(properties, factors, source).word
     rows = Pipeline(properties, source, sink, DEPTH - 1, factor)
@@ -133,13 +148,15 @@ def add_position_multiplier(parameters: PositionMultiplierParameters, properties
 
 
 def _product(lane: Group, factor: Signal, width: int) -> Signal:
+    """Return the offset (``reference``) of a lane plus its number (``coordinate``) times a factor."""
     return (lane["reference"] + lane["coordinate"] * factor)[:width]
 
 
 def add_prefix_sum(parameters: PrefixSumParameters, properties: Properties) -> None:
-    """Claim that each sum is the sum of all numbers of its array so far.
+    """Claim that each sum is the sum of all numbers of its array so far, itself included.
 
-    In the parallel form, a lane has the sum of its last 2, 4, 8, ... lanes after each level of adders.
+    In the parallel form, a lane has the sum of its last 2, 4, 8, ... lanes after each level of adders. An
+    array ends with a row whose last lane is a stop.
     """
     source, sink = properties.end("lanes"), properties.end("sums")
     _assume_stops_last(properties, source)

@@ -1,4 +1,7 @@
-"""Claims of blocks of the stream machine."""
+"""Claims of blocks of the stream machine: repeater, intersection and union.
+
+Each ``add_...`` function adds the claims of one block with these parameters to ``properties``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,19 @@ from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, im
 
 
 class Repeated:
-    """The repeated reference: the last one taken, until the signal ends its fiber; else the head."""
+    """The repeated reference: the last one taken, until the signal ends its fiber; else the head.
+
+    Args:
+        source: the input of references; its head is the offered token.
+        comes: whether a reference is taken to be repeated.
+        ends: whether the signal ends the fiber of the reference.
+
+    Attributes:
+        has: whether a reference has been taken, and its fiber has not ended.
+        taken: fields of this reference; valid while ``has`` is high.
+        shown: whether there is a reference to repeat, taken or offered.
+        kind, payload: fields of the reference to repeat.
+    """
 
     def __init__(self, source: End, comes: Signal, ends: Signal) -> None:
         self.has = pyrtl.Register(1, "has")
@@ -36,7 +51,11 @@ class Repeated:
 
 
 def add_repeater(_parameters: RepeaterParameters, properties: Properties) -> None:
-    """Claim a token for each signal, in order; a stop waits for the next reference, and absorbs a stop."""
+    """Claim a token for each signal, in order; a stop waits for the next reference, and absorbs a stop.
+
+    A signal token N counts as no signal. A stop may be taken before its own stop can leave; the repeater then
+    owes one token (``debt``).
+    """
     source, signal, sink = (properties.end(prefix) for prefix in ("in_ref", "in_repsig", "out_ref_0"))
     asked, sent, next_kind = (end.fields["control"] for end in (signal, sink, source))
     answers = signal.moves & (asked != EMPTY)  # which is no signal
@@ -67,11 +86,24 @@ def add_repeater(_parameters: RepeaterParameters, properties: Properties) -> Non
 
 
 def _raised(stop: Signal) -> Signal:
+    """Return the next higher level than that of a stop's payload."""
     return (stop[:LEVEL_BITS] + 1)[:LEVEL_BITS]
 
 
 class Joined:
-    """The ends of a joiner: coordinates and references of each operand, and the outputs."""
+    """The ends of a joiner: coordinates and references of each operand, and the outputs.
+
+    Args:
+        parameters: parameters of the joiner.
+        properties: properties of the block.
+
+    Attributes:
+        crds, refs: inputs of coordinates and references, by operand.
+        out_crd, out_refs: output of coordinates; outputs of references, by operand.
+        sends: whether a coordinate leaves.
+        orders: by operand, a number that compares the heads: see ``_order``.
+        could: whether all inputs offer a token and all outputs are ready.
+    """
 
     def __init__(self, parameters: JoinerParameters, properties: Properties) -> None:
         ways, end = range(parameters.ways), properties.end
@@ -89,7 +121,13 @@ class Joined:
         return all_of([*pairs, *(end.moves == self.sends for end in self.out_refs)])
 
     def is_sent_as(self, chosen: Sequence[Signal]) -> Signal:
-        """Return whether the chosen operands leave with their references, and N for the others."""
+        """Return whether the chosen operands leave with their references, and N for the others.
+
+        The coordinate that leaves is that of every chosen operand, unless this operand offers no coordinate.
+
+        Args:
+            chosen: whether the head of each operand leaves.
+        """
         claims = []
         for this, crd, ref, out in zip(chosen, self.crds, self.refs, self.out_refs, strict=True):
             kind, sent = ref.fields["control"], out.fields["control"]
@@ -110,7 +148,11 @@ def _order(crd: End) -> Signal:
 
 
 def add_intersect(parameters: JoinerParameters, properties: Properties) -> None:
-    """Claim that equal heads leave, and that smaller heads drop."""
+    """Claim that heads leave if all are equal, and that heads smaller than another head drop otherwise.
+
+    A head is the offered token of an operand. The block acts only in cycles in which all inputs are valid and
+    all outputs are ready.
+    """
     ends = Joined(parameters, properties)
     equal = all_of([a == b for a, b in pairwise(ends.orders)])
     behind = [any_of([own < other for other in ends.orders]) for own in ends.orders]
@@ -124,7 +166,7 @@ def add_intersect(parameters: JoinerParameters, properties: Properties) -> None:
 
 
 def add_union(parameters: JoinerParameters, properties: Properties) -> None:
-    """Claim that the smallest head leaves, with all equal heads."""
+    """Claim that the smallest head leaves, with all heads equal to it."""
     ends = Joined(parameters, properties)
     least = [~any_of([other < own for other in ends.orders]) for own in ends.orders]
     taken = [end.moves == (ends.could & this) for end, this in zip(ends.crds, least, strict=True)]

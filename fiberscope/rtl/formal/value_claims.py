@@ -1,4 +1,7 @@
-"""Claims of blocks of the stream machine that look up, compute, count and drop tokens."""
+"""Claims of blocks of the stream machine that look up, compute, count and drop tokens.
+
+Each ``add_...`` function adds the claims of one block with these parameters to ``properties``.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ from fiberscope.rtl.formal.properties import End, Properties, all_of, implies
 
 
 def _kind(end: End) -> Signal:
+    """Return the kind of a token: ``DATA``, ``EMPTY``, ``STOP`` or ``DONE``."""
     return end.fields["control"]
 
 
 def _level(end: End) -> Signal:
+    """Return the level of a stop."""
     return end.fields["level" if "level" in end.fields else "payload"][:LEVEL_BITS]
 
 
@@ -31,7 +36,10 @@ def _value(end: End, bits: int) -> Signal:
 
 
 def add_alu(parameters: AluParameters, properties: Properties) -> None:
-    """Claim that both operands are taken together, and that integer results are right."""
+    """Claim that both operands are taken together, and that integer results are right.
+
+    An empty operand counts as 0. Results of an operation that is not in ``results`` are not checked.
+    """
     left, right, sink = (properties.end(name) for name in ("in_val_0", "in_val_1", "out_val_0"))
     could = left.valid & right.valid & sink.ready
     together = (left.moves == could) & (right.moves == could) & (sink.moves == could)
@@ -55,7 +63,10 @@ def add_alu(parameters: AluParameters, properties: Properties) -> None:
 
 
 def add_array(parameters: ArrayParameters, properties: Properties) -> None:
-    """Claim that a reference loads the last word written to its position."""
+    """Claim that a reference loads the last word written to its position.
+
+    Positions that were never written are not checked. An empty reference loads 0, and stops pass.
+    """
     source, load, sink = (properties.end(name) for name in ("in_ref", "load", "out_val_0"))
     place = properties.constant(load.stream.widths["address"], "watched_place")
     written, word = pyrtl.Register(1, "is_written"), DataRegister(load.stream.widths["word"], "word")
@@ -73,7 +84,7 @@ def add_array(parameters: ArrayParameters, properties: Properties) -> None:
 
 
 def add_locator(parameters: LocatorParameters, properties: Properties) -> None:
-    """Claim that existing coordinates leave with both references, others drop, and stops pass."""
+    """Claim that existing coordinates leave with both references, others drop, and stops and done pass."""
     crd, ref = properties.end("in_crd"), properties.end("in_ref")
     sinks = [properties.end(name) for name in ("out_crd_0", "out_ref_0", "out_ref2_0")]
     acts = all_of([crd.valid, ref.valid, *(sink.ready for sink in sinks)])
@@ -91,7 +102,7 @@ def add_locator(parameters: LocatorParameters, properties: Properties) -> None:
 
 
 def add_repeat_signal(_parameters: RepeatSignalGeneratorParameters, properties: Properties) -> None:
-    """Claim a signal for each token: repeat for a coordinate, stop for a stop, done for done."""
+    """Claim a signal for each token: repeat for a coordinate or N, stop for a stop, done for done."""
     source, sink = properties.end("in_crd"), properties.end("out_repsig_0")
     repeats = (_kind(source) == DATA) | (_kind(source) == EMPTY)
     right = pyrtl.select(repeats, _kind(sink) == EMPTY, _kind(sink) == _kind(source))
@@ -112,7 +123,11 @@ def add_stop_dropper(parameters: StopDropperParameters, properties: Properties) 
 
 
 def add_scalar_reducer(parameters: ScalarReducerParameters, properties: Properties) -> None:
-    """Claim an integer sum for each fiber, and a stop of the next lower level after a higher stop."""
+    """Claim an integer sum for each fiber, and a stop of the next lower level after a higher stop.
+
+    Each stop ends a fiber. After a stop above level 0, the reducer owes the lower stop, and takes no token
+    until that stop has left.
+    """
     source, sink = properties.end("in_val"), properties.end("out_val_0")
     bits = parameters.sum_bits
     total, owes = pyrtl.Register(bits, "total"), pyrtl.Register(1, "owes")
@@ -137,7 +152,7 @@ def add_scalar_reducer(parameters: ScalarReducerParameters, properties: Properti
 
 
 def add_values_writer(parameters: ValuesWriterParameters, properties: Properties) -> None:
-    """Claim that values are stored consecutively, and that no other token is."""
+    """Claim that values are stored at consecutive addresses from 0 on, and that other tokens are dropped."""
     source, store = properties.end("in_val"), properties.end("store")
     is_value = _kind(source) == DATA
     bits = index_bits(parameters.entries)
@@ -151,7 +166,11 @@ def add_values_writer(parameters: ValuesWriterParameters, properties: Properties
 
 
 def add_dense_scanner(parameters: DenseScannerParameters, properties: Properties) -> None:
-    """Claim all coordinates of the level for each reference, in order, each with its reference."""
+    """Claim all coordinates of the level for each reference, in order, each with its reference.
+
+    The reference of coordinate c in the fiber of reference r is ``r * size + c``. An empty reference has a
+    fiber without coordinates.
+    """
     source, crd, ref = (properties.end(name) for name in ("in_ref", "out_crd_0", "out_ref_0"))
     size, bits = parameters.size, parameters.reference_bits
     sent, base = pyrtl.Register(size.bit_length(), "sent"), DataRegister(bits, "base")

@@ -14,14 +14,16 @@ from pathlib import Path
 
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-_SCRIPT = "commands"  # a pipe
+_SCRIPT = "commands"  # a named pipe, so that Yosys waits for further commands
 _PROGRAM = f"from pyosys import libyosys as yosys; yosys.run_pass('script {_SCRIPT}', yosys.Design())"
 _ANSWER = "answer.txt"
 _END = "fiberscope-end-of-answer"
 
 
 def find_yosys() -> list[str]:
-    """Return the command that executes a file of Yosys commands.
+    """Return the command that executes the Yosys commands in the file ``commands`` of its working folder.
+
+    The module pyosys has priority over the program.
 
     Raises:
         HdlError: Yosys is not installed.
@@ -36,11 +38,12 @@ def find_yosys() -> list[str]:
 
 
 class YosysSession:
-    """Yosys in a folder, with the design of the commands so far.
+    """A Yosys process that keeps its design between calls of ``run``. The caller ends it with ``close``.
+
+    The constructor waits until Yosys has started.
 
     Args:
-        folder: working folder of the commands.
-
+        folder: working folder of the commands, in which no other session runs.
     Raises:
         HdlError: Yosys is not installed.
     """
@@ -62,6 +65,12 @@ class YosysSession:
     def run(self, commands: Iterable[str], seconds: float) -> str:
         """Run commands; return the output of the last.
 
+        After an error the process has ended, and the session can only be closed.
+
+        Args:
+            commands: at least one command of Yosys.
+            seconds: time limit of all of them.
+
         Raises:
             HdlError: Yosys does not accept a command or a file.
             TimeoutError: the commands exceed the time limit; the process is killed.
@@ -78,6 +87,7 @@ class YosysSession:
             timer.cancel()
 
     def _answer(self, commands: Iterable[str]) -> str:
+        """Run commands; return the output of the last, once Yosys has logged the mark after it."""
         *first, last = commands
         text = "".join(f"{command}\n" for command in first)
         self._commands.write(f"{text}tee -q -o {_ANSWER} {last}\nlog {_END}\n")

@@ -1,6 +1,7 @@
 """A Verilog test bench that replays a recording in any simulator, and prints PASS or FAIL.
 
-Inputs change at the falling edge of the clock. Outputs are compared just before the rising edge.
+Inputs change at the falling edge of the clock. Outputs are compared at the rising edge, before registers
+change.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class Function:
         name: name of its operation and of the ALU that computes it.
         apply: the function of numbers or arrays.
         sign: its infix operator, if any.
-        adds: whether the result is nonzero if any operand is.
+        adds: whether the result may be nonzero if only one operand is.
         of_both: whether the result is 0 if either operand is.
         multiplies: whether the result is a product of the operands, or of -1 and the operand.
         divides: whether the second operand is a divisor.

@@ -84,19 +84,31 @@ def parse_function(signature: str, body: str) -> tuple[str, tuple[str, ...], Exp
 
 
 def parse_ranks(text: str) -> tuple[str, ...]:
-    """Parse the rank or ranks of a partition: ``K`` or ``(M, K0)``."""
+    """Parse the rank or ranks of a partition: ``K`` or ``(M, K0)``.
+
+    Raises:
+        UnreadableTextError: the text is malformed.
+    """
     ranks: tuple[str, ...] = _parse("ranks", text)
     return ranks
 
 
 def parse_directive(text: str) -> Directive:
-    """Parse a directive of a partition: ``uniform_occupancy(A.16)``."""
+    """Parse a directive of a partition: ``uniform_occupancy(A.16)``.
+
+    Raises:
+        UnreadableTextError: the text is malformed.
+    """
     directive: Directive = _parse("directive", text)
     return directive
 
 
 def parse_arithmetic(text: str) -> Expression:
-    """Parse a reference such as ``fibercache.size * 8 / 64``, with exact numbers and parameters."""
+    """Parse an arithmetic expression such as ``fibercache.size * 8 / 64``, with exact numbers and parameters.
+
+    Raises:
+        UnreadableTextError: the text is malformed.
+    """
     arithmetic: Expression = _parse("arithmetic", text)
     return arithmetic
 

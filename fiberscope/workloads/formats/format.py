@@ -297,7 +297,7 @@ class Encoded:
         return self.format.decode(self)
 
     def difference(self, other: Encoded) -> str | None:
-        """Describe the first bit in which two encodings differ; None if they are equal."""
+        """Describe the first item in which two encodings differ; None if they are equal."""
         if (self.format, self.shape, self.bits) != (other.format, other.shape, other.bits):
             return f"{self.format.name} of {self.shape} is not {other.format.name} of {other.shape}"
         for field_, two in zip(self.fields, other.fields, strict=True):
