@@ -94,7 +94,13 @@ LACKS = {  # settings that a memory does not support
 
 @cache
 def cycles(matrix: str, memory: str, text: str) -> int:
-    """Return the cycles of a run with the published options and further settings; later settings override."""
+    """Return the cycles of a run of Gamma with the published options and further settings.
+
+    Args:
+        matrix: the operand.
+        memory: value of ``memory.model``.
+        text: settings, ``key=value`` separated by blanks; they override the published options.
+    """
     shipped = {"reorder": "affinity", "memory.model": memory}
     settings: Settings = dict(part.split("=", 1) for part in text.split())
     count = fiberscope.simulate("gamma", matrix, settings=shipped | settings).cycles

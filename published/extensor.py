@@ -114,7 +114,12 @@ class Memory:
 
 
 class Products:
-    """Steps of microtile products, and the resulting elements of Z."""
+    """Steps of microtile products, and the resulting elements of Z.
+
+    Args:
+        a, b: the microtiles of both operands.
+        rules: the enabled rules of ``RULES``.
+    """
 
     def __init__(self, a: Microtiles, b: Microtiles, rules: set[str]) -> None:
         self.a, self.b = a, b
@@ -128,7 +133,12 @@ class Products:
         self.outputs_by_tile: dict[tuple[int, int], set[int]] = {}
 
     def work(self, place: tuple[int, int], a: int, b: int) -> int:
-        """Multiply two microtiles into a microtile of Z; return the steps."""
+        """Multiply two microtiles into a microtile of Z; return the steps.
+
+        Args:
+            place: row and column of the microtile of Z.
+            a, b: numbers of the microtiles of A and B.
+        """
         both, before, scanner_steps = self.both, self.both.steps, 0
         outputs = self.outputs_by_tile.setdefault(place, set())
         first, last = self.b.first_fiber[b], self.b.first_fiber[b + 1]

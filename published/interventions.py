@@ -58,7 +58,13 @@ class Intervention:
 
 
 def intervene(machine: str, matrix: str, operand: str) -> list[Intervention]:
-    """Make each part of a machine's ladder ideal, one at a time, on one operand."""
+    """Make each part of a machine's ladder ideal, one at a time, on one operand.
+
+    Args:
+        machine: the name of the machine.
+        matrix: the name of the operand in the tables.
+        operand: the operand, as for ``fiberscope check``.
+    """
     outcome = check(machine, operand, explain=True)
     cycles = outcome.event.cycles
     rows = []

@@ -25,6 +25,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def _row(address_map: str, reference: dict[str, Any]) -> tuple[str, ...]:
+    """Replay a trace, and return a row with the results of the reference and ours."""
     specification = DramSpecification(
         address_map=address_map, refresh="off", request_bytes=32, interleave_bytes=32
     )

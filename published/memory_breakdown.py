@@ -21,7 +21,11 @@ from fiberscope.hw.dram.commands import Command
 
 
 class BusTime:
-    """Cycles of the data bus of a channel with one pseudo-channel, by cause; in memory cycles."""
+    """Cycles of the data bus of a channel with one pseudo-channel, by cause; in memory cycles.
+
+    Args:
+        channel: a channel that has recorded its commands (``log=True``), after the run.
+    """
 
     def __init__(self, channel: DramChannel) -> None:
         device = channel.specification.device

@@ -147,6 +147,7 @@ def _instances(kind: str) -> dict[str, int]:
 
 
 def _variants(parts: list[Part]) -> list[Variant]:
+    """Return the sums of the parts for each variant, and their ratios to the first variant."""
     sums = {name: sum(part.gates * part.instances[name] for part in parts) for name in VARIANTS}
     separate = VARIANTS[0]
     return [

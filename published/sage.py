@@ -206,6 +206,7 @@ def simulated(parameters: SageParameters) -> list[Simulated]:
 
 
 def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters) -> Simulated:
+    """Predict and simulate the cycles of one product of random matrices."""
     a, b = (
         uniform(*shape, round(density * shape[0] * shape[1]), seed)
         for seed, shape in enumerate(((ROWS, DEPTH), (DEPTH, COLUMNS)))

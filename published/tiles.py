@@ -128,6 +128,7 @@ def words(names: Sequence[str], tell: Callable[[str], None]) -> Iterator[Words]:
 
 
 def _totals(a: SparseTensor) -> dict[str, int]:
+    """Return the words that each tiling method moves for A times B, where B is the transpose of A."""
     kernel, tensors = Kernel.read(*KERNEL), {"A": a, "B": a.transposed((1, 0))}
     tile_plan = plan(kernel, tensors, CAPACITY, methods=Methods(("prescient", "tailors")))
     totals = {name: counted.total for name, counted in tile_plan.measured.items() if name != "d2t2"}
@@ -145,9 +146,14 @@ def _totals(a: SparseTensor) -> dict[str, int]:
 
 
 def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf) -> Iterator[Ran | NotRun]:
-    """Yield runs of ExTensor on matrices of at most ``largest`` nonzeros with each tiling method.
+    """Yield runs of ExTensor on matrices with each tiling method.
 
-    Generated matrices use a smaller buffer.
+    Generated matrices, and matrices of ``_BUILDERS``, use a smaller buffer.
+
+    Args:
+        names: the matrices.
+        tell: called with a line about each run before its start.
+        largest: maximum number of nonzeros; a larger matrix has a ``NotRun`` for each method.
     """
     for name in names:
         workload = _load_matrix(name)
@@ -165,6 +171,7 @@ def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf)
 
 
 def _run(name: str, workload: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
+    """Run ExTensor and the trace model with one tiling method, up to a cycle limit."""
     try:
         report = simulate_to_end(
             "extensor", workload, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
@@ -196,6 +203,7 @@ def study(matrices: Sequence[str], options: Mapping[str, Any]) -> tuple[object, 
 
 
 def _words_table(moved: Sequence[Words]) -> Table:
+    """Return the words by matrix and method, and the mean gains over Conservative."""
     methods = list(moved[0].totals)
     title = (
         "A times its transpose, words by the meter; buffers of 33,027 words; below, gains over Conservative"

@@ -158,6 +158,7 @@ def tables(runs: Sequence[Run]) -> list[Table]:
 
 
 def _cycles(runs: Sequence[Run]) -> Table:
+    """Return a row for each run, and the mean absolute error of each memory model."""
     columns = ("Matrix", "Memory", "Cycles", "Reported", "Error", "TeAAL", "TeAAL's error")
     has_other_settings = any(not run.as_published for run in runs)
     table = Table(f"Cycles; {ASIDE}" if has_other_settings else "Cycles", columns, labels=2)
@@ -181,6 +182,7 @@ def _cycles(runs: Sequence[Run]) -> Table:
 
 
 def _traffic(runs: Sequence[Run]) -> Table:
+    """Return a row for each run and tensor."""
     columns = ("Matrix", "Memory", "Tensor", "Traffic", "Reported", "TeAAL", "Error, of all")
     table = Table("Traffic in bytes; errors are parts of all reported traffic", columns, labels=3)
     for run in runs:

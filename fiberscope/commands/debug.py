@@ -96,7 +96,17 @@ def _run_options(options: SimulationOptions) -> dict[str, Any]:
 
 
 def run_session(session: Session, json: Path | None, script: Path | None, lines: list[str] | None) -> int:
-    """Run a session to its end, and write the requested report; return the exit code."""
+    """Run a session to its end, and write the requested report; return the exit code.
+
+    Args:
+        session: the session.
+        json: the file of the report, if any; ``-`` prints it.
+        script: the script as the user named it, for errors; None for typed commands.
+        lines: the lines of the script; None for standard input, which may be a terminal.
+
+    Raises:
+        InputError: a line of a script is invalid.
+    """
     from fiberscope.commands.report_output import report_delivery
 
     console = _console()

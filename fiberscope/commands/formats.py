@@ -74,6 +74,7 @@ def _possible_formats(loaded: NamedTensor) -> list[Format]:
 
 
 def _document(loaded: NamedTensor, forms: Sequence[Format], bits: int) -> dict[str, Any]:
+    """Return the sizes of a tensor in each format as plain data for JSON."""
     tensor = loaded.tensor.without_zeros()
     layouts = {form.name: (form, form.layout_of(tensor, bits)) for form in forms}
     sizes = {name: int(sum(span.bits for span in layout)) for name, (_, layout) in layouts.items()}

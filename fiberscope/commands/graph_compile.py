@@ -116,6 +116,8 @@ def compile_(
 
 
 def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None) -> list[str]:
+    """Return the lines that describe a compiled graph."""
+
     from fiberscope.models.graphs.splits import split_lines
 
     lines: list[str] = []

@@ -107,6 +107,8 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
 
 
 def _describe(name: str, parameter: str | None) -> _Machine | _Matrix:
+    """Return the description of the machine or matrix with this name."""
+
     from fiberscope import accelerators, workloads
     from fiberscope.run.find_machine import find, is_machine
     from fiberscope.workloads.cache import location_of

@@ -95,6 +95,8 @@ def _specification(
 
 
 def _requests(trace: Path) -> list[Request]:
+    """Return the requests of a trace file; each fault is an ``InputError``."""
+
     from fiberscope.hw.dram.trace_file import read_trace
 
     try:

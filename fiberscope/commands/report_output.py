@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 def report_delivery(
     json: Path | None, quiet: bool, vcd: Path | None = None, states: StateFiles | None = None
 ) -> Iterator[Callable[[Report], None]]:
-    """Yield the function that outputs a report; also output the report of a failed run."""
+    """Yield the function that outputs a report; a run that fails in the context has its report output too.
+
+    Args:
+        json: the file of the report; ``-`` prints it, without a summary; None for no file.
+        quiet: whether only warnings are printed, and no summary.
+        vcd: the written waveform, to be named below the summary.
+        states: the written files of component states, to be named below the summary.
+    """
     deliver = partial(_deliver, json=json, vcd=vcd, states=states, quiet=quiet)
     try:
         yield deliver

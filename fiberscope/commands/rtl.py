@@ -304,6 +304,12 @@ def print_comparison(
 ) -> int:
     """Run a machine with and without RTL, and print the comparison; return the exit code.
 
+    Args:
+        request: the run.
+        simulator: see ``fiberscope.rtl.cosimulation.cosimulate``.
+        output: folder of Verilog, logs and the report of the run with RTL.
+        coverage: a JSON file for the events at the ports, which are also printed; ``-`` only prints them.
+
     Raises:
         InputError: an error that the user can correct.
         FailedRunError: the machine failed, with or without RTL.

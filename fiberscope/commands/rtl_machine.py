@@ -20,6 +20,13 @@ def export_machine(
 ) -> int:
     """Write the module and print the written files; return the exit code.
 
+    Args:
+        accelerator: name of the machine.
+        tensors: operands A and B; a small random matrix if there are none.
+        settings: parameters of the machine, ``key=value``.
+        folder: folder of the files.
+        period: clock period in ns; None for the period of the machine.
+
     Raises:
         InputError: an error that the user can correct.
     """

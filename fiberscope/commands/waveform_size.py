@@ -47,6 +47,7 @@ class _SizeWatch:
             self._check_size()
 
     def _check_size(self) -> None:
+        """Print a warning if the expected size is large, and again whenever it has doubled."""
         if not self._stage.share or not self._partial_file.exists():
             return
         size = self._partial_file.stat().st_size

@@ -66,6 +66,7 @@ def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
 
 
 def _lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
+    """Yield the lines of the document: head with styles, data, libraries, and scripts."""
     yield "<!doctype html>"
     yield '<html lang="en">'
     yield f'<head><meta charset="utf-8"><title>{escape(title)}</title>'

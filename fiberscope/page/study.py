@@ -108,6 +108,7 @@ def _requests(texts: pd.Series[str]) -> pd.Series[str]:
 
 
 def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+    """Return sentences on surrogates, on estimated cycles, and on runs that the page leaves out."""
     surrogates = frame["workload"][frame["workload_source"] == SURROGATE].str.removesuffix(DAGGER)
     notices = [footnote(sorted(surrogates.unique()))] if len(surrogates) else []
     if estimates := int(frame["cycles_low"].notna().sum()):
@@ -163,6 +164,7 @@ def _unit(value: object) -> str:
 def _columns(
     runs: pd.DataFrame, parameters: Sequence[str], keys: Mapping[str, str], units: Mapping[str, str]
 ) -> Iterable[Column | None]:
+    """Yield the columns of the page: identities, parameters, measures and texts, in this order."""
     for name in (name for name in IDENTITIES if name in runs):
         yield _column(runs, name, "identity", name.replace("_", " "), telling=name in TELLING)
     if runs["sampling"].notna().any():

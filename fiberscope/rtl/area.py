@@ -168,6 +168,7 @@ def _sram_document(macros: Sequence[Macro]) -> dict[str, Any]:
 
 
 def _document(measured: Sequence[_Measured], cells: Path | None) -> Mapping[str, Any]:
+    """Return the areas as plain data for JSON."""
     return {
         "schema": SCHEMA,
         "yosys": version(),

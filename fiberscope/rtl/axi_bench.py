@@ -37,7 +37,13 @@ def stalls(generator: random.Random) -> Iterator[bool]:
 
 
 def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
-    """Return the memory at a port, which may share its content with another memory."""
+    """Return the memory at a port, whose channels stall at random.
+
+    Args:
+        dut: the machine.
+        number: number of the port, which is also the seed of the stalls.
+        shared: content of another memory that this memory shares; None for a content of its own.
+    """
     memory = AxiRam(AxiBus.from_prefix(dut, f"m{number}_axi"), dut.clk, dut.rst, size=SPACE, mem=shared)
     writes, reads, generator = memory.write_if, memory.read_if, random.Random(number)
     for channel in (writes.aw_channel, writes.w_channel, writes.b_channel, reads.ar_channel, reads.r_channel):
@@ -69,7 +75,12 @@ def pointers() -> tuple[int, int]:
 
 
 class Element:
-    """The pages of Z of a processing element, in order."""
+    """The pages of Z of a processing element, in order.
+
+    Args:
+        dut: the machine.
+        number: number of the processing element.
+    """
 
     def __init__(self, dut: Handle, number: int) -> None:
         self._paged, self._ended = (getattr(dut, f"{name}_{number}") for name in ("paged", "ended"))

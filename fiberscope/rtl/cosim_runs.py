@@ -367,7 +367,17 @@ def simulate_request(
     progress: Progress | None = None,
     accelerator: Accelerator[Any] | None = None,
 ) -> Report:
-    """Run the accelerator, or ``accelerator`` in its place, with these parts."""
+    """Run an accelerator on the operands of a request, and return its report.
+
+    Args:
+        request: the run: operands, settings, cycle limit, waveform, and the user's components.
+        parts: further factories of components by part, in place of those of the request.
+        progress: progress callback.
+        accelerator: the accelerator to run in place of ``request.model``.
+
+    Raises:
+        FailedRunError: the run failed.
+    """
     return simulate(
         accelerator or request.model,
         request.a,

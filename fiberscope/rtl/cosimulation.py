@@ -54,7 +54,13 @@ NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # report keys that may differ
 
 
 class FailedCosimulationError(FailedRunError):
-    """A run with RTL that failed; ``files`` are the files of the run, by description."""
+    """A run with RTL that failed.
+
+    Args:
+        message: what failed, and where.
+        report: report of the failed run.
+        files: files of the run, by description.
+    """
 
     def __init__(self, message: str, report: Report, files: Mapping[str, Path]) -> None:
         super().__init__(message, report)

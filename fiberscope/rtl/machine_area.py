@@ -217,7 +217,16 @@ def _parts(replacements: Iterable[Replacement]) -> list[Part]:
 
 
 def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
-    """Yield a module, or the modules of a composition: family, instance name, and module of each."""
+    """Yield a module, or the modules of a composition, recursively.
+
+    Args:
+        family: name of the family of the part, the prefix of the families of its modules.
+        name: instance name of the part, the prefix of the instance names of its modules.
+        part: the part.
+
+    Yields:
+        Family, instance name, and module of each.
+    """
     if not isinstance(part.block, ComposedBlock):
         yield family, name, part
         return
@@ -256,6 +265,7 @@ def measure_families(parts: MachineParts, tell: Tell, cells: str = LIBRARY) -> l
 
 
 def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
+    """Return the row of a part: its netlist and its SRAMs, times the number of modules."""
     macros = srams(part.module.block.twin(part.module.parameters))
     sram_bits = sum(macro.size for macro in macros)
     nanometres = LIBRARIES[netlist.library].nanometres

@@ -222,7 +222,16 @@ def _map_parts(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Pa
 
 
 def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Path, node: Node) -> Row:
-    """Return the row of the instances of a part in the run."""
+    """Return the row of the instances of a part in the run.
+
+    The activities of all instances are added up, so that OpenSTA runs once for a part.
+
+    Args:
+        equal_parts: the part and its instances.
+        recording: the activity of each instance in the run.
+        cells: the cell library.
+        node: the technology to which energies are scaled.
+    """
     activity = _combine(map(recording.activity, equal_parts.instances))
     power, count = sta.power_of(equal_parts.netlist, activity, cells), len(equal_parts.instances)
     scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)

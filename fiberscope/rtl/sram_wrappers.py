@@ -34,6 +34,7 @@ def wrap_memories(write: Callable[[], str]) -> tuple[str, dict[str, str]]:
 
 
 def _module(name: str, macro: Macro) -> str:
+    """Return the behavioural model of a memory, as a module with the ports of the macro."""
     lanes = f", in {macro.lanes} lanes of {macro.bits}" if macro.lanes > 1 else ""
     contract = _CONTRACT.format(entries=macro.entries, bits=macro.width, lanes=lanes)
     ports = ",\n".join(f"    {port}" for port in macro.ports).replace("output ", "output reg ")

@@ -114,6 +114,12 @@ def as_shape(sizes: npt.NDArray[Any], location: str) -> tuple[int, ...]:
 def check_bounds(coordinates: npt.NDArray[np.int64], size: int, noun: str, location: str) -> None:
     """Check that coordinates lie within a rank.
 
+    Args:
+        coordinates: coordinates from 0.
+        size: size of the rank.
+        noun: what a coordinate is, as the message begins with it.
+        location: name of the file or operand.
+
     Raises:
         WorkloadError: naming the first coordinate outside 0 to ``size`` - 1.
     """
@@ -125,6 +131,12 @@ def check_bounds(coordinates: npt.NDArray[np.int64], size: int, noun: str, locat
 
 def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, location: str) -> None:
     """Check that pointers divide entries into fibers.
+
+    Args:
+        pointers: the first entry of each fiber, and the end.
+        fibers: number of fibers: rows or columns.
+        entries: number of stored entries; those after the last pointer belong to no fiber.
+        location: name of the file or operand.
 
     Raises:
         WorkloadError: there are not ``fibers`` + 1 pointers, or they do not rise from 0 to at most
@@ -155,6 +167,12 @@ def as_vectors(
     columns: Sequence[npt.NDArray[Any]], entries: int, shape: Sequence[int], location: str
 ) -> list[npt.NDArray[np.int64]]:
     """Return the checked coordinates of entries by rank.
+
+    Args:
+        columns: by rank, the coordinate of each entry.
+        entries: number of entries.
+        shape: sizes of the ranks.
+        location: name of the file or operand.
 
     Raises:
         WorkloadError: the number of ranks or entries is wrong; or see ``as_integers`` and ``check_bounds``.

@@ -122,6 +122,8 @@ def _npz(path: str, name: str) -> Any:  # noqa: ANN401
 
 
 def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
+    """Return an array of a file of neural network weights; narrow floating-point types become doubles."""
+
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
     with safe_open(path, framework="np") as arrays_file:

@@ -52,6 +52,7 @@ def read_binary(stream: BinaryIO, suffix: str, location: str) -> CsrArray:
 
 
 def _npz(stream: BinaryIO, location: str) -> CsrArray | SparseTensor:
+    """Return the sparse matrix or tensor of a ``.npz`` file, after a check of its members."""
     with zipfile.ZipFile(stream) as members:
         names = members.namelist()
         if names and not any(name.endswith(".npy") for name in names):

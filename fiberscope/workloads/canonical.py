@@ -143,7 +143,13 @@ def digest(matrix: CsrArray) -> str:
 
 
 def sha256_of(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Values) -> str:
-    """Return the hexadecimal sha256 of sizes and coordinates (little-endian int64) and values (float64)."""
+    """Return the hexadecimal sha256 of sizes and coordinates (little-endian int64) and values (float64).
+
+    Args:
+        shape: sizes of the ranks.
+        places: arrays of pointers or coordinates, in this order.
+        values: the values.
+    """
     state = hashlib.sha256(np.asarray(shape, dtype="<i8").tobytes())
     for part in places:
         state.update(np.ascontiguousarray(part, dtype="<i8").data)

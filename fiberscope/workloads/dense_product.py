@@ -96,7 +96,13 @@ def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
 
 
 def accumulate(target: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
-    """Add a product to a dense array, in the array's precision."""
+    """Add a product to a dense array in place, in the array's precision.
+
+    Args:
+        target: the sum so far, of shape M x N.
+        left: the first factor, of shape M x K.
+        right: the second factor, of shape K x N.
+    """
     dense = right.toarray() if sparse.issparse(right) else right
     dense = dense.astype(target.dtype, copy=False)
     factor = left.astype(target.dtype, copy=False)

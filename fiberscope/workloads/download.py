@@ -61,6 +61,8 @@ def file_digest(path: Path) -> str:
 
 
 def _transfer(address: str, part: Path, progress: Progress | None) -> None:
+    """Download into ``part``, resuming after interruptions."""
+
     import requests  # noqa: PLC0415 - imported in 0.1 s, only for downloads
 
     for attempt in range(1, ATTEMPTS + 1):

@@ -78,6 +78,11 @@ class RankFormat:
 def fiber_bits(tree: FiberTree, name: str, rank_format: RankFormat) -> Integers:
     """Return the bits of each fiber of a rank, without the ranks below.
 
+    Args:
+        tree: the tensor.
+        name: name of the rank.
+        rank_format: format of the rank.
+
     Raises:
         ValueError: there is no such rank, or it has too many bits (``RankFormat.bits``).
     """
@@ -86,19 +91,29 @@ def fiber_bits(tree: FiberTree, name: str, rank_format: RankFormat) -> Integers:
 
 
 def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, int]:
-    """Return the bits of each rank. Ranks without a format are not stored.
+    """Return the bits of each rank with a format. The other ranks are not stored.
+
+    Args:
+        tree: the tensor.
+        formats: format by name of the rank.
 
     Raises:
-        ValueError: a format for a rank that the tree does not have.
+        ValueError: a format for a rank that the tree does not have, or a rank has too many bits.
     """
     return {name: int(fiber_bits(tree, name, rank_format).sum()) for name, rank_format in formats.items()}
 
 
 def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
-    """Return the bits below each element of a rank. Ranks without a format are not stored.
+    """Return the bits below each element of a rank, without the rank itself.
+
+    Args:
+        tree: the tensor.
+        name: name of the rank.
+        formats: format by name of the rank; ranks without a format are not stored.
 
     Raises:
-        ValueError: there is no such rank, or a format for a rank that the tree does not have.
+        ValueError: there is no such rank, a format for a rank that the tree does not have, or a rank has too
+            many bits.
     """
     for other in formats:
         tree.level(other)

@@ -114,6 +114,7 @@ def _check_values(block: Block, location: str) -> None:
 
 
 def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> Entries:
+    """Return the entries of a block, after a check of their indices and values."""
     numbers = block.numbers
     width = len(block.grammar.fields)
     values = numbers[:, -1].copy() if width != 2 else np.broadcast_to(1.0, len(numbers))

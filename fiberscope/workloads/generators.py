@@ -23,7 +23,12 @@ _MAX_ROUNDS = 200  # a steep distribution may never yield enough distinct keys
 
 
 def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
-    """Draw ``nonzeros`` distinct positions of a ``rows`` x ``cols`` matrix, all sets equally likely.
+    """Draw a matrix with nonzeros at distinct positions, all sets of positions equally likely.
+
+    Args:
+        rows, cols: shape of the matrix.
+        nonzeros: exact number of nonzeros.
+        seed: seed of positions and values.
 
     Raises:
         WorkloadError: more nonzeros than positions.
@@ -35,7 +40,12 @@ def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
 
 
 def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor:
-    """Draw ``nonzeros`` distinct positions of a tensor of this shape, all sets equally likely.
+    """Draw a tensor with nonzeros at distinct positions, all sets of positions equally likely.
+
+    Args:
+        shape: sizes of the ranks.
+        nonzeros: exact number of nonzeros.
+        seed: seed of positions and values.
 
     Raises:
         WorkloadError: more nonzeros than positions, or more positions than 64-bit integers can number.
@@ -48,7 +58,13 @@ def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor
 
 
 def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -> CsrArray:
-    """Draw ``nonzeros`` distinct positions with |row - column| <= ``bandwidth``, uniform over the band.
+    """Draw a matrix with nonzeros at distinct positions, uniform over a band around the diagonal.
+
+    Args:
+        rows, cols: shape of the matrix.
+        nonzeros: exact number of nonzeros.
+        bandwidth: maximum of |row - column|, the distance from the diagonal.
+        seed: seed of positions and values.
 
     Raises:
         WorkloadError: more nonzeros than positions in the band.
@@ -64,9 +80,15 @@ def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -
 
 
 def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArray:
-    """Draw ``blocks`` distinct dense blocks of ``size`` x ``size`` on a grid.
+    """Draw a matrix with distinct dense blocks on a grid of blocks.
 
     The number of nonzeros is exactly ``blocks`` x ``size`` x ``size``.
+
+    Args:
+        rows, cols: shape of the matrix.
+        blocks: number of dense blocks.
+        size: rows and columns of a block.
+        seed: seed of positions and values.
 
     Raises:
         WorkloadError: ``size`` does not divide ``rows`` and ``cols``, or the grid has fewer blocks.
@@ -115,6 +137,10 @@ def rmat(
 
 def check_probabilities(a: float, b: float, c: float, location: str) -> None:
     """Check the probabilities of three of four quadrants.
+
+    Args:
+        a, b, c: the probabilities; the fourth is 1 - a - b - c.
+        location: name of the generator in errors.
 
     Raises:
         WorkloadError: a probability is negative, or the sum exceeds 1.
@@ -170,6 +196,12 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
 def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
     """Draw n:m sparsity: in each row, exactly ``n`` of every ``m`` consecutive columns.
 
+    Args:
+        rows, cols: shape of the matrix.
+        n: nonzeros of a group of columns.
+        m: columns of a group.
+        seed: seed of positions and values.
+
     Raises:
         WorkloadError: ``n`` above ``m``, or ``m`` does not divide ``cols``.
     """
@@ -190,6 +222,12 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
 
     The number of nonzeros is exact. If ``length`` does not divide it, one run is shorter. Runs may be
     adjacent.
+
+    Args:
+        rows, cols: shape of the matrix.
+        nonzeros: exact number of nonzeros.
+        length: columns of a run.
+        seed: seed of positions and values.
 
     Raises:
         WorkloadError: ``length`` does not divide ``cols``, or more nonzeros than positions.

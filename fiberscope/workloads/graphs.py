@@ -22,7 +22,14 @@ _MAX_ROUNDS = 200
 
 
 def words(seed: int, purpose: int, number: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return ``count`` random words of draw ``number`` for a ``purpose``."""
+    """Return random 64-bit words. Equal arguments give equal words.
+
+    Args:
+        seed: key of the generator.
+        purpose: ``EDGES``, ``ORDER`` or ``VALUES``.
+        number: number of the draw for this purpose.
+        count: number of words.
+    """
     return np.random.Philox(key=seed, counter=[0, 0, number, purpose]).random_raw(count)
 
 

@@ -24,6 +24,11 @@ def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates =
 
     A vector becomes a column. A tensor of taco must have two ranks.
 
+    Args:
+        stream: the file, at its beginning.
+        location: name of the file, for errors.
+        duplicates: treatment of entries at the same position, see ``from_coordinates``.
+
     Raises:
         WorkloadError: with the line: a fault in the banner, the size line or an entry, or a wrong number of
             entries.
@@ -108,6 +113,7 @@ def _lower(header: Header, entries: Entries, values: Values, location: str) -> E
 
 
 def _mirror(header: Header, entries: Entries, location: str) -> tuple[Coordinates, Coordinates, Values]:
+    """Return rows, columns and values with the entries of the other triangle of a symmetric matrix."""
     rows, cols, values = entries.rows, entries.cols, entries.values
     if header.symmetry == "general":
         return rows, cols, values

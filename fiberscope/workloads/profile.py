@@ -86,6 +86,7 @@ class Profile(_Row):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
+        """Check that classes, degrees and the nonzeros between classes agree."""
         class_nonzeros = np.array(self.nonzeros_between, dtype=np.int64)
         kinds, rows, columns = self.degrees()
         count = len(self.classes)

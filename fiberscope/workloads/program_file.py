@@ -37,6 +37,11 @@ def read_program(path: Path) -> VertexProgram:
 def try_out(graph: CsrArray, task: GraphTask, location: str) -> None:
     """Run the first iteration of a program in the plain loop, to find its faults before the simulation.
 
+    Args:
+        graph: the graph in CSR.
+        task: the program and its root.
+        location: name of the program's file, for errors.
+
     Raises:
         WorkloadError: the program fails, or breaks a rule that machines rely on.
     """

@@ -91,6 +91,7 @@ def _read_graph(stream: BinaryIO, suffix: str, location: str, duplicates: Duplic
 
 
 def _read_edges(stream: BinaryIO, location: str, duplicates: Duplicates) -> CsrArray:
+    """Read an edge list, with or without weights."""
     first, words = first_entry(stream, location)
     line = _line(stream, location, first)
     if b"," in line or b"{" in line:

@@ -56,7 +56,13 @@ if not TYPE_CHECKING:
 def csr_in_place(
     values: Numbers, coordinates: Numbers, pointers: Numbers, shape: tuple[int, int]
 ) -> sparse.csr_array[Any]:
-    """Return a matrix without copying its arrays; scipy copies a view of less than half an array."""
+    """Return a CSR matrix without copying its arrays; scipy copies a view of less than half an array.
+
+    Args:
+        values, coordinates: value and column of each entry.
+        pointers: position of the first entry of each row, and the end; nothing is checked.
+        shape: rows and columns.
+    """
     matrix = sparse.csr_array(shape)
     matrix.data, matrix.indices, matrix.indptr = values, coordinates, pointers
     return matrix

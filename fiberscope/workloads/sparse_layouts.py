@@ -54,6 +54,11 @@ def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTenso
 
     Entries at the same position are added. Explicit zeros stay, except in DIA.
 
+    Args:
+        layout: name of the layout, such as ``csr``; see ``layout_of``.
+        arrays: arrays by the names that scipy or the library sparse use.
+        location: name of the file or operand, for errors.
+
     Raises:
         WorkloadError: naming ``location``: an array is missing or has a wrong type, rank or length; a
             coordinate is not whole or out of range; a value is not finite, real and exact.
@@ -169,6 +174,7 @@ def _compressed(
 
 
 def _bsr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
+    """Return the matrix of blocks (BSR): the values are an array of blocks, the pointers count blocks."""
     rows, cols = _two_ranks(shape, arrays["data"].size, "BSR", location)
     blocks = as_doubles(arrays["data"], location)
     if blocks.ndim != 3 or not blocks.shape[1] or not blocks.shape[2]:
@@ -188,6 +194,7 @@ def _bsr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
 
 
 def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
+    """Return the matrix of diagonals (DIA): a row of values for each offset from the main diagonal."""
     rows, cols = _two_ranks(shape, arrays["data"].size, "DIA", location)
     diagonals = np.atleast_2d(as_doubles(arrays["data"], location))
     offsets = as_integers(np.atleast_1d(_array(arrays, "offsets", location)), "offsets", location)

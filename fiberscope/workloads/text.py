@@ -258,6 +258,7 @@ def first_entry(stream: BinaryIO, location: str) -> tuple[int, int]:
 
 
 def _whole_lines(stream: BinaryIO, grammar: Grammar, location: str, line: int) -> bytes:
+    """Return the next complete lines; a long comment at their end is cut."""
     text = stream.read(CHUNK_BYTES)
     if not text or text.endswith(b"\n"):
         return text
@@ -273,6 +274,7 @@ def _whole_lines(stream: BinaryIO, grammar: Grammar, location: str, line: int) -
 
 
 def _refuse(text: bytes, grammar: Grammar, location: str, line: int) -> None:
+    """Raise the error for the first line of a text, which does not match the grammar."""
     bad_line = text[: text.index(b"\n")]
     shown_text = repr(bad_line[:60].strip().decode("utf-8", "backslashreplace"))
     expected = " ".join(f"<{field}>" for field in grammar.fields)

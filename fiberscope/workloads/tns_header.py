@@ -36,7 +36,12 @@ class TensorHeader:
     lines: int = 0
 
     def check(self, sizes: list[int], entries: int, location: str) -> list[int]:
-        """Return the shape of a tensor with these largest indices and this number of entries.
+        """Return the shape of a tensor: the shape of the header, or the largest indices.
+
+        Args:
+            sizes: largest index of each rank, counted from 1.
+            entries: number of entries in the file.
+            location: name of the file, for errors.
 
         Raises:
             WorkloadError: an index exceeds the header's shape, or the header declares another number of

@@ -151,6 +151,7 @@ def _load_registered(
     progress: Callable[[int, int], None] | None,
     duplicates: Duplicates,
 ) -> Workload:
+    """Load a matrix of the registry: from the data path, shipped, cached or downloaded; else a surrogate."""
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", location=entry.name)
     if (there := cache.on_data_path(entry)) is not None:
@@ -179,6 +180,8 @@ def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates
 
 
 def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:
+    """Return a surrogate for a matrix whose download failed; refuse it if only the exact matrix will do."""
+
     from fiberscope.workloads.surrogate import surrogate  # noqa: PLC0415  (most matrices need no surrogate)
 
     remedy = f"put {entry.name}.mtx into a folder on FIBERSCOPE_DATA"

@@ -213,6 +213,8 @@ def serve(listener: socket.socket, token: str, page_data: Mapping[str, str], lin
 
 
 async def _serve(server: uvicorn.Server, listener: socket.socket, pages: Pages, link: Connection) -> None:
+    """Publish the events of the run while the server runs; end it when the run closes the link."""
+
     def receive() -> None:
         try:
             event, data = link.recv()

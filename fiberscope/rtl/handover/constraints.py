@@ -27,7 +27,7 @@ def sdc(module: str, ports: Sequence[Wire], clock: str, period: float) -> str:
 
 
 def xdc(module: str, ports: Sequence[Wire], clock: str, period: float) -> str:
-    """Return the same constraints as XDC (Xilinx Design Constraints), for Vivado."""
+    """Return the same constraints as XDC (Xilinx Design Constraints), for Vivado; see ``sdc``."""
     return "\n".join([*_head(module), *_commands(ports, clock, period), ""])
 
 

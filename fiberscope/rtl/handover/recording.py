@@ -31,7 +31,13 @@ class DifferentRunError(Exception):
 
 @dataclass(frozen=True)
 class Vector:
-    """A cycle: bits of the inputs, expected bits of the outputs, and a mask of the compared bits."""
+    """A cycle of a recording.
+
+    Args:
+        inputs: bits of the inputs, by name of the wire.
+        expected: bits of the outputs.
+        compared: mask of the bits of the outputs that a test bench compares; 0 for a name that is missing.
+    """
 
     inputs: Bits
     expected: Bits

@@ -106,6 +106,7 @@ def _bench(
     recording: Recording,
     clocking: Sequence[Wire],
 ) -> str:
+    """Return the Verilog of the test bench. A vector has inputs, expected outputs and mask, from bit 0 on."""
     places = dict(_places([*inputs, *outputs]))
     compared = sum(port.width for port in outputs)
     width = sum(port.width for port in inputs) + 2 * compared

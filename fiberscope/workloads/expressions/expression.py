@@ -53,7 +53,13 @@ class Access:
 
     @classmethod
     def at(cls, tensor: str, variables: Sequence[str], places: tuple[int, ...] = ()) -> Access:
-        """Return an access at plain variables, one for each dimension."""
+        """Return an access at plain variables.
+
+        Args:
+            tensor: name of the tensor.
+            variables: the variable of each dimension.
+            places: 0-based columns of the tensor and of each variable in a text.
+        """
         return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), places)
 
     def __str__(self) -> str:

@@ -104,7 +104,13 @@ class Points:
 
 
 def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
-    """Return one number for each of ``count`` points, in the order of their coordinates."""
+    """Return one number for each point. The numbers are ordered as the coordinates of the points.
+
+    Args:
+        columns: by variable, the coordinate of each point; the first variable is the most significant.
+        shapes: sizes of the variables; 64 bits must number all points of these sizes.
+        count: number of points.
+    """
     keys = np.zeros(count, np.int64)
     for column, shape in zip(columns, shapes, strict=True):
         keys *= shape

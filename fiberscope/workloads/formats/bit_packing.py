@@ -30,7 +30,12 @@ def line_words(bits: int) -> int:
 
 
 def packed(items: Items, width: int) -> Words:
-    """Pack items of ``width`` bits into whole lines, padded with zeros."""
+    """Pack items into whole lines, padded with zeros.
+
+    Args:
+        items: numbers below 2 to the power of ``width``.
+        width: bits of an item, 1 to 64.
+    """
     words = np.zeros(line_words(len(items) * width), dtype="<u8")
     if width % 8 == 0 and width in (8, 16, 32, 64):
         words.view(item_type(width))[: len(items)] = items
@@ -64,7 +69,13 @@ def _shifted_together(table: Words, width: int) -> Words:
 
 
 def unpacked(words: Words, count: int, width: int) -> Items:
-    """Return the first ``count`` items of ``width`` bits of packed words."""
+    """Return the first items of packed words.
+
+    Args:
+        words: a result of ``packed``.
+        count: number of items.
+        width: bits of an item, 1 to 64.
+    """
     if width % 8 == 0 and width in (8, 16, 32, 64):
         return words.view(item_type(width))[:count].copy()
     if width == 1:
