@@ -55,7 +55,12 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
 
 
 def show_difference(difference: Difference, before: Report, after: Report) -> None:
-    """Print the differences between two reports."""
+    """Print the differences between two reports.
+
+    Args:
+        difference: the differences.
+        before, after: the reports.
+    """
     if difference.provenance:
         print_stacked(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
     print_stacked(_headline(difference, before, after))

@@ -53,7 +53,13 @@ Tensors = Annotated[
 def graph_of(
     source: str, formats: list[str] | None, order: str, operands: Mapping[str, object] | None = None
 ) -> Graph | Path:
-    """Return a compiled graph, or the path of a graph file; ``operands`` determine the order ``auto``.
+    """Return a compiled graph, or the path of a graph file.
+
+    Args:
+        source: the path of a graph file (``.gv``), or an expression.
+        formats: texts of ``--format``, for an expression.
+        order: loops from the outermost on, separated by commas, or ``auto``; empty for the formats' order.
+        operands: operands by name, whose statistics determine the order ``auto``.
 
     Raises:
         InputError: the expression cannot be compiled, or options of expressions are given for a file.
@@ -67,7 +73,9 @@ def graph_of(
 
 
 def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str, Graph]:
-    """Return a graph with the stem of its files: of the graph's file, or ``graph`` for a compiled graph.
+    """Return the stem of a graph's files, and the graph. The stem is ``graph`` for a compiled graph.
+
+    The arguments are those of ``graph_of``. The order ``auto`` is refused, because there are no operands.
 
     Raises:
         InputError: the errors of ``graph_of``, or the file cannot be read.
@@ -87,6 +95,13 @@ def choose_formats(
     split: str = "",
 ) -> tuple[list[str] | None, str]:
     """Return formats and the loop order; ``auto`` becomes the order with the fewest estimated cycles.
+
+    Args:
+        expression: the expression.
+        formats: texts of ``--format``.
+        order: loops from the outermost on, separated by commas, or ``auto``; empty for the formats' order.
+        operands: operands by name, for ``auto``.
+        split: text of ``--split``, for ``auto``.
 
     Raises:
         InputError: the order is ``auto``, without operands.
@@ -114,7 +129,13 @@ def compile_graph(
     split: str = "",
     parallelize: str = "",
 ) -> CompiledExpression:
-    """Compile an expression with the options.
+    """Compile an expression with the options of ``fiberscope graph compile``, as texts.
+
+    Args:
+        expression: the expression.
+        formats: texts of ``--format``; None for dense tensors.
+        order: text of ``--order``, but not ``auto``.
+        reorder, factor, optimise, split, parallelize: values of the options of these names.
 
     Raises:
         InputError: the expression or an option is invalid.

@@ -146,7 +146,16 @@ def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parame
 
 
 def write_verilog(block: RtlBlock, text: str, folder: Path) -> None:
-    """Write Verilog under the block's name, and print the path."""
+    """Write Verilog under the block's name, and print the path.
+
+    Args:
+        block: the block.
+        text: the Verilog.
+        folder: the folder, which is created if it is missing.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
     path = folder / f"{block.name}.v"
     make_folder(folder)
     write_text(path, text)

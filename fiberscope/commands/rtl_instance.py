@@ -25,18 +25,8 @@ def export_leaf(
 ) -> int:
     """Write an instance, run it beside its machine, and print the outcome; return the exit code.
 
-    Args:
-        specification: name of the machine.
-        level: level of the architecture, whose first instance is written.
-        stage: Einsum of the instance; the first if empty.
-        tensors: operands, ``NAME=TENSOR``; small random tensors if there are none.
-        settings: settings of the machine, ``key=value``.
-        simulator: an HDL simulator, ``pyrtl``, or ``auto``.
-        folder: folder of the files.
-        value_bits: bits of a value.
-        points: capacity of an accumulator in points.
-        period: clock period in ns; None for the period of the machine.
-
+    The arguments are the values of the options of ``fiberscope rtl export``. Without tensors, small random
+    tensors are drawn. Without a period, the constraints have the period of the machine.
     Raises:
         InputError: an error that the user can correct.
     """

@@ -94,7 +94,14 @@ def _print_result(result: ProofResult, depth: int) -> None:
 def write_formal(
     rtl_block: RtlBlock, parameters: Parameters, output: Path, ports: str, *, status: bool
 ) -> dict[str, str]:
-    """Write the formal kit of a block; return its README section.
+    """Write the formal kit of a block, and print the paths; return its README section, by heading.
+
+    Args:
+        rtl_block: the block.
+        parameters: its parameters.
+        output: the folder of the block's Verilog.
+        ports: kind of the ports.
+        status: whether the module has status outputs.
 
     Raises:
         InputError: there is no kit for these ports, or a file cannot be written.

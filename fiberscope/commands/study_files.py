@@ -49,6 +49,12 @@ class StudyFiles(Options):
     def write(self, store: Store, where: str | None, sort: Sequence[str], *, all_sources: bool) -> None:
         """Write the requested figure and archive, and print their paths.
 
+        Args:
+            store: the store.
+            where: SQL condition of the rows in the figure; None for all.
+            sort: SQL terms that order these rows.
+            all_sources: whether the figure includes rows of older sources.
+
         Raises:
             InputError: there is nothing to write, or a file cannot be written.
         """

@@ -110,7 +110,7 @@ def run_in_pyrtl(
 
     Args:
         replacements: the components that RTL replaces.
-        recorder: wraps the backend of each module, which then also records inner wires; None for none.
+        recorder: wraps the backend of each module, whose inner wires it then sees; None for none.
         request: the run.
         progress: progress callback.
 
@@ -146,7 +146,7 @@ def run_verilated(
     Args:
         replacements: the components that RTL replaces.
         folder: folder of Verilog, compiled modules and results.
-        recorder: wraps the backend of each module, which then also records inner wires; None for none.
+        recorder: wraps the backend of each module, whose inner wires it then sees; None for none.
         request: the run.
         progress: progress callback.
 

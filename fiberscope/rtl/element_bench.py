@@ -18,7 +18,7 @@ from fiberscope.rtl.element_export import ElementRequest
 
 @cocotb.test()
 async def the_module_is_the_instance(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
-    """Fail if a token at a port of the module, or its cycle, differs from that in the machine."""
+    """Fail if a token of a stream of the module, or its cycle, differs from that in the machine."""
     bench_order = read_order()
     order = ElementRequest(**bench_order["order"])
     with chdir(bench_order["here"]):  # relative paths of tensors

@@ -75,7 +75,7 @@ class ElementRequest:
 
     @cached_property
     def leaf(self) -> InstanceVerilog:
-        """Return the module, and the tokens at its ports in a run with ideal or registered memory.
+        """Return the module, and the tokens of its streams in a run with ideal or registered memory.
 
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no such machine, or no Verilog for it.
@@ -173,7 +173,7 @@ def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
 
 
 def export_element(order: ElementRequest, folder: Path, period: float | None = None) -> ExportedElement:
-    """Write an instance: the module, its memory contents, the tokens at its ports, and a README.
+    """Write an instance: the module, its memory contents, the tokens at its inputs, and a README.
 
     Args:
         order: the instance.
@@ -208,7 +208,9 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
 
 
 def check_element(exported: ExportedElement, simulator: str, folder: Path) -> int:
-    """Run a module with the input tokens of its machine; return the number of output tokens compared.
+    """Run a module with the input tokens of its machine, and compare streams; return the number of tokens.
+
+    The compared streams are those into the module's blocks and those at its outputs.
 
     Args:
         exported: the exported instance.
@@ -218,6 +220,8 @@ def check_element(exported: ExportedElement, simulator: str, folder: Path) -> in
     Raises:
         FailedBenchError: a token or its cycle differs.
         HdlError: a tool is missing.
+        InputError: an accumulator overflows (``pyrtl``).
+        SimulationError: the module violates the protocol of its ports (``pyrtl``).
     """
     order = exported.order
     if simulator == PYRTL:

@@ -35,6 +35,11 @@ def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
 def check_operand(accelerator: str, settings: Sequence[str], a: str) -> None:
     """Check that an accelerator accepts a matrix.
 
+    Args:
+        accelerator: name of the accelerator.
+        settings: its parameters, ``key=value``.
+        a: the matrix, which is multiplied by itself.
+
     Raises:
         ConfigurationError, WorkloadError: an invalid setting or matrix.
     """

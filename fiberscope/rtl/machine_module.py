@@ -204,7 +204,7 @@ def run_in_pyrtl(
     """Run with the module in PyRTL's simulator; see ``run_with``.
 
     Args:
-        recorder: wraps the backend of the module, which then also records inner wires; None for none.
+        recorder: wraps the backend of the module, whose inner wires it then sees; None for none.
         request: the run.
         progress: called with the progress of the run.
     """
@@ -226,7 +226,7 @@ def run_verilated(
 
     Args:
         folder: folder of Verilog, the compiled module and results.
-        recorder: wraps the backend of the module, which then also records inner wires; None for none.
+        recorder: wraps the backend of the module, whose inner wires it then sees; None for none.
         request: the run.
         progress: called with the progress of the run.
     """

@@ -20,8 +20,9 @@ class TooLongError(Exception):
 
 
 class ReferenceProcess:
-    """A run in a forked process. If that process fails, the run is repeated in this process for its error.
+    """A run in a forked process, started and ended by the context (``with``).
 
+    If that process fails, ``report`` repeats the run in this process, for its error.
     Args:
         run: returns the report.
     """
@@ -69,6 +70,10 @@ class ReferenceProcess:
 
     def hold(self, stage: str, cycle: int, _limit: int) -> None:
         """End the run with RTL after the limit, once it is known; a progress callback.
+
+        Args:
+            stage: name of the stage; only ``cycles`` counts.
+            cycle: current cycle of the run with RTL.
 
         Raises:
             TooLongError: the limit is reached.

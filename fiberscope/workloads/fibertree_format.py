@@ -72,6 +72,7 @@ class RankFormat:
         return self.header + self._pad(occupancy * self.coordinate) + self._pad(occupancy * self.payload)
 
     def _pad(self, bits: Integers | np.int64) -> Integers:
+        """Return the bits rounded up to whole words."""
         return np.asarray(-(-bits // self.word) * self.word)
 
 

@@ -13,7 +13,10 @@ MACHINE, STATE, POINTS, ROWS = "machine", "state", "points", "rows"
 
 
 class History:
-    """The last event of each kind, the states over time, and the latest rows."""
+    """The last event of each kind, the states over time, and the latest rows of a sweep.
+
+    When there are more than ``MOST_POINTS`` points of states, every second point is dropped.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, Data] = {}

@@ -24,7 +24,7 @@ def add_contract(
     """Add the rules of the ports of every block.
 
     A token that is offered to an input stays unchanged until it is taken (assumed). The same is claimed of an
-    output, with the exceptions below. Lanes of a port are ready in order (assumed) and move in order
+    output, with the exceptions below. Lanes of an output port are ready in order (assumed) and move in order
     (claimed). Each stream has covers: a token moves, a token waits, two tokens move in adjacent cycles.
 
     Args:

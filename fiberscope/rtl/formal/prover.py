@@ -166,7 +166,7 @@ class _Prover:
         """
         proven = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
         said = self._run(f"-tempinduct {options} {proven}")
-        last = said.rpartition("Solving problem")[2]  # the longest induction that was tried
+        last = said.rpartition("Solving problem")[2]  # the answer to the last query of ``sat``
         shown = [(int(row["cycle"]), row["name"], int(row["value"])) for row in _LOW.finditer(last)]
         at = max((cycle for cycle, _name, _value in shown), default=0)
         # at the end of the reported run, the wires that differ from the value refute it

@@ -79,7 +79,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Number:
-    """A literal number. In a reference, the number is exact."""
+    """A literal number: a float, or an exact fraction in an arithmetic expression (``parse_arithmetic``)."""
 
     value: float | Fraction
 
