@@ -40,7 +40,13 @@ class ProcessingElement(Configuration):
 
 
 class Multiply(Configuration):
-    """Parameters of the multiply phase; ``groups.Groups`` defines ``assign`` and ``order``."""
+    """Parameters of the multiply phase.
+
+    - ``assign``, ``order``: how elements of A are assigned to tiles, and the order of the columns; see
+      ``groups.Groups``;
+    - ``overlap_pairs``: largest number of unfinished groups of a tile;
+    - ``product_cycles``: cycles of a product.
+    """
 
     assign: Literal["tile", "chip", "flat"]
     order: Literal["index", "long_first"]
@@ -49,7 +55,15 @@ class Multiply(Configuration):
 
 
 class Merge(Configuration):
-    """Parameters of the merge phase; ``merger.MergingElement`` uses them."""
+    """Parameters of the merge phase, see ``merger.MergingElement``.
+
+    - ``element_access``: whether elements of T are loaded from memory (``element``) or through the private
+      cache (``block``);
+    - ``max_lists``: number of heads that fit in the scratchpad;
+    - ``order``: order of the rows; ``long_first`` merges the rows with the most products first;
+    - ``comparison_cycles``, ``emit_cycles``: cycles of a comparison, and of an element of Z;
+    - ``heads``: ``unit`` for a separate unit that sorts the heads.
+    """
 
     element_access: Literal["element", "block"]
     max_lists: int = Field(ge=1, le=1 << 16)
@@ -60,7 +74,13 @@ class Merge(Configuration):
 
 
 class Allocation(Configuration):
-    """Parameters of the allocation of T's nodes in static areas and a spill area, and of the linker."""
+    """Parameters of the allocation of T's nodes in static areas and a spill area, and of the linker.
+
+    - ``static``, ``alpha``: whether each row has a static area, and its size as a multiple of the estimated
+      bytes of a row;
+    - ``slots``: largest number of nodes in flight in the linker;
+    - ``links``: ``unit`` for separate units that allocate the spill area and link nodes.
+    """
 
     static: bool
     alpha: float = Field(ge=0, le=1000)
@@ -70,7 +90,11 @@ class Allocation(Configuration):
 
 
 class FirstLevel(Configuration):
-    """Parameters of the caches of a tile: shared in the multiply phase, private in the merge phase."""
+    """Parameters of the caches of a tile: shared in the multiply phase, private in the merge phase.
+
+    ``size``, ``misses`` and ``targets`` are those of all ``banks`` of a tile. ``merge_cache`` and
+    ``merge_misses`` are those of each private cache.
+    """
 
     size: Bytes = Field(ge=1)
     ways: int = Field(ge=1, le=1024)
@@ -115,12 +139,12 @@ class MultiplierSpecification:
 
     Args:
         block_bytes: bytes of a load and of a store.
-        burst_bytes: bytes of a store that needs no more.
-        outstanding: loads in flight, and nodes whose place is awaited or that are not stored, at the most.
+        burst_bytes: bytes of a store that lies within one burst.
+        outstanding: largest number of loads in flight, and of nodes that are not completely stored.
         scratchpad_bytes: half of it for elements of B ahead of their product, half for products to be stored.
-        product_cycles: that the loop takes a product.
-        header_bytes: bytes of a node.
-        values: their type, by its name.
+        product_cycles: cycles of one product, an iteration of the core's loop.
+        header_bytes: bytes of the header of a node.
+        values: name of the type of all values.
     """
 
     block_bytes: int
@@ -137,17 +161,17 @@ class MergerSpecification:
     """Specification of a processing element of the merge phase.
 
     Args:
-        block_bytes: bytes of a load through the private cache, and of a store.
-        burst_bytes: bytes of a load from memory that needs no more.
-        outstanding: loads in flight at the most.
-        max_lists: heads of lists that the scratchpad holds.
+        block_bytes: bytes of a load through the private cache, and of a store of Z.
+        burst_bytes: bytes of a load from memory that lies within one burst.
+        outstanding: largest number of loads in flight.
+        max_lists: largest number of heads in the scratchpad.
         comparison_cycles: cycles of one step of the insertion.
         emit_cycles: cycles of an element of Z.
         add_cycles: cycles of an addition.
-        header_bytes: bytes of a node.
+        header_bytes: bytes of the header of a node.
         element_bytes: bytes of an element of T and Z.
-        values: their values' type, by its name.
-        heads: address of the first head.
+        values: name of the type of all values.
+        heads: address of the head of the first row's list.
         by_block: whether elements are loaded through the private cache; else each is fetched from memory.
     """
 
@@ -166,7 +190,7 @@ class MergerSpecification:
 
 
 class Format(OperandFormat):
-    """Bytes of an element of T and Z, and of a value of A and B."""
+    """Format of the tensors: bytes of an ``element`` of T and Z, and of a ``value`` of A and B."""
 
     element: Bytes = Field(ge=1, le=64)
     value: Bytes = Field(ge=1, le=64)
@@ -287,6 +311,7 @@ class OuterSpaceConfiguration(TypedParameters):
             )
         if self.l0.block % value:
             raise ValueError(f"format.value is {value} bytes; it should divide l0.block, {self.l0.block}")
+        # The properties raise ``ValueError`` for a size that does not fit.
         for _cache in (self.l0_bank, self.private_cache, self.l1_cache):
             pass
         if self.l0.block % self.t.node_align and self.t.node_align % self.l0.block:

@@ -13,6 +13,7 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT, REQUEST, WRITE
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
+# CLEAR writes the heads of the lists, DRAIN waits for the last stores, FINISH writes the pointers of Z.
 CLEAR, MULTIPLY, DRAIN, RECONFIGURE, MERGE, FINISH, DONE = range(7)
 PHASES = ("clear", "multiply", "drain", "reconfigure", "merge", "finish", "done")
 
@@ -20,21 +21,23 @@ PHASES = ("clear", "multiply", "drain", "reconfigure", "merge", "finish", "done"
 class CentralControl(Component):
     """The central control, which assigns groups of elements to tiles and, after a barrier, rows of Z.
 
-    Interface: a group is sent on ``groups[i]`` to the first tile with fewer than ``overlap`` groups, and
-    ``finished[i]`` reports its end. A row is sent on ``rows[i]``, whose channel holds one row; the merging
-    element pops the row when it has merged it. ``requests`` sends the writes of two arrays, block by block:
-    the heads of the lists, which are cleared first, and the pointers of Z, which are written last.
+    Interface: ``groups[i]`` sends a group to tile i, if the tile has fewer than ``overlap`` unfinished groups
+    and ``Groups.before`` allows the group to begin. ``finished[i]`` reports the end of a group.
+    ``END_OF_WORK`` follows the last group, and is reported when the tile has sent all its stores. A row is
+    sent on ``rows[i]``, whose channel holds one row; the merging element pops the row when it has merged it.
+    ``requests`` sends the writes of two arrays, block by block: the heads of the lists, which are cleared
+    first, and the pointers of Z, which are written last.
 
-    Timing: in each cycle, the control takes the finished groups of all tiles and assigns a group to each
-    tile, or a row to each merging element; or it writes one block. The multiply phase ends after the last
-    store of every tile. The first-level caches are then reconfigured into private caches and scratchpads, in
-    ``reconfiguration`` cycles.
+    Timing: in each cycle, the control takes one report of every tile and assigns a group to each tile, in the
+    order of the tiles, or a row to each merging element; or it writes one block. The multiply phase ends
+    after the last store of every tile. The first-level caches are then reconfigured into private caches and
+    scratchpads, in ``reconfiguration`` cycles.
 
     Args:
         name: instance name.
         groups: the groups, in the order in which they are assigned.
         rows: rows of Z, in the order in which they are merged.
-        arrays: address and bytes of the heads and of the pointers of Z.
+        arrays: address and bytes of the heads, then address and bytes of the pointers of Z.
         port: number of the control's port at the network to memory.
         block_bytes: bytes of one write.
         overlap: largest number of unfinished groups of a tile.
@@ -110,7 +113,10 @@ class CentralControl(Component):
         self.address, self.end = address, address + size
 
     def array_bytes(self) -> tuple[int, int]:  # C: def
-        """Return the written bytes of the heads and of the pointers of Z, without padding to whole blocks."""
+        """Return the written bytes of the heads and of the pointers of Z, without padding to whole blocks.
+
+        The bytes of an array are 0 until the whole array has been written.
+        """
         first, second = (size for _address, size in self.arrays)
         return (first if self.phase > CLEAR else 0), (second if self.phase == DONE else 0)
 
@@ -127,7 +133,7 @@ class CentralControl(Component):
         return self._merge(now) if self.phase == MERGE else self.idle()
 
     def _write(self, now: int) -> int:
-        """Write the next block of an array."""
+        """Write the next block of an array, or end the phase after the last block."""
         if self.address < self.end:
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
@@ -139,6 +145,7 @@ class CentralControl(Component):
         return self.busy(now + 1)
 
     def _multiply(self, now: int) -> int:
+        """Take reports and assign groups; at the end, drain the tiles and begin the reconfiguration."""
         has_finished = self._take_finished()
         is_given = self._give_groups()
         if self.phase == MULTIPLY and self.groups_done == self.group_count:
@@ -177,7 +184,8 @@ class CentralControl(Component):
 
     def _give(self, tile: int, group: int) -> None:
         groups = self.groups[tile]
-        groups.push(0, 0, group)  # never full: the capacity is the largest number of groups of a tile
+        # Never full: the capacity is at least ``overlap``, and the end of work follows the last report.
+        groups.push(0, 0, group)
         self.open[tile] += 1
 
     def _merge(self, now: int) -> int:

@@ -13,20 +13,20 @@ Numbers = npt.NDArray[np.int64]
 class Groups:
     """The groups of elements of A in the order in which they are assigned.
 
-    A group consists of segments, and each segment lies within one column of A. Three assignments are known
-    from three sources:
+    A group consists of segments, and each segment lies within one column of A. There are three assignments,
+    from different sources, which ``config.yaml`` names:
 
     - ``tile``: a group is a whole column, and each tile works on its own column;
     - ``chip``: a group has as many elements of a column as a tile has processing elements. All tiles work on
       the same column, on as many of its elements as the chip has processing elements;
     - ``flat``: a group has as many elements as a tile has processing elements, in the order of columns, and
-      may span several columns.
+      may span several columns. Only this assignment skips empty columns.
 
     Attributes:
         count: number of groups.
         firsts: group g has the segments ``firsts[g]`` to ``firsts[g + 1]`` - 1.
         columns, begins, ends: segment s has the elements ``begins[s]`` to ``ends[s]`` - 1 of ``columns[s]``.
-        before: number of groups that must be finished before group g may begin.
+        before: number of groups that must be finished before group g may begin; 0 unless ``chip``.
 
     Args:
         pointers: column pointers of A.
@@ -52,7 +52,10 @@ class Groups:
         self.before = integers_of(before)
 
 
+# The next three functions return columns, begins and ends of the segments, and the group of each segment.
+# ``order`` is the order of the columns, ``elements`` the number of processing elements in a tile.
 def _whole(pointers: Numbers, order: Numbers, _elements: int) -> tuple[Numbers, ...]:
+    """Take each column as a group of one segment."""
     return order, pointers[order], pointers[order + 1], np.arange(len(order))
 
 

@@ -22,14 +22,15 @@ HEADS = 4
 # Names of the tensors in a report, each with the tensor numbers that it includes.
 TENSORS = {"A": (A,), "B": (B,), "T": (T,), "Z": (Z,), "heads": (HEADS,)}
 
-# A group is a set of elements of A that a tile gets at once. END_OF_WORK follows the last group. A slot is
-# the position of a task in the tile.
+# A group is a set of elements of A that a tile gets at once. END_OF_WORK follows the last group. The slot of
+# a task is the position of the task's group in the tile's ring of groups; the report of the task repeats it.
 GROUP = Protocol("group of elements", reference="group")
 GROUP_DONE = Protocol("group done", reference="group")
 PRODUCT_TASK = Protocol("element times row", control="slot", coordinate="element", reference="k")
 TASK_DONE = Protocol("task done", control="slot")
 ROW = Protocol("row to merge", reference="row")
-# A node of T holds the products of one element of A. Its number is the number of the element, by columns.
+# A node of T holds the products of one element of A. Its number is the number of the element, by columns. The
+# tag of a request consists of the number of the multiplying element, as a port, and its own slot of the node.
 NODE_REQUEST = Protocol("node wanted", coordinate="tag", reference="node")
 NODE_PLACE = Protocol("node's place", coordinate="tag", reference="address")
 
@@ -47,6 +48,9 @@ SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << REGION)
 @dataclass(frozen=True)
 class OperandLayout:
     """The layout of the arrays of an operand, which follow each other in memory.
+
+    The arrays are the pointers, the coordinates and the values. A dense operand has only values: the first
+    two arrays are empty.
 
     Args:
         index_bytes: bytes of a pointer and of a coordinate; 0 for a dense operand, which is stored as values.
@@ -72,8 +76,8 @@ class OperandLayout:
 
         Args:
             tensor: number of the tensor.
-            start: offset in bytes within the tensor's addresses.
-            matrix: the operand.
+            start: offset in bytes within the tensor's addresses, a multiple of ``block_bytes``.
+            matrix: the operand; A by columns, B by rows.
             dense: whether the operand is stored as values alone.
             block_bytes: bytes of a block.
             value_bytes: bytes of a value.
@@ -86,7 +90,7 @@ class OperandLayout:
         return cls(index, value_bytes, *places)
 
     def moved(self, elements: int, pointers: int) -> int:
-        """Return the bytes of a number of elements and a number of pointers."""
+        """Return the bytes of a number of elements and of a number of pointers, without padding."""
         return elements * (self.index_bytes + self.value_bytes) + pointers * self.index_bytes
 
 
@@ -96,14 +100,25 @@ def operands_of(
     block_bytes: int,
     value_bytes: int,
 ) -> tuple[OperandLayout, OperandLayout]:
-    """Return the layouts of A and B; B begins after A, so that their arrays map to different cache sets."""
+    """Return the layouts of A and B; B begins after A, so that their arrays map to different cache sets.
+
+    Args:
+        operands: A by columns, and B by rows.
+        dense: whether A, and whether B, is stored as values alone.
+        block_bytes: bytes of a block.
+        value_bytes: bytes of a value.
+    """
     first = OperandLayout.place(A, 0, operands[0], dense[0], block_bytes, value_bytes)
     start = first.end - (A << TENSOR_SHIFT)
     return first, OperandLayout.place(B, start, operands[1], dense[1], block_bytes, value_bytes)
 
 
 def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return address and bytes of two arrays: the heads of the rows' lists, and the pointers of Z."""
+    """Return address and bytes of two arrays: the heads of the rows' lists, and the pointers of Z.
+
+    Args:
+        rows: number of rows of Z. Each row has one head and one pointer.
+    """
     size = INDEX_BYTES * rows
     return (HEADS << TENSOR_SHIFT, size), ((Z << TENSOR_SHIFT) + (2 << REGION), size)
 
@@ -111,7 +126,12 @@ def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
 def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[CompressedRows]) -> list[Layout]:
     """Return the layouts of the arrays of A and B.
 
-    All elements of A are used, and the rows of B that are multiplied with an element of A.
+    The used ranges contain all elements of A, and the rows of B that are multiplied with an element of A.
+    The pointers have no used ranges.
+
+    Args:
+        operands: layouts of A and B.
+        matrices: A by columns, and B by rows.
     """
     ends = [np.asarray(matrix.pointers) for matrix in matrices]
     met = np.flatnonzero(np.diff(ends[0]))  # columns of A with an element, which are the used rows of B
@@ -126,7 +146,11 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
 
 
 def own_regions(number: int) -> tuple[int, int]:
-    """Return the first address of a merging element's region of Z, and of the heads that it spills."""
+    """Return the first address of a merging element's region of Z, and of its region for spilled heads.
+
+    Args:
+        number: number of the merging element in the machine, from 0.
+    """
     return (Z << TENSOR_SHIFT) + (number << OWN_REGION), SPILLED_HEADS + (number << SPILL_REGION)
 
 

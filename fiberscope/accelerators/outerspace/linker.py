@@ -49,13 +49,14 @@ class Linker(Component):
 
     Interface: a token on ``requests`` names the node. The linker reads, exchanges and writes back the head of
     the node's row through ``memory_requests`` and ``memory_replies``. The address of the node leaves on
-    ``replies``, together with the old head, which becomes the link of the node. A node is placed in the
-    static area of its row if it fits there. Otherwise it is placed in the spill area, and a second access
-    fetches and increments a pointer that all rows share.
+    ``replies``. The old head becomes the link of the node; ``lists`` holds the link, the token does not. A
+    node is placed in the static area of its row if it fits there. Otherwise it is placed in the spill area,
+    and a second access fetches and increments a pointer that all rows share.
 
-    Timing: in each cycle, the linker takes one request and one reply of memory, and sends one write and one
-    read. The order of the requests determines the order of the nodes in a list. Up to ``slots`` nodes are in
-    flight.
+    Timing: in each cycle, the linker takes at most one request and one reply of memory, and sends at most one
+    write and one read. It takes no request while a read waits to be sent. The order of the requests
+    determines the order of the nodes in a list: the last node of a row is its head. Up to ``slots`` nodes are
+    in flight.
 
     Args:
         name: instance name.
@@ -72,6 +73,7 @@ class Linker(Component):
         Output("memory_requests", REQUEST),
         Input("memory_replies", REPLY),
     )
+    # Linked nodes; nodes in the spill area, and their bytes with headers and alignment.
     COUNTERS = ("linked", "spilled", "spilled_bytes")
     SIGNALS = (Signal("linked", 32), Signal("spilled", 32), Signal("under_way", 16))
 
@@ -93,6 +95,7 @@ class Linker(Component):
         self.used = array("q", bytes(8 * space.rows))  # allocated bytes of each row's static area
         self.tag_base = port << PORT_SHIFT
         self.slots = slots
+        # By slot: tag of the request, node, and progress of the node
         self.tags = array("q", bytes(8 * slots))
         self.nodes = array("q", bytes(8 * slots))
         self.ways = array("b", bytes(slots))
@@ -122,7 +125,7 @@ class Linker(Component):
         return self.heads + self.lists.rows[self.nodes[slot]] * INDEX_BYTES
 
     def _take(self) -> bool:
-        """Take a request: allocate memory for the node and make it the first of its list."""
+        """Take a request: allocate memory for the node and make it the head of its list."""
         if self.reading != NONE or self.under_way == self.slots or not self.requests.can_pop():
             return False
         self.under_way += 1
@@ -140,6 +143,7 @@ class Linker(Component):
         return True
 
     def _place(self, slot: int, node: int, row: int) -> None:
+        """Allocate memory for a node: in the static area of its row if it fits, else in the spill area."""
         products = self.lists.first[node + 1] - self.lists.first[node]
         size = self.header_bytes + products * self.lists.element_bytes
         size = (size + self.align - 1) // self.align * self.align
@@ -173,10 +177,14 @@ class Linker(Component):
         return True
 
     def _send_write(self) -> bool:
-        """Write back the value that was read first; its node is then finished, or needs the spill pointer."""
+        """Write back the value that was read first; its node is then finished, or needs the spill pointer.
+
+        A node is finished when its address is sent. Return whether the write was sent.
+        """
         if self.writes == 0 or not self.memory_requests.can_push() or not self.replies.can_push():
             return False
         slot = self.to_write[self.first_write]
+        # ``reading`` holds one slot: the read of another node has to leave before this node's second read.
         if self.ways[slot] == TO_SPILL and self.reading != NONE:
             return False
         self.memory_requests.push(WRITE_BURST, self.tag_base, self._address(slot))

@@ -17,16 +17,24 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 
 
 class RowLists:  # C: final
-    """The nodes of T, and the heads of the rows' lists. A store.
+    """A store for the nodes of T, and for the heads of the rows' lists.
 
     Node n holds the products of element n of A, counted by columns. The row of the node is the row of the
-    element; its products are the products ``first[n]`` to ``first[n + 1]`` - 1.
+    element; its products are the products ``first[n]`` to ``first[n + 1]`` - 1 in ``columns`` and ``values``.
 
     Args:
         a: A by columns.
         b: B by rows.
         rows: number of rows of A.
         element_bytes: bytes of a product in memory.
+
+    Attributes:
+        rows, first: row of each node, and number of its first product; known before the run.
+        addresses, following: address of each node, and next node in its list or ``NO_NODE``.
+        heads: first node of each row's list, or ``NO_NODE``.
+        columns, values: column and value of each product.
+        most_lists: largest number of nodes with products in one row.
+        row_products: number of products of each row.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {
@@ -45,13 +53,12 @@ class RowLists:  # C: final
         self.rows = a.coordinates  # C: int[::1]; by node
         self.first = integers_of(np.concatenate([[0], np.cumsum(lengths)]))  # C: long[::1]
         self.addresses = integers_of(np.zeros(nodes, np.int64))  # C: public long[::1]
-        # Next node in the row's list
         self.following = integers_of(np.full(nodes, NO_NODE))  # C: public long[::1]
         self.heads = integers_of(np.full(rows, NO_NODE))  # C: public long[::1]
         self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))  # C: public int[::1]
         self.values = values_of(np.zeros(self.first[nodes]))  # C: public double[::1]
         lists = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
-        self.most_lists = int(lists.max(initial=0))  # largest number of nonempty nodes of a row
+        self.most_lists = int(lists.max(initial=0))
         self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)
 
     def bytes(self, header: int, align: int) -> int:  # C: def

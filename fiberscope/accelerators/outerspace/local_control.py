@@ -37,11 +37,12 @@ class LocalControl(Component):
     of A and rows of B, unless the operands are stored without pointers. ``tasks[i]`` sends an element of A to
     processing element i, even if the row of B is empty. ``done[i]`` reports that the element is multiplied.
     ``finished`` reports that all elements of the oldest group are multiplied. After the last group, each
-    processing element gets ``END_OF_WORK``, and finishes its stores.
+    processing element gets ``END_OF_WORK``, and finishes its stores; ``finished`` then reports
+    ``END_OF_WORK`` like a group. The sender keeps at most ``overlap`` groups unfinished.
 
     Timing: in each cycle, the component takes a group, a reply, and a report of every processing element. It
-    also sends a load, dispatches an element, and finishes a group. An element goes to the next processing
-    element, in round-robin order, whose channel has space.
+    also sends a load, dispatches an element or begins a segment, and finishes a group. An element goes to the
+    next processing element, in round-robin order, whose channel has space.
 
     Args:
         name: instance name.
@@ -106,7 +107,7 @@ class LocalControl(Component):
         self.tag_base = port << PORT_SHIFT
         self.block_bytes = block_bytes
         self.window = ReorderWindow(loads)
-        self.targets = array("q", bytes(8 * loads))  # by segment: loads that its dispatch needs
+        self.targets = array("q", bytes(8 * loads))  # by segment: loads that must arrive before its dispatch
         self.overlap = overlap
         self.ring = array("q", bytes(8 * overlap))  # queue of the groups held
         self.open = array("q", bytes(8 * overlap))  # number of tasks of these groups that are not done
@@ -185,7 +186,10 @@ class LocalControl(Component):
             self.deal_segment = self.firsts[group]
 
     def _ask(self) -> bool:
-        """Request a block of the pointers of a segment, or pass over the end of work; return whether done."""
+        """Request a block of the pointers of a segment, or skip the end of work; return whether possible.
+
+        At most ``loads`` segments are located and not yet dispatched.
+        """
         if self.located == self.started_groups:
             return False
         group = self.ring[self.located % self.overlap]
@@ -233,7 +237,10 @@ class LocalControl(Component):
         return next_part
 
     def _deal(self) -> bool:
-        """Dispatch an element of the oldest group that has elements left, or the end of work."""
+        """Dispatch an element of the oldest group that has elements left, or the end of work.
+
+        If no segment of the group is open, open the next one instead. Return whether anything was done.
+        """
         if self.dispatched_groups == self.started_groups:
             return False
         if self.ring[self.dispatched_groups % self.overlap] == END_OF_WORK:
@@ -252,6 +259,7 @@ class LocalControl(Component):
         return True
 
     def _deal_end(self) -> bool:
+        """Send the end of work to the next processing element; return whether sent."""
         tasks = self.tasks[self.element]
         if not tasks.can_push():
             return False
@@ -262,7 +270,10 @@ class LocalControl(Component):
         return True
 
     def _open_segment(self) -> bool:
-        """Begin the next segment once its pointers are here, or skip an empty one; return whether done."""
+        """Open the next segment once its pointers have arrived, or skip an empty one; return whether done.
+
+        The pointers and the row of B count once for a column, with its first segment.
+        """
         if self.dispatched_segments == self.requested_segments:
             return False
         if self.window.arrived < self.targets[self.dispatched_segments % self.window.size]:
@@ -315,7 +326,7 @@ class LocalControl(Component):
             self._begin_dealing()
 
     def _finish(self) -> bool:
-        """Report the oldest group as finished if all its tasks are done; return whether reported."""
+        """Report the oldest group, or the end of work, if all its tasks are done; return whether reported."""
         slot = self.retired % self.overlap
         if self.retired == self.dispatched_groups or self.open[slot] > 0 or not self.finished.can_push():
             return False

@@ -129,7 +129,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             port=first + self.group,
             block_bytes=block,
             overlap=multiply.overlap_pairs,
-            reconfiguration=max(parameters.l0.size // block, 1 + parameters.pe.fp_latency),  # stores leave
+            # at least the latency of ``store_requests``: the last stores have then left the elements
+            reconfiguration=max(parameters.l0.size // block, 1 + parameters.pe.fp_latency),
         )
         slots, self.space = parameters.alloc.slots, self._space()
         self.linker = self.add(
@@ -137,12 +138,14 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
         if "linker" in self.with_units:
             spill = self.space.spill(block)
-            size = self.lists.bytes(self.space.header_bytes, self.space.align)
+            size = self.lists.bytes(self.space.header_bytes, self.space.align)  # enough to spill every node
             add_links(self, self.linker, range(spill, spill + size), self.shape[0])
 
     def _space(self) -> Space:
-        """Allocate the space of nodes: static areas of ``alpha`` times the mean products of a row, and the
-        spill area.
+        """Return the division of T into static areas and the spill area.
+
+        A static area has ``alpha`` times the estimated bytes of a row: the mean number of elements in a row
+        of A, times the bytes of a node with the mean number of elements in a row of B.
 
         Raises:
             ConfigurationError: if T may exceed the range of its links.
@@ -317,7 +320,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         return [part for tile in parts for part in tile]
 
     def result(self) -> CsrArray:
-        """Return Z as memory holds it."""
+        """Return Z as memory holds it after a complete run."""
         return csr_in_place(*self.product.gather(np.asarray(self.lengths)), self.shape)
 
     def operations(self) -> dict[str, int]:
@@ -367,13 +370,13 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         return moved + written + (self.shape[0] + 1) * INDEX_BYTES
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the operands that are stored as values alone."""
+        """Return a note if operands are stored as values alone."""
         return full_operand_notes(
             {name: operand.index_bytes == 0 for name, operand in zip("AB", self.operands, strict=True)}
         )
 
     def explained(self) -> str:
-        """Describe the length of the phases, and the waits of a merging element."""
+        """Describe the phases, and the waits of a merging element; empty until the merge phase has ended."""
         until, since, done = (
             count(name, self.control) for name in ("multiplied_at", "reconfigured_at", "merged_at")
         )
@@ -390,6 +393,6 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
 
     def progress(self) -> tuple[int, int]:
-        """Return the products made plus the products merged, and twice the number of products."""
+        """Return the products made plus the products loaded to merge, and twice the number of products."""
         done = count("multiply", *self._all(self.multipliers)) + count("elements", *self._all(self.mergers))
         return done, 2 * self.lists.first[len(self.lists.addresses)]

@@ -31,20 +31,22 @@ class MergingElement(Component):
     elements (column and product), sorted by column. The *heads* are the first unmerged elements of all lists.
 
     Interface: ``rows`` brings a row; the token is popped when the row is merged. ``requests`` and ``replies``
-    load the address of the first node through the private cache. The element then follows the list of nodes.
+    load the address of the first node, and spilled heads, through the private cache. The element then follows
+    the list of nodes.
     It loads the first elements of all nodes, and inserts them into the scratchpad, sorted by column. After
     that, it repeatedly removes the smallest head, adds it to the current sum if the columns are equal, and
     loads and inserts the next element of the same node. Headers and elements come from ``memory_requests``
     and ``memory_replies``, or through the private cache with ``by_block``. ``memory_requests`` also writes
-    blocks of Z when they are full, and the last block at the end of work.
+    spilled heads, blocks of Z when they are full, and the last block of Z at the end of work.
 
     The nodes are sorted by k, so that sums do not depend on the order in which tiles linked the nodes. Heads
     that do not fit in the scratchpad are spilled to memory: there, the insertion continues block by block.
 
     Timing: one load or store per cycle. The loads of the first elements of the nodes overlap. Each header is
-    awaited, as it has the next address; so is each next element, as it may be the next to leave. An insertion
-    takes ``comparison_cycles`` for the head and for each smaller head; a removal takes ``emit_cycles`` or
-    ``add_cycles``.
+    awaited, as it has the next address; so is each next element, as it may be the next to leave.
+    An insertion takes ``comparison_cycles`` for the head and for each smaller head in the scratchpad, or for
+    the node and for each node that it shifts. A removal takes ``add_cycles`` if the head is added to the
+    current sum, otherwise ``emit_cycles`` to append the sum to Z.
 
     Args:
         name: instance name.
@@ -118,7 +120,7 @@ class MergingElement(Component):
         most = max(1, lists.most_lists)
         self.sorted = SortedHeads(most)
         self.nodes = array("q", bytes(8 * most))  # node of each list of the row
-        self.positions = array("q", bytes(8 * most))  # by list: the last loaded element
+        self.positions = array("q", bytes(8 * most))  # by list: last loaded element, or the end of the list
         self.marks = array("q", bytes(8 * most))  # by list: number of loads up to its first element
         self.phase = NO_ROW
         self.row = NOTHING
@@ -196,7 +198,7 @@ class MergingElement(Component):
         return self._wait()  # waits from this cycle
 
     def _load(self, address: int, size: int, cached: bool) -> None:
-        """Prepare one load per block of these bytes; uncached, a load is a burst if a burst suffices."""
+        """Prepare one load per block of these bytes; uncached, several loads or a short one are bursts."""
         first, last = address // self.block_bytes, (address + size - 1) // self.block_bytes
         self.unsent = last - first + 1
         within = self.unsent > 1 or address // self.burst_bytes == (address + size - 1) // self.burst_bytes
@@ -239,7 +241,7 @@ class MergingElement(Component):
         return self._merge(now)
 
     def _turn_to_node(self, now: int, node: int) -> int:
-        """Load the header of a node; after the last node, load the first elements of all nodes."""
+        """Load the header of a node; after the last node, begin to merge, or end a row without nodes."""
         self.node = node
         if node != NO_NODE:
             self.phase = WALK
@@ -302,7 +304,7 @@ class MergingElement(Component):
         inline.fetch(self.lists.values[self.positions[index]])
 
     def _push(self, index: int) -> int:
-        """Insert the head of a list; return the cycles."""
+        """Insert the head of a list, and schedule accesses to the spilled heads; return the cycles."""
         position = self.sorted.push(self.lists.columns[self.positions[index]], index)
         if position >= self.max_lists:
             self.walking = (position - self.max_lists) * self.element_bytes // self.block_bytes + 1
@@ -323,7 +325,7 @@ class MergingElement(Component):
         return self._send_load(now)
 
     def _merge(self, now: int) -> int:
-        """Insert the awaited element; then remove the smallest head and load its successor."""
+        """Insert the awaited element; then remove the smallest head, or end a row without heads."""
         cycles = 0
         if self.awaited != NOTHING:
             cycles = self._push(self.awaited)
@@ -335,7 +337,7 @@ class MergingElement(Component):
         return self._let_leave(now, now + cycles)
 
     def _let_leave(self, now: int, begins: int) -> int:
-        """Remove the smallest head, beginning in a cycle."""
+        """Remove the smallest head; ``begins`` is the cycle in which the removal begins."""
         index = self.sorted.source()
         cycles = self._take(index, self.sorted.column(), self.lists.values[self.positions[index]])
         return self._compute(now, begins + cycles - now)

@@ -35,15 +35,17 @@ class MultiplyingElement(Component):
 
     Interface: ``tasks`` brings the number of the element and of the row. ``requests`` and ``replies`` load
     the blocks of the element's coordinate and value, and then the blocks of the row. When the coordinate of
-    the element, the row of Z, has arrived, ``node_requests`` asks the linker for a node. ``node_places``
-    brings its address. ``store_requests`` writes each block of the node when it is full, and the last block
-    when the node is complete. ``done`` reports that all products of a task are made. The task ``END_OF_WORK``
-    is done when all stores have been sent.
+    the element, the row of Z, has arrived, ``node_requests`` asks the linker for a node, unless the row of B
+    is empty. ``node_places`` brings its address. ``store_requests`` writes each block of the node when it is
+    full, and the last block when the node is complete. ``done`` reports that all products of a task are made
+    and all its loads have arrived; stores may follow. The task ``END_OF_WORK`` is done when all stores have
+    been sent.
 
     Timing: in each cycle, the element takes a reply, a node address and a task, and sends a load, a store and
     a request for a node. A product takes ``product_cycles``, like the loop of an in-order core. Products are
     made in batches of up to a block. The latency of the multiplier is the latency of the channel at
-    ``store_requests``. Products need space in the scratchpad; only stores wait for the node's address.
+    ``store_requests``. Products wait for space in the scratchpad and for the request of the node; only stores
+    wait for the node's address.
 
     Args:
         name: instance name.
@@ -120,7 +122,7 @@ class MultiplyingElement(Component):
         self.parts = 0  # requested parts of the element of A: coordinate, then value
         self.first_load = 0  # number of the first load of the task
         self.requested_coordinates = self.requested_values = 0  # requested elements of B
-        self.linked = False
+        self.linked = False  # whether the node of the task is requested
         self.ready = self.produced = 0  # products whose operands have arrived, and products made
         self.batch = 0  # products in progress
         self.until = 0
@@ -170,6 +172,7 @@ class MultiplyingElement(Component):
         return progress
 
     def _begin(self) -> bool:
+        """Take the next task; return whether taken."""
         if not self.tasks.can_pop():
             return False
         self.slot = self.tasks.control()
@@ -268,7 +271,10 @@ class MultiplyingElement(Component):
         self.batch = 0
 
     def _store(self) -> bool:
-        """Store a block of the oldest node, if it is full or the node's last."""
+        """Store a block of the oldest node, if it is full or the node's last; return whether stored.
+
+        A store within one burst is a burst; any other store is a whole block.
+        """
         if self.open_nodes == 0:
             return False
         head = self.first_node
@@ -303,7 +309,7 @@ class MultiplyingElement(Component):
         return size // self.element_bytes if size > 0 else 0
 
     def _finish(self) -> bool:
-        """Report a task whose products are all made, or the end of work when all nodes are stored."""
+        """Report the task if it is done; return whether reported."""
         if self.element == NO_TASK or not self._is_done() or not self.done.can_push():
             return False
         self.done.push(self.slot)
@@ -311,6 +317,7 @@ class MultiplyingElement(Component):
         return True
 
     def _is_done(self) -> bool:  # C: noexcept
+        """Return whether the products are all made and no load is in flight; at the end, if all is stored."""
         if self.element == END_OF_WORK:
             return self.open_nodes == 0
         return self.produced == self.count and self.parts == 2 and self.window.in_flight() == 0

@@ -19,7 +19,8 @@ NOWHERE = 0  # address of a node that has no memory yet
 class UnitLinker(Linker):
     """A linker whose nodes are allocated by a ``BumpAllocator`` and linked by a ``NodeWriter``.
 
-    Interface: the ports of ``Linker``, and counterparts of all ports of both units.
+    Interface: the ports of ``Linker``, and counterparts of all ports of both units: ``space_requests`` and
+    ``space_grants`` of the allocator, ``new_nodes`` and ``node_headers`` of the node writer.
 
     Timing: as ``Linker``. The replies of the units arrive while the head is fetched from memory. Nodes are
     linked in the order in which they were taken, one per cycle. A node in the spill area delays the nodes
@@ -58,13 +59,19 @@ class UnitLinker(Linker):
         return wake
 
     def _give(self, node: int, size: int) -> None:
+        """Request memory in the spill area; the address arrives later, see ``_hear``."""
         self.space_requests.push(0, size, node)
 
     def _link(self, node: int, row: int) -> None:
+        """Queue a node for the node writer, which needs the address."""
         self.unlinked.append(node)
 
     def _hear(self) -> None:
-        """Take the address of a node from the allocator, and the link of a node from the node writer."""
+        """Take the address of a node from the allocator, and the link of a node from the node writer.
+
+        Raises:
+            SimulationError: if the allocator has no memory left.
+        """
         if self.space_grants.can_pop():
             if self.space_grants.control() != GRANTED:
                 raise SimulationError(f"{self.name}: the spill area has no more room")
@@ -88,7 +95,7 @@ class UnitLinker(Linker):
             products = self.lists.first[node + 1] - self.lists.first[node]
             self.new_nodes.push(products, self.lists.rows[node], address)
             if self.unlinked:
-                self.wake_at(now + 1)
+                self.wake_at(now + 1)  # ``Linker.tick`` may wait, without knowledge of unlinked nodes
 
     def _send_write(self) -> bool:
         """Write back a head, but only if its node has an address."""

@@ -44,12 +44,14 @@ def check(merge: Merge, add_cycles: int, most_lists: int) -> None:
 class UnitMergingElement(MergingElement):
     """A merging element whose list heads are sorted by a ``SortedHeadUnit``, with one comparison per cycle.
 
-    Interface: the ports of ``MergingElement``, and counterparts of all ports of the unit.
+    Interface: the ports of ``MergingElement``, and counterparts of all ports of the unit. ``head_tasks``
+    sends the number of lists of a row, and ``head_elements`` the heads to insert, or a stop at the end of a
+    list. ``merged`` brings the smallest head. The merging element pops ``successors`` without a use.
 
     Timing: as ``MergingElement``. The smallest head arrives one cycle after it leaves the unit, in the first
-    cycle of its addition or of its element of Z. If that takes only one cycle, the additional cycle of a stop
-    overlaps with the next element. The unit does not report how many comparisons it makes for the first
-    element of a list; the merging element counts them in its own sorted order.
+    cycle of its addition or of its element of Z. If the removal of a head takes only one cycle, the
+    additional cycle of a stop overlaps with the next element. The unit does not report how many comparisons
+    it makes for the first element of a list; the merging element counts them in its own sorted order.
 
     Args:
         arguments: positional arguments of ``MergingElement``. No row may have more lists than
@@ -75,7 +77,7 @@ class UnitMergingElement(MergingElement):
         self.begins = 0  # cycle in which its addition begins
 
     def _receive(self) -> None:
-        """Receive as a ``MergingElement`` does, and drop the unit's stop after a row."""
+        """Receive as a ``MergingElement`` does, and discard the unit's stop after a row."""
         MergingElement._receive(self)
         if self.merged.can_pop() and self.merged.control() == STOP:
             self.merged.pop()
@@ -93,7 +95,7 @@ class UnitMergingElement(MergingElement):
         return self._take_smallest(now) if self.leaving else MergingElement._merge(self, now)
 
     def _let_leave(self, now: int, begins: int) -> int:
-        """Wait for the smallest head, which leaves the unit."""
+        """Wait for the smallest head, which leaves the unit; ``_take_smallest`` then removes it."""
         self.leaving = True
         self.begins = begins
         return self._compute(now, begins + 1 - now)

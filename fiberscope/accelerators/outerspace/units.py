@@ -28,6 +28,10 @@ def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, Pa
     Args:
         parameters: configuration of the machine.
         parts: replacements by name.
+
+    Returns:
+        The classes of ``merger`` and ``linker``, as far as they use units. Replacements of ``merger`` and
+        ``linker`` in ``parts`` take precedence over these classes.
     """
     replaced: dict[str, Any] = {}
     if parameters.merge.heads == "unit" or "sorted_head" in parts:
@@ -38,7 +42,13 @@ def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, Pa
 
 
 def add_heads(machine: Composition[OuterSpaceConfiguration], name: str, merger: Component) -> None:
-    """Add and connect the unit that keeps the heads of a merging element sorted."""
+    """Add and connect the unit that keeps the heads of a merging element sorted.
+
+    Args:
+        machine: the machine to which the unit is added.
+        name: name of the processing element, for example ``tile00.pe00``; prefix of the unit's name.
+        merger: the merging element, a ``UnitMergingElement``.
+    """
     heads = machine.add("sorted_head", f"{name}.sorted_head", machine.parameters.merge.max_lists, SEQUENTIAL)
     for port in ("tasks", "elements"):
         machine.kernel.connect(merger, f"head_{port}", heads, port, capacity=2)
@@ -55,7 +65,7 @@ def add_links(
         machine: the machine to which the units are added.
         linker: the linker that uses the units.
         spill: addresses of the spill area.
-        rows: number of rows that have lists.
+        rows: number of rows of Z, each of which has a list.
     """
     connect, most = machine.kernel.connect, machine.parameters.alloc.slots + 2
     space = machine.add("bump_allocator", "linker.bump_allocator", spill.stop, spill.start)
