@@ -122,6 +122,9 @@ class Composition(Generic[AnyParameters]):
             part: name of a part in ``PARTS``, or the class of a part that cannot be replaced.
             name: name of the component within the machine, for example ``pe07.merger``.
             arguments, options: arguments of the part's constructor after the instance name.
+
+        Returns:
+            The component, not yet connected; a user's replacement may be of any class.
         """
         make = self.parts[part] if isinstance(part, str) else part
         return self.kernel.add(make(f"{self.NAME}.{name}", *arguments, **options))
@@ -146,7 +149,7 @@ class Composition(Generic[AnyParameters]):
             servers: components with ports ``requests`` and ``replies``.
             interleave: number of consecutive bytes in one server.
             latency: cycles from a crossbar to a server, and from a crossbar to a user.
-            reply_latency: cycles from a server to the crossbar; at least 1, as for any channel.
+            reply_latency: cycles from a server to the crossbar; 0 counts as 1, as a channel takes a cycle.
             group: port numbers of each user. A concentrator, for example, has one for each of its requesters.
         """
         connect, queue = self.kernel.connect, self.parameters.network.queue
@@ -226,7 +229,10 @@ class Composition(Generic[AnyParameters]):
         return ()
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the used bytes of the arrays of all tensors, each once, without intermediate data."""
+        """Return the used bytes of the arrays of all tensors, each once, without intermediate data.
+
+        An array whose used ranges are not known counts as 0 bytes.
+        """
         return sum(layout.used_bytes for layout in self.layouts() if layout.role is not Role.WORK)
 
     def traffic(self) -> dict[str, Traffic]:

@@ -104,7 +104,7 @@ def load(
             may be an ``Entry``; error messages then name the origin of the entry.
 
     Raises:
-        ConfigurationError: if a key does not exist, or a value is invalid.
+        ConfigurationError: if a file cannot be read, a key does not exist, or a value is invalid.
         ConflictError: if several values are valid alone, but not together.
     """
     return validate(model, layers(shipped, name=name, file=file, settings=settings), name)
@@ -159,7 +159,8 @@ def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> 
         name: name of the machine or problem that has the parameters, for error messages.
 
     Raises:
-        ConfigurationError, ConflictError: as of ``load``.
+        ConfigurationError: if a key does not exist or is missing, or a value is invalid.
+        ConflictError: if several values are valid alone, but not together.
     """
     _check_keys(model, entries, name)
     try:

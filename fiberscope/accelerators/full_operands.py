@@ -44,7 +44,9 @@ def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> boo
 
 
 def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
-    """Change ``format.dense`` so that these operands are stored compressed, even if they have no zeros.
+    """Return parameters with which these operands are stored compressed, even if they have no zeros.
+
+    Only ``format.dense`` differs. If all operands are compressed anyway, nothing differs.
 
     Args:
         parameters: parameters of the machine.

@@ -37,6 +37,7 @@ class ChannelParameters(Configuration):
     - ``bandwidth``: bytes per second of one channel;
     - ``width``: bits of the data bus of a channel, a power of two;
     - ``standard``, ``address_map``: names in the tables of ``fiberscope.hw.dram``;
+    - ``scheduler``, ``page_policy``, ``refresh``: rules of the DRAM controller, see ``DramSpecification``;
     - ``read_queue``, ``write_queue``: capacities of the queues of the controller, in bursts;
     - ``write_low``, ``write_high``: fractions of the write queue below which reads have priority, and above
       which writes have priority;
@@ -119,7 +120,12 @@ class MemoryParameters(ChannelParameters):
                 raise ValueError(f"memory.{str(error).removeprefix('DramSpecification: ')}") from error
 
     def channel(self, name: str, request_bytes: int) -> MemoryChannel:
-        """Return a new channel, which must be added to a clock domain of ``hertz``."""
+        """Return a new channel, which must be added to a clock domain of ``hertz``.
+
+        Args:
+            name: instance name.
+            request_bytes: bytes of one request; call ``check`` with this size first.
+        """
         if self.model == "simple":
             return SimpleMemory(name, self.simple(request_bytes))
         return DramChannel(name, self.dram(request_bytes))
@@ -200,7 +206,7 @@ def traffic(
     Args:
         channels: the memory.
         tensors: tensor numbers of each name.
-        useful: useful bytes read and written, of the names that have them.
+        useful: useful bytes read and written by name; a name without an entry has none in the result.
     """
     return {
         name: Traffic(
@@ -213,7 +219,12 @@ def traffic(
 
 
 def memory_use(channels: Sequence[MemoryChannel], parameters: MemoryParameters) -> MemoryUse:
-    """Return row hits, misses and conflicts (0 in the simple model) and peak bandwidth of all channels."""
+    """Return row hits, misses and conflicts (0 in the simple model) and peak bandwidth of all channels.
+
+    Args:
+        channels: the channels after, or during, a run.
+        parameters: parameters of the memory, for the peak bandwidth.
+    """
     counts = [channel.counters() for channel in channels]
     hits, misses, conflicts = (
         sum(count.get(name, 0) for count in counts) for name in ("row_hits", "row_misses", "row_conflicts")

@@ -16,12 +16,11 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_S
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import Composition
 
-# Roles of arrays that exist before the run, that are never written, and whose units are accessed once.
-GIVEN = {Role.OPERAND, Role.STREAM, Role.STATE}
-READ_ONLY = {Role.OPERAND, Role.STREAM}
+GIVEN = {Role.OPERAND, Role.STREAM, Role.STATE}  # roles of arrays that exist before the run
+READ_ONLY = {Role.OPERAND, Role.STREAM}  # roles of arrays that are never written
 MOST_TOLD = 20  # largest number of faults in a report
 BURSTS = {READ_BURST, WRITE_BURST}
-ONCE = {Role.STREAM, Role.PRODUCT}
+ONCE = {Role.STREAM, Role.PRODUCT}  # roles of arrays whose units are accessed at most once
 
 
 class RequestCheck:
@@ -30,7 +29,8 @@ class RequestCheck:
     These are faults:
 
     - two arrays share a line, or a request lies outside of all arrays;
-    - a request reads data that was never written, or writes an array that is only read;
+    - a request reads an array of the machine's own and none of its units has been written, reads an array
+      that is only written, or writes an array that is only read;
     - a request reads or writes a unit again that the role of its array allows only once;
     - at the end of the run, a line was accessed that the ``used`` ranges exclude, or the reverse.
 
@@ -146,6 +146,8 @@ class RequestCheck:
 
     def ended(self, *, complete: bool) -> Sequence[str]:
         """Return the faults after a run, one line each: the first ``MOST_TOLD``, and the number of others.
+
+        Call this method once: for a complete run, it adds the faults of ``finish`` to ``faults``.
 
         Args:
             complete: whether the run is complete. Only then, the accessed lines are compared with the

@@ -31,7 +31,7 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, compare
 
 WARM_UP = 0.5  # length of a warm-up, in windows
-LEAST_STEP = 16  # cycles between two checks whether a window has begun
+LEAST_STEP = 16  # smallest number of cycles between two checks whether a window has begun
 PRODUCTS = 1 << 24  # products whose coordinates are counted at the same time, to limit memory
 
 
@@ -42,7 +42,7 @@ class Work:
         a, b: the operands, CSR with sorted and distinct coordinates.
 
     Attributes:
-        products, outputs, nonzeros: for each row of A: multiplications, nonzeros of Z, and nonzeros of A.
+        products, outputs, nonzeros: by row of A: multiplications, elements of Z (also sums of 0), nonzeros.
     """
 
     def __init__(self, a: CsrArray, b: CsrArray) -> None:
@@ -189,7 +189,7 @@ class RowSampler:
         self.rounds = Rounds(request, len(self.ranges), cycles, predicted)
 
     def _pilot(self) -> tuple[int, float]:
-        """Run the begin of the whole product; return the known minimum traffic, and operations a cycle."""
+        """Run the start of the whole product; return the known minimum traffic, and operations per cycle."""
         machine = self.tasks.build(self.tasks.a)
         minimum = machine.traffic_minimum_bytes()
         if self.tasks.operation not in machine.operations():
@@ -204,8 +204,9 @@ class RowSampler:
     def too_short(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled.
 
-        A run without given windows is not sampled if its shares differ by more than the requested width: the
-        others wait for the longest share at the end, which windows do not show.
+        A run without given windows is not sampled if its largest share exceeds the mean share by more than
+        the requested width: at the end, the other processing elements wait for the largest share. The windows
+        do not show this wait.
         """
         request, shares = self.rounds.request, self.tasks.shares
         loads = np.array([self.costs[share::shares].sum() for share in range(shares)])
@@ -324,7 +325,7 @@ class RowSampler:
         return operations, exact
 
     def _traffic(self, measured: SplicedRun) -> dict[str, Traffic]:
-        """Return the estimated traffic by tensor; A may be read far ahead, so windows say nothing of it."""
+        """Return the estimated traffic by tensor; reads of A, which may run ahead, scale with nonzeros."""
         nonzeros = self.tasks.work.nonzeros
         factor = nonzeros.sum() / max(1, nonzeros[measured.places].sum())
         return {
@@ -335,7 +336,7 @@ class RowSampler:
         }
 
     def _whole(self, measured: SplicedRun, count: Callable[[_Mark], int]) -> int:
-        """Return a count of the whole run: that of the first window, and in proportion for the rest."""
+        """Return a count of the whole run: the first window's, plus the others' scaled by operations."""
         counts = self.tasks.counts
         first, end = count(measured.marks[0][1]), count(measured.marks[-1][1])
         done = int(counts[: self.ranges[0].stop].sum())
@@ -373,7 +374,7 @@ class _Steps:
         self.limit = 0
 
     def until(self, count: int) -> _Mark:
-        """Run until ``count`` operations are done."""
+        """Run until ``count`` operations are done, or to the end; raise ``KeyboardInterrupt`` if stopped."""
         while (left := count - self.machine.operations()[self.operation]) > 0:
             self.limit += max(LEAST_STEP, int(left / (2 * self.rate)))
             outcome = self.machine.kernel.run(cycle_limit=self.limit)
@@ -384,7 +385,7 @@ class _Steps:
         return self._mark(self.limit)
 
     def to_the_end(self) -> _Mark:
-        """Run to the end."""
+        """Run to the end; raise ``KeyboardInterrupt`` if stopped."""
         outcome = self.machine.kernel.run()
         if not outcome.complete:
             raise KeyboardInterrupt

@@ -27,7 +27,8 @@ CONFIDENCE = 0.95
 SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a product
 GROUP = 5  # number of neighbouring chosen windows that share a ratio of cycles to work
 ROUNDS = (20, 40, 80, 160, 320)  # number of chosen windows in each round
-SHORTEST = 300_000  # predicted cycles below which a run is simulated in full, unless windows are given
+# Predicted cycles below which a run is simulated in full, unless the request gives windows or their length
+SHORTEST = 300_000
 DENSEST = 0.5  # largest fraction of the windows that may be chosen
 Measured = TypeVar("Measured")
 

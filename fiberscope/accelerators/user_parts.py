@@ -154,7 +154,8 @@ def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactor
     """Return factories of the user's parts that check each component that they make.
 
     A factory raises ``InputError`` if the arguments do not fit the user's class, if the class raises an
-    exception, or if it does not make a ``Component``. Policies are replaced as in ``add_policies``.
+    exception, or if it does not make a ``Component``. A ``SimulationError`` of the class is passed on.
+    Policies are replaced as in ``add_policies``.
 
     Args:
         parts: the user's parts, by name.

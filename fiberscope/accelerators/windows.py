@@ -42,7 +42,8 @@ def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
         cost: cost of each window between them, in the unit of ``costs``.
 
     Returns:
-        Consecutive ranges that contain every row; a single range if there is no row between first and last.
+        Consecutive ranges that contain every row; a single range if no row is left between the first and the
+        last window.
     """
     behind = np.cumsum(costs)
     begin = int(np.searchsorted(behind, first)) + 1

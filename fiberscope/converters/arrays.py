@@ -22,7 +22,7 @@ from fiberscope.workloads.formats.format import Layout
 MASK_BITS = WORD_BITS = 32  # bits of a word; a mask is transferred in words
 COPIED = "lines"  # stream and port of a copy, whose words are not interpreted
 REGION_SHIFT = 34  # shift of the number of a target's array in an address
-POINTER_BITS = 62
+POINTER_BITS = 62  # bits of a whole word of a token, for an array that gets the word unchanged
 NO_ENDS = integers_of(np.zeros(0, np.int64))
 
 
@@ -41,6 +41,9 @@ class Source:
         chunk: items per cycle of the stream ``keys``.
         lines: largest number of lines of each array that are in flight or wait.
         ranges: number of ranges of keys. The source is read again for each range.
+
+    Attributes:
+        layouts: layouts of the arrays in memory, which begin at address 0, each at a line.
     """
 
     def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, lines: int, ranges: int) -> None:
@@ -62,7 +65,13 @@ class Source:
         return StreamField(items, self.widths[name], NO_ENDS, shift, self.addresses[name], self.lines)
 
     def stream(self, name: str, *, twice: bool = False) -> ItemStream:
-        """Return a stream of this source by name, which is read once or ``twice`` for each range of keys."""
+        """Return a stream of this source, which is read once or ``twice`` for each range of keys.
+
+        Args:
+            name: an array, such as ``values``; or a stream of several arrays or of words: ``items``,
+                ``entries`` of RLC, ``level_<n>`` of CSF, ``pointers``, ``mask``, ``keys``, ``COPIED``.
+            twice: whether each range needs two readings, for counting and for scattering.
+        """
         times = (2 if twice else 1) * self.ranges
         if name == "keys":
             return self._item_stream([self._field(self._keys())], None, self.chunk, times, 0)
@@ -207,7 +216,11 @@ class Target:
         ]
 
     def encoded(self, counts: Mapping[str, int]) -> Encoded:
-        """Return the encoded tensor that has been written."""
+        """Return the encoded tensor that has been written.
+
+        Args:
+            counts: counts of the target, from its header.
+        """
         if COPIED in self.arrays:
             return self._copied(counts)
         fields = [Field(span.name, span.width, self._written(span.name)) for span in self.layout]

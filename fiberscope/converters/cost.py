@@ -65,7 +65,7 @@ def conversion_cost(
     parameters: MintParameters | None = None,
     counts: Mapping[str, float] | None = None,
 ) -> ConversionCost:
-    """Return the cost of converting a tensor.
+    """Return the cost of converting a tensor; a conversion to the same format costs nothing.
 
     Args:
         source, target: formats, or their names.
@@ -90,8 +90,8 @@ def conversion_cost(
 class _Cost:
     """The computation of the cost of one conversion; the arguments are those of ``conversion_cost``.
 
-    A conversion in one pass takes as many cycles as its slowest block has beats, plus the longest latency
-    from the reader to the end of a write.
+    A conversion in one pass takes as many cycles as its slowest block has beats, minus one, plus the longest
+    latency from the reader to the end of a write.
     """
 
     def __init__(

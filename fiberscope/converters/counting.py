@@ -21,12 +21,14 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Selector(Former):
-    """A former of the keys of the current range; items with other keys are dropped.
+    """A former of the keys of the current range; items with other keys are discarded.
 
     The first array is filtered by the first range, the second array by the second range, and so on.
 
     Interface: as of a ``Former``. A lane gets the key relative to the first key of the range. The whole word
     of the item bypasses the counters on ``rests``.
+
+    Timing: as of a ``Former``, but discarded items also count towards the ``width`` items of a cycle.
 
     Args:
         name, width: as of a ``Former``.
@@ -84,9 +86,10 @@ class Drain(Component):
     """A block that writes each item to its slot, and reads all items in order after the last item.
 
     Interface: ``slots`` brings rows of slots, one array for each range of keys, and ``rests`` the word of
-    each item in these rows.
+    each item in these rows. The block does not wait for ``rests``: the word of an item must have arrived in
+    the cycle in which the block takes its slot. ``results`` gets the items in order, then a stop.
 
-    Timing: one row written per cycle; later ``words`` items read per cycle.
+    Timing: one row written per cycle; after the last array, ``words`` items read per cycle.
 
     Args:
         name: instance name.
@@ -160,6 +163,8 @@ class Drain(Component):
 class Ends(Component):
     """A block that turns counters that are read back into pointers: a 0, then the end of each key's items.
 
+    If ``results`` is not connected, the block takes the counters and makes no pointers.
+
     Timing: one row per cycle.
 
     Args:
@@ -215,7 +220,7 @@ class Ends(Component):
         self.last = end
 
     def _turn(self) -> None:
-        """End a range: go on to the next range, or send the stop after the last range."""
+        """End a range; after the last range, send the stop."""
         self.base = self.last
         self.ranges -= 1
         if self.ranges == 0 and self.results is not None:

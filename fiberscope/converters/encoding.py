@@ -166,6 +166,9 @@ class Fill(LaneStage):
 class Mask(LaneStage):
     """The packer of ZVC, which sends the nonzero values and a mask with one bit for every position.
 
+    ``masks`` gets one token per word of the mask, whose lowest bit is the first position. A word leaves in a
+    step, when an item of a later word or the stop is next.
+
     Args:
         name, lanes: as of a ``LaneStage``.
         size: number of positions.
@@ -246,8 +249,8 @@ class Tree(LaneStage):
 
     The first coordinate of an item that differs from the previous item opens a node, and so do all
     coordinates after it. Nodes leave with their level as reference. When a node opens, the number of children
-    of the previous node on its level is sent on the channel of ``counts`` of this level. The counts of the
-    last nodes are sent at the end.
+    of the previous node on its level is sent on the channel of ``counts`` of this level; for the first node,
+    a 0. The counts of the last nodes are sent at the end. Items must be sorted and distinct.
 
     Args:
         name, lanes: as of a ``LaneStage``.

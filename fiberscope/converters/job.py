@@ -89,6 +89,10 @@ class Job:
 
 
 def run_of(form: Format) -> tuple[int, bool]:
-    """Return the longest run that an RLC entry can have, and whether an entry with this run has a value."""
+    """Return the longest run that an RLC entry can have, and whether an entry with this run has a value.
+
+    Args:
+        form: the format, which must be ``Rlc``.
+    """
     assert isinstance(form, Rlc)
     return form.greatest_run, form.continuation_has_value

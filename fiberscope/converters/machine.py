@@ -158,7 +158,10 @@ class Mint(Composition[MintParameters]):
         self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
 
     def _rows_in_flight(self, block: str) -> int:
-        """Return the largest number of rows in flight after a block, whose rests wait in the bypass."""
+        """Return the largest number of rows in flight from a block to the end of its line.
+
+        The rests of these rows wait in the bypass.
+        """
         line = next(line for line in self.lines if block in line.blocks)
         behind = line.blocks[line.blocks.index(block) :]
         cycles = [latency(unit, "results", self.parameters, self.source.shape) for unit in behind]
@@ -232,7 +235,10 @@ class Mint(Composition[MintParameters]):
         return f"The block that works most is {most}, {share:.0%} of the time."
 
     def progress(self) -> tuple[int, int]:
-        """Return the number of words written so far, and of all words to write (at least 1)."""
+        """Return the number of words written so far, and of all items of the target (at least 1).
+
+        An item is a word, but a word of a mask has ``MASK_BITS`` items.
+        """
         return count("words_taken", self.writer), max(1, sum(int(span.length) for span in self.layout))
 
 

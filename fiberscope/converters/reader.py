@@ -76,7 +76,7 @@ class StreamField:  # C: final
                 self.here += 1
 
     def use(self, item: int) -> int:  # C: cdef, noexcept
-        """Mark an item as sent; return the item, shifted to its position in the token's word."""
+        """Mark an item and all items before it as sent; return the item, shifted to its place in the word."""
         if self.width > 0:
             self.used = (item + 1) * self.width
         elif self.lines > 0:
@@ -121,7 +121,7 @@ class ItemStream:  # C: final
         return self.time < self.times
 
     def word(self, item: int) -> int:  # C: cdef
-        """Return the word of a token, and mark its items as sent."""
+        """Return the word of a token, and mark its items as sent, except for the value."""
         word = 0  # C: long
         for field in self.fields:  # C: StreamField
             word |= field.use(item)
@@ -145,8 +145,9 @@ class ItemStream:  # C: final
 class Reader(Component):
     """A reader that fetches the streams of a source and sends their items.
 
-    Interface: ``streams[i]`` gets the items of stream i, then a stop. ``requests`` and ``replies`` connect to
-    memory. If they are not connected, a line arrives in the cycle in which it is requested.
+    Interface: ``streams[i]`` gets the items of stream i, then a stop, once for each reading of the stream.
+    ``requests`` and ``replies`` connect to memory. If they are not connected, a line arrives in the cycle in
+    which it is requested.
 
     Timing: in each cycle, the reader takes one line of 512 bits and requests one line. Each stream sends up
     to one complete item per lane. Among the arrays of the lowest turn, the array with the smallest requested
@@ -163,7 +164,7 @@ class Reader(Component):
         Output("requests", REQUEST, optional=True),
         Input("replies", REPLY, optional=True),
     )
-    COUNTERS = ("lines", "sent")
+    COUNTERS = ("lines", "sent")  # requested lines, and tokens without stops
     SIGNALS = (Signal("lines", 48), Signal("sent", 48))
 
     streams: list[Channel]
@@ -242,7 +243,11 @@ class Reader(Component):
         return latest
 
     def _send(self, number: int) -> bool:
-        """Send the items of a stream that have arrived, and the stop after the last item."""
+        """Send the items of a stream that have arrived, and the stop after the last item.
+
+        If the output has too few free slots, wake the reader when it has enough. Return whether anything was
+        sent.
+        """
         stream, output = self.sources[number], self.streams[number]  # C: stream=ItemStream
         if not stream.active():
             return False

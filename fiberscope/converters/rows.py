@@ -27,11 +27,14 @@ from fiberscope.sim.component import Component, Input, Output, Port, Signal
 class Former(Component):
     """A former, which groups items into full rows. After the last item, the rest of the row has stops.
 
+    If the last item of an array fills a row, a row of stops follows.
+
     Interface: ``items`` brings the items of one array after the other, each with a stop. ``lanes`` get the
     rows. With the first row of an array, each channel of ``divisors`` or ``factors`` gets its constant. If an
     item has more than two coordinates, each coordinate after the second goes to a channel of ``rests``.
 
-    Timing: up to one item per lane and cycle; a row leaves in the cycle in which its last item arrives.
+    Timing: up to one item per lane and cycle; a row leaves in the cycle in which its last item arrives, if
+    all outputs have space.
 
     Args:
         name: instance name.
@@ -211,6 +214,8 @@ class Increment(Former):
 class Bits(Former):
     """A former of the bits of a mask, which sends each bit as a value with distance 1 from the previous bit.
 
+    The first bit of an array has distance 0.
+
     Timing: a word is taken once all bits of the previous word are in a row.
 
     Args:
@@ -260,8 +265,9 @@ class Bits(Former):
 class Collector(Component):
     """A collector, which sends the items of rows on one channel, with a stop after each array.
 
-    The word of an item is packed from coordinate, reference and the coordinates from ``rests``. If ``values``
-    is connected, an item gets its value from that channel.
+    The word of an item is packed from coordinate, reference and the coordinates from ``rests``. The collector
+    does not wait for ``rests``: they must have arrived with the row. If ``values`` is connected, an item gets
+    its value from that channel, whose stop is taken with the first stop of the array.
 
     Timing: one row per cycle; lanes whose value has not arrived wait.
 

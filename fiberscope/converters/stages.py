@@ -26,7 +26,7 @@ ITEM = Protocol("item", control="kind", coordinate="word", reference="second", v
 class LaneStage(Component):
     """A stage that processes up to ``lanes`` items per cycle; a cycle of work is called a beat.
 
-    Subclasses override these methods:
+    Subclasses override these methods, of which only ``_take`` has no default:
 
     - ``_take`` processes the head of ``items`` in one lane and returns whether the item is finished. An item
       may thus use several lanes;
@@ -35,10 +35,11 @@ class LaneStage(Component):
     - ``_ready`` returns whether all steps that the head needs are done. The head is taken only then;
     - ``_flush`` ends a beat and returns its cycles;
     - ``_left`` returns whether output remains after the last item, and ``_give`` sends one lane of it;
-    - ``_close`` passes on the stop.
+    - ``_close`` passes on the stop, which needs no lane, and ends the beat;
+    - ``_lack`` returns the result of a tick in which nothing moved.
 
     Accounting: busy while items move; waiting for output while an output has too few free slots for a beat;
-    waiting for input while the head item lacks other input; else idle.
+    the result of ``_lack`` while the head item lacks other input; else idle.
 
     Args:
         name: instance name.
@@ -149,6 +150,8 @@ class LaneStage(Component):
 
 class BlockDivide(LaneStage):
     """A stage of dividers that turns row and column into the number of a block and a position in the block.
+
+    The word of a result is the number of the block, row by row. The reference is the position in the block.
 
     Args:
         name, lanes: as of a ``LaneStage``.

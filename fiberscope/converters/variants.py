@@ -76,7 +76,7 @@ def _needed(source: str, target: str) -> Counter[str]:
 
 
 def waits_for_host(variant: str, overlap: str = "none") -> tuple[str, ...]:
-    """Return the kinds of blocks that a converter cannot use while the host computes.
+    """Return the kinds of hardware that a converter cannot use while the host computes.
 
     Args:
         variant: ``mint_b``, ``mint_m`` or ``mint_mr``.

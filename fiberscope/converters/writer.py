@@ -107,9 +107,9 @@ class Writer(Component):
     stop ends the port. ``requests`` sends writes to memory. If it is not connected, lines are written without
     delay.
 
-    Timing: ``words`` words per cycle. An item that does not fit is taken in the next cycle, with the unused
-    words of this cycle added. The ports have the highest priority in round-robin order. One line is written
-    per cycle. Partly filled lines are written after the stops of all ports.
+    Timing: ``words`` words per cycle. An item that does not fit is taken in a later cycle, with the unused
+    words of this cycle added. The ports have the highest priority in round-robin order. With a memory, one
+    line is written per cycle. Partly filled lines are written after the stops of all ports.
 
     Args:
         name: instance name.
@@ -121,7 +121,7 @@ class Writer(Component):
     """
 
     PORTS = (Input("items", ITEM, array=True), Output("requests", REQUEST, optional=True))
-    COUNTERS = ("words_taken", "lines", "beats")
+    COUNTERS = ("words_taken", "lines", "beats")  # words of items, written lines, cycles in which items moved
     SIGNALS = (Signal("words_taken", 48), Signal("lines", 48))
 
     items: list[Channel]
@@ -161,7 +161,7 @@ class Writer(Component):
         return self.idle()
 
     def _take_beat(self) -> bool:
-        """Take items up to the credit of words; return whether an item or stop was taken, or one waits."""
+        """Take items up to the credit; return whether an item or stop was taken, or waits for more credit."""
         self.credit += self.words
         before, ended = self.words_taken, self.open
         short = False
@@ -205,7 +205,10 @@ class Writer(Component):
         return begun > 0
 
     def _write(self) -> bool:
-        """Write a full line, or a partly filled line after the stops of all ports."""
+        """Write a full line, or a partly filled line after the stops of all ports; return whether sent.
+
+        Without a memory, write all such lines at once and return False.
+        """
         if self.requests is not None and not self.requests.can_push():
             return False
         for region in self.regions:  # C: Region

@@ -93,8 +93,12 @@ def ablate(
         parts: the user's blocks, as for ``simulate``.
         tell: called with the name of each run before its start.
 
+    Returns:
+        The run as configured, then each ablation in the order of the file, then all ideal parts together.
+
     Raises:
-        InputError: the machine has no ablations.
+        InputError: the machine has no ablations, or one of them is no setting of the machine.
+        KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
     descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator

@@ -39,6 +39,8 @@ def attribute_stalls(
 ) -> dict[str, int]:
     """Attribute the cycles in which no worker is busy to busy groups; further stalls are unexplained.
 
+    The result has no entry for idle cycles of the workers in which no group is busy.
+
     An interval has the cycles of each state but not their order. States of several components are assumed to
     be at different times within an interval wherever possible.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class UnwrittenFileError(InputError):
-    """The run finished, but its waveform or memory trace is incomplete.
+    """The run finished, but a recorded file, such as a waveform, could not be written completely.
 
     ``report`` is the report of the run.
     """
@@ -34,11 +34,11 @@ class FailedRunError(Exception):
 
 
 class VerificationError(FailedRunError):
-    """The machine's product differs from the product of its operands."""
+    """The machine's answer, such as a product, differs from the reference."""
 
 
 class MisplacedRequestsError(FailedRunError):
-    """Memory requests lie outside of their tensor; the message lists the first such requests."""
+    """Memory requests are illegal for the arrays at their addresses; the message lists the first faults."""
 
 
 class DeadlockedRunError(FailedRunError):
@@ -59,8 +59,12 @@ def raise_fault(
         report: the report of the run, stored in the error.
         deadlock: the waiting components, as an error or a text; None without a deadlock.
         wrong: the difference between the result and the reference; None if they agree.
-        misplaced: a line for each misplaced memory request.
+        misplaced: the faults of memory requests, as ``RequestCheck.ended`` returns them.
         unwritten: the file that could not be written, and the reason.
+
+    Raises:
+        DeadlockedRunError, VerificationError, MisplacedRequestsError, UnwrittenFileError: in this order of
+            severity. The message of the first two also has the lines of ``misplaced``.
     """
     for error, message in ((DeadlockedRunError, deadlock), (VerificationError, wrong)):
         if message is not None:

@@ -120,7 +120,8 @@ class ResolvedRun(NamedTuple):
             parts: factories of the user's components, by name of the machine's part.
 
         Raises:
-            InputError, ConfigurationError, WorkloadError: the errors of ``execute``.
+            InputError, ConfigurationError, WorkloadError: an operand cannot be loaded, or the machine cannot
+                be built for the operands.
         """
         problem = self.maker.load(a, b, exact=False, progress=ignore_progress)
         _formats, configured = _to_convert(self, problem)
@@ -153,8 +154,9 @@ def resolve_run(
 def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
     """Run a problem on a machine, and the conversions of its operands on a converter with the same memory.
 
-    Conversions are simulated after a complete run. In the report they precede the run, and their time is
-    added. An interrupted conversion makes the report incomplete.
+    Conversions are simulated after a complete run. The field ``conversions`` of the report has their costs,
+    and the time and traffic of run and conversions together, as if each conversion preceded the run. All
+    other fields are those of the run alone. An interrupted conversion makes the report incomplete.
 
     Args:
         ready: the resolved run.
@@ -162,7 +164,8 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
         options: the options of the run; with ``sample``, cycles are estimated from windows.
 
     Raises:
-        InputError, ConfigurationError, VerificationError, DeadlockedRunError: the errors of ``execute``.
+        InputError, ConfigurationError, VerificationError, DeadlockedRunError: the errors of ``execute``, of
+            the run or of a conversion.
     """
     accelerator, (formats, configured) = ready.accelerator, _to_convert(ready, problem)
     request, provenance = options.request, None

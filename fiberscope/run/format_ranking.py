@@ -46,7 +46,7 @@ class FormatRanking:
 
     @property
     def reasons(self) -> list[Reason]:
-        """Return the benefit of each format of the best pair."""
+        """Return the reason for each format of the best pair, as far as another format is possible."""
         return list(reasons(self.predictions))
 
     def frame(self) -> pd.DataFrame:
@@ -124,8 +124,8 @@ def sage(
     """Predict the formats of two operands with the lowest energy-delay product (SAGE).
 
     Args:
-        a, b: files, names, ``expected:shape=...,density=...``, or arrays of numpy and scipy. B defaults to
-            the last rank of A and half of A's first rank.
+        a, b: files, names, ``expected:shape=...,density=...``, or arrays of numpy and scipy. B defaults to a
+            matrix with as many rows as A's last rank, and half as many columns as A's first rank.
         kernel: ``spgemm``, ``spmm``, ``spttm`` or ``mttkrp``; determined by A's number of ranks by default.
         system: the class of accelerators that limits the choice.
         mcf_a, mcf_b: fixed formats in memory.

@@ -21,7 +21,7 @@ MOST_NAMED = 5  # changed modules that a message names
 
 
 def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False) -> tuple[Report, Report]:
-    """Repeat the run of a report; return the old and the new report.
+    """Repeat the run of a report.
 
     Args:
         path: the path of the report.
@@ -41,7 +41,7 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
 
 
 def debug_again(path: Path, cycle: int, *, anyway: bool = False) -> Session:
-    """Start the run of a report in the debugger, and go to a cycle.
+    """Start the run of a report in the debugger, and go to a cycle; the caller closes the session.
 
     Args:
         path: the path of the report.

@@ -32,7 +32,7 @@ from fiberscope.workloads.errors import nearest
 
 UNAVAILABLE = ("product", "components", "timeline", "energy")  # fields that windows cannot estimate
 LEAST, MOST = 0.001, 0.5  # requested half-width of the interval, as a fraction of the cycles
-FEWEST = 5  # windows
+FEWEST = 5  # smallest number of windows in a request
 
 
 def requested_sample(value: object) -> Sample | None:
@@ -40,7 +40,7 @@ def requested_sample(value: object) -> Sample | None:
 
     Args:
         value: None or False, True, a ``Sample``, a half-width (see ``parse_width``), or the fields of a
-            ``Sample`` by name, as in a study.
+            ``Sample`` other than ``window`` by name, as in a study.
 
     Raises:
         InputError: the width is invalid, or a number of a ``Sample`` is out of range.
@@ -146,11 +146,17 @@ def execute_sampled(
     options: RunOptions,
     source: parts.Source | None = None,
 ) -> Report:
-    """Estimate a run from windows, or simulate a short run in full.
+    """Estimate a run from windows, simulate a short run in full, or simulate the single window of a request.
+
+    Args:
+        accelerator, configured: the accelerator, which has a sampler, and the parameters of the machine.
+        problem: the problem with its loaded operands.
+        options: options of the run, with ``sample``; call ``check_sampled`` first.
+        source: provenance of the sources, for the report.
 
     Raises:
-        InputError, ConfigurationError: the machine or the problem cannot be sampled.
-        VerificationError: the simulated part of the answer is wrong.
+        InputError, ConfigurationError, BuildError: the machine or the problem cannot be sampled.
+        VerificationError: the simulated part of the answer is wrong; else the errors of ``execute``.
     """
     assert accelerator.sampler is not None
     assert options.sample is not None

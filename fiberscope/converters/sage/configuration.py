@@ -88,7 +88,15 @@ class Energies(Configuration):
 
 
 class SageParameters(Configuration):
-    """All parameters of SAGE."""
+    """All parameters of SAGE.
+
+    - ``bits``: bits of a value;
+    - ``overlap``: ``full`` if DRAM, conversions and computation overlap completely;
+    - ``output``: whether the output's transfer adds to the transfer of the operands (``with_operands``),
+      overlaps with the computation (``with_compute``), or does not count (``none``);
+    - ``zero_gating``: whether the array saves the energy of zeros;
+    - ``match_cost``: ``bus`` if matching ids takes a PE no cycles of its own.
+    """
 
     bits: int
     overlap: Literal["none", "full"]
@@ -107,7 +115,11 @@ class SageParameters(Configuration):
         return self
 
     def format(self, name: str) -> Format:
-        """Return the format with a name; RLC with the parameters ``rlc``."""
+        """Return the format with a name; RLC with the parameters ``rlc``.
+
+        Raises:
+            KeyError: if there is no such format.
+        """
         return Rlc(self.rlc.run_bits, self.rlc.continuation_has_value) if name == "rlc" else FORMATS[name]
 
 
@@ -124,7 +136,7 @@ def sage_parameters(settings: Mapping[str, object] | None = None, file: Path | N
         file: path of a YAML file.
 
     Raises:
-        ConfigurationError: if a key does not exist, or a value is invalid.
+        ConfigurationError: if the file cannot be read, a key does not exist, or a value is invalid.
     """
     if settings is None and file is None:
         return _shipped()

@@ -3,8 +3,8 @@
 Each operand has an MCF (format in memory) and an ACF (format with which the array computes). If they differ,
 a converter lies between memory and array. The delay is max(DRAM, streaming conversion) + second pass +
 compute, where DRAM is the time to transfer operands and output. With ``overlap=full``, the delay is the
-maximum of these four. Source: the paper's Section VI; ``docs/sage.md`` has the choices where the paper is
-silent.
+maximum of these four. With ``output=with_compute``, the output's transfer overlaps with the computation
+instead. Source: the paper's Section VI; ``docs/sage.md`` has the choices where the paper is silent.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Prediction:
 
     Args:
         choice: the choice of formats.
-        dram_cycles: cycles to read the operands from DRAM.
+        dram_cycles: cycles to read all operands from DRAM, including the third operand of MTTKRP.
         streaming_cycles: cycles of the part of the conversions that runs while the operands arrive.
         two_pass_cycles: cycles of the part of the conversions that follows.
         compute_cycles: cycles of the array.

@@ -93,6 +93,7 @@ def run_study(
 
     Raises:
         ConfigurationError, InputError, WorkloadError: the errors of ``sweep``.
+        KeyboardInterrupt: the user stopped the sweep; the message has the number of stored runs.
     """
     planned = plan_points(study.sweep())
     tasks = unique_tasks(planned)

@@ -18,8 +18,8 @@ BYTES_A_NONZERO = 10  # approximate file size, for estimates of remaining time
 def operand_digest(operand: str, exact: bool) -> str:
     """Return the digest of an operand: the content of a file, or the text of a generator.
 
-    The digest of a view includes the digest of its operand, the digest of an array in a file includes its
-    name.
+    The digest of a folder depends on the names and contents of its files. The digest of a view includes the
+    digest of its operand; the digest of an array in a file includes its name. Any other operand is loaded.
 
     Raises:
         WorkloadError: there is no such operand, or only a surrogate and ``exact`` is set.

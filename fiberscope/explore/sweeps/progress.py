@@ -126,7 +126,13 @@ Follow: TypeAlias = Callable[[Progress], AbstractContextManager[object]]
 
 @contextmanager
 def show_progress(progress: Progress, quiet: bool, follow: Follow | None = None) -> Iterator[None]:
-    """Show the progress on stderr during the context, and pass it to ``follow``."""
+    """Show the progress on stderr or in a notebook during the context, and pass it to ``follow``.
+
+    Args:
+        progress: the progress, which the sweep updates.
+        quiet: whether to show nothing; ``follow`` is called all the same.
+        follow: returns a context manager that follows the progress.
+    """
     with nullcontext() if follow is None else follow(progress), _show_on_stderr(progress, quiet):
         yield
 
@@ -181,7 +187,7 @@ def _bar(progress: Progress, console: Console) -> Iterator[None]:
 
 @contextmanager
 def call_repeatedly(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call a function periodically during the context."""
+    """Call a function in another thread during the context, every ``seconds``, first after ``seconds``."""
     is_over = threading.Event()
 
     def repeat() -> None:

@@ -1,8 +1,8 @@
 """Areas of netlists in the priced cells: measured areas, and laws fitted to measured sizes of a block.
 
-A law gives the size of a block as a function of its parameters. The area of an unmeasured size is
-interpolated linearly between the two next smaller measured sizes. With one measured size, the area is
-proportional to the size.
+A law gives the size of a block as a function of its parameters. The area of an unmeasured size lies on the
+straight line through the two next smaller measured sizes, or through the two smallest ones if fewer are
+smaller. With one measured size, the area is proportional to the size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Law:
     Args:
         size: a function from parameters to the size.
         parameters: the parameters of ``size``; all other parameters must equal those of the measured netlist.
-        error: the relative error of the area for each doubling of the size beyond the nearest measured size.
+        error: the relative error of the area for each doubling or halving of the size from the nearest
+            measured size; at least one doubling counts.
         ignored: parameters whose effect is within the error.
     """
 
@@ -118,7 +119,11 @@ class NetlistArea:
 def find_netlist_area(call: str) -> NetlistArea | None:
     """Return the area of a netlist: measured in the priced cells, else by the law of its block, else None.
 
-    A measurement in other cells is used if fewer than two sizes were measured in the priced cells.
+    A measurement in other cells is used if the block has no law, or if fewer than two sizes were measured in
+    the priced cells.
+
+    Args:
+        call: block and parameters, in the format of ``netlists.call_of``.
     """
     block, arguments = _parse(call)
     rows = dict(_rows(block))

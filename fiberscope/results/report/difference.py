@@ -111,7 +111,7 @@ class Difference:
 
 
 def compare(before: Record, after: Record) -> Difference:
-    """Compare two reports. The speed of the hosts is not compared.
+    """Compare two reports. The speed of the hosts is not compared, and of sampled runs no components.
 
     Args:
         before, after: the reports.

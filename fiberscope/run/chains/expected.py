@@ -48,7 +48,10 @@ class _Expected:
 def compare_results(
     chain: Chain, operands: Mapping[str, CsrArray], results: Mapping[str, CsrArray | Dense]
 ) -> Comparison:
-    """Compare a chain's results with scipy's products of its operands; return the worst comparison.
+    """Compare a chain's results with scipy's products of its operands; return one comparison for all results.
+
+    It has the largest error of a result, and the sums of missing entries, extra entries and overflows. The
+    tolerance is that of a product times the number of products.
 
     Args:
         chain: the chain.

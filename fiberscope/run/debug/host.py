@@ -376,7 +376,11 @@ class Host:
             return self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
 
     def timeline(self, path: Path, cycles: int | None) -> Stop:
-        """Run some cycles, or to the end of the phase (None), and write the component states."""
+        """Run some cycles, or to the end of the phase (None), and write the component states.
+
+        Raises:
+            InputError: the phase has ended already, or the file cannot be written.
+        """
         self._require_running()
         files = StateFiles(path, window=(self.cycle, MAX_TIME if cycles is None else self.cycle + cycles))
         watch = files.watch(self._kernel)

@@ -117,7 +117,11 @@ class Session:
         return self._advance(self.cycle + _at_least_one(cycles), None, list(self._breaks))
 
     def until(self, condition: str) -> Shown:
-        """Run to the first cycle in which a condition holds, or to a breakpoint."""
+        """Run to the first cycle in which a condition holds, or to a breakpoint.
+
+        Raises:
+            InputError: the text is no condition on this machine.
+        """
         return self._advance(None, condition, list(self._breaks))
 
     def back(self, cycles: int = 1) -> Shown:
