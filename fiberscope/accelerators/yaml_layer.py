@@ -25,7 +25,7 @@ class Entry:
     Args:
         value: the value as read, before any check.
         origin: file and line, or option, for error messages: ``my.yaml:3`` or ``--set``.
-        comment: comment of the file above the parameter and on its line.
+        comment: comments of the file above the parameter, on its line, and aligned with it below.
     """
 
     value: object

@@ -149,7 +149,7 @@ class Check:
 
     @property
     def is_consistent(self) -> bool:
-        """Return whether the bound and all counts hold."""
+        """Return whether the bound holds and all counts are accepted; traffic may differ."""
         return self.bound_holds and all(row.is_accepted for row in self.counts)
 
     def frame(self) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from fiberscope.workloads import WorkloadError
 
 
 def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutcome:
-    """Run a task.
+    """Run a task; a failure becomes the status of the outcome and is not raised.
 
     Args:
         task: the fields of a ``Task``.

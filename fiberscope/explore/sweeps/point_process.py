@@ -30,7 +30,7 @@ _THREAD = threading.local()  # a Dask worker may have several threads
 
 
 class Limits(NamedTuple):
-    """Limits of a point; None means no limit."""
+    """Limits of a point: seconds of host time, and bytes of additional memory; None means no limit."""
 
     seconds: float | None = None
     memory_bytes: int | None = None
@@ -54,7 +54,9 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
 
 
 def run_task(task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
-    """Run a task in the child process of this thread.
+    """Run a task in the child process of this thread, which is started if there is none.
+
+    A task that exceeds its time or whose process dies has an outcome too: ``timeout`` or ``crashed``.
 
     Args:
         task: the fields of a ``plan.Task``.

@@ -123,7 +123,12 @@ class Study(BaseModel):
         return self._locations.location(key)
 
     def sweep(self) -> Iterator[Point]:
-        """Yield the points."""
+        """Yield the points: machine by machine, then by workload, then by settings.
+
+        Raises:
+            ConfigurationError, InputError: the errors of ``named_machines`` and ``named_workloads``, or a
+                machine sets a parameter that is swept over.
+        """
         sample = None if self.sample is None else asdict(self.sample)
         machines = self.named_machines()
         common_locations = {key: self._locations.location(key) for key in ("command", "config", "sample")}
@@ -293,7 +298,7 @@ def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def make_study(document: Mapping[str, Any]) -> Study:
-    """Return the study of arguments.
+    """Return the study of arguments, which are the keys of ``Study``.
 
     Raises:
         InputError: an argument is invalid.

@@ -132,7 +132,7 @@ def static_items(chip: ChipParts, activity: RunActivity) -> Iterator[EnergyItem]
 
     Args:
         chip: the parts.
-        activity: the counted activity; a part without counters has the cycles of the run.
+        activity: the counted activity; a part without counters has the cycles of the run, none of them busy.
     """
     picoseconds = activity.seconds * 1e12  # W times ps are pJ
     for name, (number, part) in chip.items():

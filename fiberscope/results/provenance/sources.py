@@ -51,6 +51,8 @@ class Sources:
 def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = False) -> Sources:
     """Return the sources of modules and files, with all their imports.
 
+    Libraries are excluded, and so are Fiberscope's modules that only present results.
+
     Args:
         roots: names of modules.
         files: paths of further files, which may be data.

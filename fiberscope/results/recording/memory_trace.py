@@ -23,11 +23,9 @@ LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of operations; all
 class MemoryTrace:
     """Writer of a line for each request that a memory channel accepts.
 
-    After an error, which is stored in ``fault``, no further lines are written.
-
     A line is ``cycle R|W address``, with ``RB`` or ``WB`` for a single burst, in the format of
     ``fiberscope.hw.dram.replay``. The cycle of the memory clock precedes the acceptance by one, the latency
-    of the channel.
+    of the channel. After an error, which is stored in ``fault``, no further lines are written.
 
     Args:
         path: the file to create.

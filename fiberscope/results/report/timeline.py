@@ -108,7 +108,7 @@ class Watch:
         )
 
     def _look_at_channels(self, cycle: int) -> None:
-        """Record the occupancy of channels for all cycles since the last sample."""
+        """Count the present occupancy of each channel for all cycles since the last sample."""
         cycles = cycle - self._seen
         self._seen = cycle
         for family, channel in self._channels:
@@ -129,7 +129,10 @@ class Watch:
         return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 
     def occupancies(self) -> dict[str, Occupancy]:
-        """Return the occupancies of the channels of each family; empty without histograms."""
+        """Return the occupancies of the channels of each family; empty without histograms.
+
+        The cycles are estimates: between two samples, a channel counts with its occupancy at the later one.
+        """
         families: dict[str, Occupancy] = {}
         for name, counts in self._occupancies.items():
             channels = [channel for family, channel in self._channels if family == name]

@@ -81,7 +81,7 @@ class Store:
         return self._location.root.resolve().name
 
     def digests(self) -> set[str]:
-        """Return the digests of all rows."""
+        """Return the digests of all rows, including the rows of failed runs."""
         new = self._arrived_files()  # listed first: rows compacted meanwhile are in parts
         return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
@@ -103,7 +103,11 @@ class Store:
             self.gather()
 
     def gather(self) -> None:
-        """Compact arrived rows into parts with the same columns, unless another process does so."""
+        """Compact arrived rows into parts with the same columns.
+
+        If another process compacts a store in a folder, wait for that process. On object storage, return at
+        once instead; the rows stay in ``_arrived``.
+        """
         with suppress(BusyError), self._location.locked():
             self._pending = 0
             new = self._arrived_files()
@@ -113,7 +117,9 @@ class Store:
             self._location.remove_abandoned()
 
     def name_workloads(self, names: Mapping[str, str]) -> None:
-        """Set the column ``workload_name`` of stored rows.
+        """Set the column ``workload_name`` of stored rows, after compaction.
+
+        On object storage, nothing is set if another process holds the lock.
 
         Args:
             names: the new name of the workload of a run, by the digest of the run.
@@ -157,7 +163,7 @@ class Store:
             raise
 
     def frame(self, *, all_sources: bool = False) -> pd.DataFrame:
-        """Return a row for each finished point, with all columns but the report.
+        """Return a row for each stored run, also refused and failed runs, with all columns but the report.
 
         Columns of parameters have dotted keys, as ``pe.count``, unless another column has this name.
 
