@@ -156,6 +156,10 @@ class Target:
         shape: shape of the tensor.
         bits: bits of a value.
         layout: layout of the arrays, from the header of the target.
+
+    Attributes:
+        arrays: the arrays by name.
+        regions: the regions of memory with these arrays; a region may hold several arrays.
     """
 
     format: Format

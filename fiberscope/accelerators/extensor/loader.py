@@ -19,7 +19,7 @@ class Loader(Component):
     Interface: pairs arrive on ``pairs``. Their bytes are requested on ``a_jobs`` and ``b_jobs``, and
     ``a_done`` and ``b_done`` report their arrival. A complete pair leaves on ``loaded``. A token on
     ``released`` frees a half. Only the microtiles of A's tile are fetched whose K1 coordinate B's tile has
-    too, because the others give no product. A tile of B that an earlier pair loaded is not fetched again.
+    too, because the others give no product. A tile of B that the previous pair loaded is not fetched again.
 
     With ``rows``, A's tiles are rows, and the buffer holds one tile of B. The lists of B's tile are fetched
     with the first row. With each row, the microtiles of B are fetched that the row needs and the buffer

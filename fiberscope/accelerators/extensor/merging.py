@@ -31,7 +31,7 @@ def _common(  # C: cdef, noexcept
     old_keys: Integers,  # C: old_keys=long[::1]
     keys: Integers,  # C: keys=long[::1]
 ) -> int:
-    """Return the number of keys that are in merged_keys lists."""
+    """Return the number of keys that are in both lists."""
     common = i = 0
     for j in range(len(keys)):
         while i < len(old_keys) and old_keys[i] < keys[j]:

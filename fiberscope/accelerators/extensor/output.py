@@ -156,7 +156,7 @@ class OutputBuffer(Component):
         Output("finished", ROW),
         Output("completed", SIGNAL, optional=True),
     )
-    COUNTERS = ("partial_outputs",)  # that came
+    COUNTERS = ("partial_outputs",)  # elements that arrived
     SIGNALS = (Signal("missing", 32),)
 
     rows: Channel

@@ -31,7 +31,7 @@ class PairWork:
 
     Attributes:
         pairs: tile of A and tile of B of each pair, in the order of the sequencer.
-        steps_k2: intersection steps in which the sequencer finds the pairs.
+        steps_k2: all intersection steps of the sequencer, also those that find no pair.
         steps_k1, steps_k0: intersection steps over K1 and K0 of each pair.
         products, multiply: microtile products and multiplications of each pair.
         brings_b: for each pair, whether its tile of B differs from that of the previous pair.

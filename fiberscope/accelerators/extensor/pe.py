@@ -41,7 +41,8 @@ class MicrotileBuffer(Component):
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
-    COUNTERS = ("bytes", "reuses")  # moved from the last-level buffer; microtiles of A that were there
+    # Bytes moved from the last-level buffer; products whose microtile of A was in the buffer already.
+    COUNTERS = ("bytes", "reuses")
     SIGNALS = (Signal("microtile_a", 32, "integer"), Signal("microtile_b", 32, "integer"))
 
     tasks: Channel

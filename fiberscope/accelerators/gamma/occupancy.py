@@ -50,7 +50,7 @@ class PartialOccupancy:  # C: final
         self.ending = 0  # trees with all leaves dispatched whose root task is not complete
 
     def admits(self, task: int) -> bool:
-        """Return whether a task that merges no partial fibers may start.
+        """Return whether a task that merges no partial fibers may start; merge tasks always may.
 
         The task may start if it writes no partial fiber, if its output fits the cache, or if waiting would be
         a deadlock.

@@ -40,8 +40,8 @@ class Scheduler(Component):
     A leaf task writes a partial fiber and merges none. It is held back, with all rows after it, while the
     partial fibers in flight leave no space for its output in the FiberCache.
 
-    Timing: in each cycle the scheduler takes one line of A and all visible completions, sends one read or
-    write, and dispatches one task to the processing element with the fewest tasks.
+    Timing: in each cycle the scheduler takes one line of A and one completion of each processing element,
+    sends one read or write, and dispatches one task to the processing element with the fewest tasks.
 
     Args:
         name: instance name.
@@ -207,7 +207,7 @@ class Scheduler(Component):
         return self.window.arrived - max(0, unused)
 
     def _complete(self) -> bool:
-        """Pop all visible completions; return whether there was one."""
+        """Pop a completion of each processing element that has one; return whether there was one."""
         progress = False
         for i in range(self.processing_elements):
             channel = self.completions[i]

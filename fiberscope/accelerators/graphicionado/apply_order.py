@@ -23,8 +23,8 @@ class ApplyOrder(Component):
     slice are applied, and the bits on ``found`` are discarded. Otherwise, the vertices or blocks of the bits
     on ``found`` are applied. ``wanted`` gets each line with a mask of the vertices to apply, then a stop.
 
-    Timing: one line or one found bit per cycle. The line of found vertices is requested when a bit of another
-    line, or the stop, arrives.
+    Timing: one line or one found bit per cycle; if all vertices are applied, one line and one discarded bit.
+    The line of found vertices is requested when a bit of another line, or the stop, arrives.
 
     Counts: ``lines`` requested.
 

@@ -28,9 +28,10 @@ class ApplyPipe(Component):
     Writes of lines leave on ``requests``. Vertices whose property changed leave on ``entries`` in order, and
     the stop follows them.
 
-    Timing: a line takes one cycle for each vertex that is applied. In the last of these cycles, the line is
-    written. Its changed vertices leave from that cycle on, one per cycle, while the next line is applied. The
-    latency of the pipeline is the latency of ``entries``.
+    Timing: a line takes one cycle for each vertex that is applied. After these cycles, the line is written,
+    and the next line begins in the same cycle. The changed vertices of the written line leave from the next
+    cycle on, one per cycle, while the next line is applied. A line ends only when the changed vertices of the
+    line before it have left. The latency of the pipeline is the latency of ``entries``.
 
     Counts: vertices ``applied`` and ``changed``; ``lines_applied`` and ``lines_written``.
 

@@ -42,10 +42,11 @@ class Schedule:
 class Control(Component):
     """Component that processes the edges of each slice, then applies its vertices, until no vertex is active.
 
-    Interface: ``jobs[i]`` sends the number of active vertices to the vertex reader of stream i. ``ready[i]``
-    brings the number of touched vertices when no update is in flight any more. Then ``scans`` starts the
-    scan for these vertices, and ``applies[i]`` starts the apply phase. ``ends[i]`` reports that the stream's
-    list of active vertices is written.
+    Interface: ``jobs[i]`` sends the number of active vertices, or of groups of vertices, to the vertex reader
+    of stream i. ``ready[i]`` brings the number of touched vertices when no update is in flight any more. Then
+    ``scans`` starts the scan for these vertices, and ``applies[i]`` starts the apply phase; its control is 1
+    if all vertices of the slice are applied. ``ends[i]`` reports that the stream's list of active vertices is
+    written.
 
     Timing: each step takes one cycle for all streams together.
 

@@ -21,14 +21,15 @@ class EdgePipe(Component):
 
     Interface: ``sources[i]`` brings ranges of vertices, and ``elements[i]`` the edges of these vertices from
     reader i, in order. Edges before the first edge of a range are skipped. An edge after the last edge of the
-    range ends an open list: ``stops[i]`` stops the reader, and its edges are dropped up to its stop. When all
+    range ends an open list: ``stops[i]`` stops the reader, whose edges are discarded up to its stop. When all
     ``sources`` have brought a stop, a stop leaves for each destination stream.
 
     Timing: in every cycle, the head edge of each reader is checked, and one edge is sent.
 
-    Accounting: waiting for output while the crossbar takes no edge, else waiting for any edge.
+    Accounting: waiting for output while the crossbar takes no edge; else idle if no reader has vertices, and
+    waiting for any edge otherwise.
 
-    Counts: ``edges`` sent, ``passed`` (skipped) and ``dropped``.
+    Counts: ``edges`` sent, ``passed`` (skipped) and ``dropped`` (discarded).
 
     Args:
         name: instance name.

@@ -37,7 +37,7 @@ class Temporaries:  # C: final
 
 
 class Vertices:  # C: final
-    """Properties, temporary properties and out-degrees of a stream's vertices. A store.
+    """A store for the properties, temporary properties and out-degrees of a stream's vertices.
 
     Two components write ``temporary`` alternately: the update unit before the barrier, the apply pipe after
     it. ``sent`` holds the properties from the start of the iteration, for programs in which all vertices

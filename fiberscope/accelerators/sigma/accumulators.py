@@ -23,6 +23,8 @@ from fiberscope.workloads.sparse import sparse
 class Accumulators(Component):
     """Accumulators that add the sums of each column to the product, and request the writes of each pass.
 
+    A finished pass is removed from the plan.
+
     Interface: all Flex-DPEs that hold a part of the chunk push the sums of a column into ``sums`` in the same
     cycle. After the last column of a pass, the number of bytes to write is pushed into ``written_jobs``, if
     the machine has a memory. These bytes are finished elements, and partial sums that do not stay on chip.

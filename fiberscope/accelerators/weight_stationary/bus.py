@@ -24,7 +24,8 @@ class Bus(Component):
         name: instance name.
         passes: the passes, in the order in which they run.
         slices: function from a pass to the beats of the slice of A that the pass streams.
-        stream: list to which the bus appends each beat; a token carries the index of its beat in this list.
+        stream: list to which the bus appends each beat. A token carries the index of its beat in this list;
+            an END token carries the number of its pass.
         load_words: number of words of B that the bus transfers in a cycle; 0 if loading B takes no time.
     """
 

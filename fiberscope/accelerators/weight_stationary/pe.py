@@ -73,7 +73,7 @@ class ProcessingElement(Component):
         return self.busy(self.until)
 
     def _most_sums(self) -> int:
-        """Return the largest number of sums that one beat can produce."""
+        """Return an upper bound of the number of sums that one beat can produce."""
         return self.parameters.bus.words
 
     def _match(self, beat: Beat) -> int:

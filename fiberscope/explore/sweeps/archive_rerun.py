@@ -36,8 +36,8 @@ class RepeatedRun:
 
     Args:
         archived, repeated: the rows; None without a repetition.
-        differences: the columns that differ; ``report`` if only the reports differ; the status with its
-            reason if the repetition failed.
+        differences: the columns that differ; ``report`` if only the reports differ; the status if there is no
+            repetition, with its reason if the repetition failed.
     """
 
     archived: Row
@@ -61,7 +61,7 @@ class ArchiveRerun:
 def rerun_archive(
     path: Path, *, workers: int | None = None, anyway: bool = False, quiet: bool = False
 ) -> ArchiveRerun:
-    """Repeat all finished runs of an archive, and compare rows and reports.
+    """Repeat the finished runs of an archive, except for runs of stale sources; compare rows and reports.
 
     Args:
         path: the archive.

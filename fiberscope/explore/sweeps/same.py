@@ -55,7 +55,7 @@ def scale_machines(
 
     Raises:
         ConfigurationError, InputError: a resource is unknown, or a machine has no rule or cannot have this
-            amount. The message has the nearest machine.
+            amount. The message has the nearest possible amount, if there is one.
     """
     for resource in resources:
         if resource not in RESOURCES:
