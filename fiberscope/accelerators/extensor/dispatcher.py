@@ -157,7 +157,7 @@ class Dispatcher(Component):
         self.space_checked = self.all_full = False  # whether space was checked in this cycle, and is lacking
         self.elements = 0
         self.free_elements = Elements(0)  # elements with space in this cycle that got no product
-        self.late_elements = Elements(0)  # elements among these with a long product
+        self.late_elements = Elements(0)  # the same, but with an unfinished long product
         self.in_turn = in_turn
         self.turn = 0  # element of the first product of the next pair of rows
         self.lane_turn = array("q", bytes(8 * intersectors))  # element of the next product, by lane
@@ -368,7 +368,7 @@ class Dispatcher(Component):
         return element
 
     def _find_free_elements(self, now: int) -> None:
-        """Find the elements that have a free slot in this cycle."""
+        """Find the elements that have a free slot in this cycle; the others wake this component later."""
         tasks = self.tasks
         self.free_elements.remove_all()
         self.late_elements.remove_all()

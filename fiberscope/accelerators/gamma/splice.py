@@ -90,7 +90,7 @@ def run_windows(
 def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
     """Return the cycles in which a machine dispatches the first tasks of these rows.
 
-    The cycles are rounded up to a multiple of ``STEP``.
+    The cycles are rounded up to a multiple of ``STEP``, except for the end of the run.
 
     Args:
         machine: machine that has not run; it runs up to the last of the cycles.
