@@ -12,7 +12,7 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Stream
-from fiberscope.hw.rtl.kit.parameters import Parameters, combinations
+from fiberscope.hw.rtl.kit.parameters import Parameters, parse
 from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.costs.netlists import (
@@ -56,9 +56,7 @@ def parse_call(call: str, machine: str = "") -> Module:
     name, _, arguments_text = call.removesuffix(")").partition("(")
     block = measured_units(machine).get(name) or find_block(name)
     with input_errors():
-        (parameters,) = combinations(
-            name, block.parameters, arguments_text.split(", ") if arguments_text else []
-        )
+        parameters = parse(name, block.parameters, arguments_text.split(", ") if arguments_text else [])
     return Module(call, block, parameters)
 
 

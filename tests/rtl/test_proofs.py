@@ -1,6 +1,7 @@
 """Claims of blocks are proven, planted faults refute them, and a proof says where it proves nothing."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pyrtl
 import pytest
@@ -9,9 +10,11 @@ from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.rtl.formal.catalogue import SPECIFICATIONS, kit_of, small_parameters
 from fiberscope.rtl.formal.kit import formal_kit
-from fiberscope.rtl.formal.prover import LONGEST, prove
+from fiberscope.rtl.formal.prover import LONGEST, Verdict, _write_waveform, prove
+from fiberscope.rtl.formal.yosys_session import YosysSession
 
 DEPTH = 10
 QUICK = ("bump_allocator", "packer")
@@ -214,6 +217,23 @@ def test_a_proof_says_where_it_proves_nothing():
     assert (
         str(verdicts["says_nothing"]) == f"proven to {DEPTH} cycles, vacuous: its condition was not reached"
     )
+
+
+@needs("yosys")
+def test_a_yosys_that_has_ended_is_an_error(tmp_path):
+    session = YosysSession(tmp_path)
+    with pytest.raises(HdlError, match="Yosys"):
+        session.run(["no_such_command"], 60)
+    with pytest.raises(HdlError, match="Yosys"):
+        session.run(["stat"], 60)
+    session.close()
+
+
+def test_a_waveform_that_the_solver_does_not_find_again_in_time_ends_the_proof(tmp_path):
+    late = SimpleNamespace(folder=tmp_path, ask=lambda *_arguments: None)
+    with pytest.raises(TimeoutError):
+        _write_waveform(late, Verdict("claim", cycles=3), tmp_path / "out.vcd")
+    assert not (tmp_path / "out.vcd").exists()
 
 
 @needs("yosys")

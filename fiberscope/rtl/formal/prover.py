@@ -329,5 +329,7 @@ def _write_waveform(prover: _Prover, verdict: Verdict, path: Path) -> None:
     file = "counterexample.vcd"
     options = f"{_bounded(verdict.cycles)} -show-public -dump_vcd {file}"
     prover.ask([f"{CLAIM}_{verdict.claim}"], 1, options)
+    if not (prover.folder / file).exists():  # the solver found the run again too late
+        raise TimeoutError
     make_folder(path.parent)
     write_text(path, (prover.folder / file).read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from fiberscope.hw.rtl.tools.simulator import HdlError
@@ -90,7 +91,8 @@ class YosysSession:
         """Run commands; return the output of the last, once Yosys has logged the mark after it."""
         *first, last = commands
         text = "".join(f"{command}\n" for command in first)
-        self._commands.write(f"{text}tee -q -o {_ANSWER} {last}\nlog {_END}\n")
+        with suppress(BrokenPipeError):  # the process has ended; its output says why
+            self._commands.write(f"{text}tee -q -o {_ANSWER} {last}\nlog {_END}\n")
         assert self._process.stdout is not None
         said: list[str] = []
         for line in self._process.stdout:
@@ -106,6 +108,7 @@ class YosysSession:
         """Kill the process."""
         self._process.kill()
         self._process.wait()
-        self._commands.close()
+        with suppress(BrokenPipeError):
+            self._commands.close()
         assert self._process.stdout is not None
         self._process.stdout.close()

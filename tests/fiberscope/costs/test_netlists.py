@@ -45,6 +45,7 @@ def test_a_table_of_other_columns_is_measured_anew(tmp_path):
         ("marger(radix=2)", "no block marger"),
         ("channel(capacity=0)", "capacity"),
         ("channel(size=2)", "size"),
+        ("channel(capacity=2,4)", "capacity=2,4"),
     ],
 )
 def test_what_is_no_block_costs_a_line(tmp_path, call, message):
