@@ -66,6 +66,7 @@ class Distributor(Component):
         self.queue: list[_LoadingPass] = []  # pass whose columns are sent, then the pass after it
         self.column = 0  # next column to send of the first pass
         self.next_column = 0  # first cycle in which that column may be sent
+        self.served_at = 0  # cycle from which the accumulators can take the next column, seen from here
         self.sent_at = -1  # last cycle of the current transfer, in which its token is pushed; -1 for none
         self.count = 0  # number of columns in the current transfer
         self.sending_until = self.loading_until = 0
@@ -136,15 +137,20 @@ class Distributor(Component):
             pass_ = self.queue[0].pass_
             for line in pass_.table.chunk.lines:
                 self.columns[line % len(self.columns)].push(self.count, pass_.number, self.column)
+            self.served_at = now + (self.count - 1) * pass_.table.interval + pass_.table.serve_cycles
             self.column += self.count
             self.columns_sent += self.count
             self.sent_at = -1
 
     def _may_send(self, now: int) -> bool:
-        if not self.queue or now < self.next_column:
+        if not self.queue or now < max(self.next_column, self._send_start()):
             return False
         load = self.queue[0]
         return load.line == load.line_end and now >= load.loaded_at and self.column < load.pass_.end
+
+    def _send_start(self) -> int:
+        """Return the first cycle in which a column is not too early for the accumulators."""
+        return self.served_at - self.queue[0].pass_.table.send_cycles + 1 if self.queue else -1
 
     def _can_batch(self, now: int) -> bool:
         """Return whether one token may stand for all remaining columns of the pass.
@@ -159,7 +165,7 @@ class Distributor(Component):
 
     def _wait(self, now: int) -> int:
         """Return the cycle of the next event of this distributor, with the reason to wait for it."""
-        times = (self.sent_at, self.next_column, self.sending_until, self.loading_until)
+        times = (self.sent_at, self.next_column, self.sending_until, self.loading_until, self._send_start())
         next_event = min((time for time in times if time > now), default=-1)
         if now < max(self.sending_until, self.loading_until):
             return self.busy(next_event)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sigma_bench import TINY, makes, operands, ran
 
 from fiberscope.accelerators.testing import outcome
@@ -19,6 +20,21 @@ def test_both_steps_give_the_same(given_operands, make):
     a, b = given_operands
     assert np.array_equal(one_by_one.result(), (a @ b).toarray())
     assert not one_by_one.plan.passes
+
+
+def test_a_column_waits_for_the_sums_of_the_pass_before_it():
+    """The last column of the first pass takes the output 2 cycles; the next pass sends a column a cycle."""
+    a = sparse.csr_array(([1.0, 1.0, 1.0], ([0, 0, 1], [4, 6, 5])), shape=(2, 7))
+    b = sparse.csr_array(([1.0, 1.0, 1.0], ([0, 0, 6], [0, 1, 1])), shape=(7, 2))
+    make = TINY | {
+        "slice.k": 3,
+        "input.words_per_cycle": 1,
+        "output.words_per_cycle": 1,
+        "memory.model": "none",
+    }
+    for step in ("column", "chunk"):
+        accumulators = outcome(ran((a, b), make | {"step": step}))["statistics"]["sigma.accumulators"]
+        assert accumulators["busy"] == accumulators["counters"]["sums_taken"] == 6
 
 
 @settings(max_examples=8)
