@@ -38,7 +38,7 @@ from fiberscope.workloads.canonical import CsrArray
 from .parts import RowSums
 
 A, B, Z = range(3)  # numbers of the tensors: the upper bits of an address
-SHARE = 1 << 32  # bytes of address space for the rows of A, and for the rows of Z, of a processing element
+SHARE = 1 << 31  # bytes of address space for the rows of A, and for the rows of Z, of a processing element
 
 
 class ProcessingElements(Configuration):
