@@ -241,7 +241,7 @@ def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge
         return AttributeGauge(component, name) if declared else CounterGauge(component, name)
     for place, signal in enumerate(component.signals()):
         if signal.name == name:
-            if _is_inherited(component, "signals") and _is_inherited(component, "sample"):
+            if all(_is_inherited(component, method) for method in ("signals", "sample", "write_signals")):
                 return AttributeGauge(component, name, signal.states, signed=True)
             return SampleGauge(component, place, signal.states)
     for stall in wiring.stalls(component):
