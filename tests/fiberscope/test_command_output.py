@@ -94,7 +94,7 @@ def test_an_outcome_of_a_bench_is_told_whole(
         "transcripts": {"rtl": 1, "model": 2},
         "differences": lambda: iter(()),
     }
-    fixed |= {"tokens": lambda: 4000, "violations": [], "fault": None, "bins": {}}
+    fixed |= {"count_transfers": lambda: 4000, "violations": [], "fault": None, "bins": {}}
     result: Any = SimpleNamespace(**{**fixed, **fields})
     assert rtl_bench._print_outcome(Path("x/my_bench.py"), "merger", result, None) == code
     devices = " and ".join(result.transcripts)
@@ -276,7 +276,12 @@ def test_a_bench_prints_and_writes_what_its_ports_saw(
         return ["first line", "second line"]
 
     monkeypatch.setattr(coverage, "write_coverage", write_coverage)
-    fields: dict[str, Any] = {"tests": 1, "transcripts": {"rtl": 1}, "differences": list, "tokens": lambda: 5}
+    fields: dict[str, Any] = {
+        "tests": 1,
+        "transcripts": {"rtl": 1},
+        "differences": list,
+        "count_transfers": lambda: 5,
+    }
     result: Any = SimpleNamespace(**fields, violations=[], fault=None, bins={"rtl": {"port": 3}})
     assert rtl_bench._print_outcome(Path("b.py"), "merger", result, tmp_path / "c.json") == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["5 tokens moved", "first line", "second line"]

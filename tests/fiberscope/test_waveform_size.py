@@ -8,7 +8,6 @@ from fiberscope import cli
 from fiberscope.commands import waveform_size
 from fiberscope.commands.waveform_size import with_size_warning
 from fiberscope.run.api import Waveform
-from fiberscope.sim import vcd_file
 from fiberscope.sim.partial_files import partial
 
 MIB = 1 << 20
@@ -80,10 +79,9 @@ def test_who_bounds_it_or_wants_quiet_is_left_alone(path):
     assert with_size_warning(None, Waveform(path)) is None
 
 
-def test_a_run_says_it(toy, path, capsys, monkeypatch):
+def test_a_run_says_it(path, capsys, monkeypatch):
     monkeypatch.setattr(waveform_size, "LARGE_BYTES", 1)
     monkeypatch.setattr(waveform_size, "KNOWN_SHARE", 0)
-    monkeypatch.setattr(vcd_file, "BUFFER_BYTES", 64)  # else the file is empty to the end
-    matrix = "uniform:rows=300,cols=300,nonzeros=5000,seed=5"
-    assert cli.run(["sim", toy, matrix, "--vcd", str(path), "--set", "lane.count=1"]) == 0
+    matrix = "uniform:rows=300,cols=300,nonzeros=3000,seed=5"  # its waveform is several buffers of a mebibyte
+    assert cli.run(["sim", "gamma", matrix, "--vcd", str(path), "--set", "pe.count=4"]) == 0
     assert f"the waveform {path} will be about" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,8 @@ def _traffic(axes: Axes, plan: Plan) -> None:
     for offset, traffic, strength in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
         bottom = np.zeros(len(candidates))
         # The output comes last. With more inputs than ``COLOURS``, the last tensors are not drawn.
-        for name, colour in zip(predicted[0], (*COLOURS[: len(predicted[0]) - 1], WRITTEN), strict=False):
+        colours = [*islice(cycle(COLOURS), len(predicted[0]) - 1), WRITTEN]
+        for name, colour in zip(predicted[0], colours, strict=True):
             words = np.array([words_by_tensor[name] for words_by_tensor in traffic])
             label = f"{name}, {'predicted' if offset < 0 else 'measured'}"
             axes.bar(places + offset, words, 0.36, bottom, color=colour, alpha=strength, label=label)
