@@ -212,6 +212,8 @@ def test_a_death_of_a_worker_gives_back_what_is_unfinished_of_its_batch_and_cost
     monkeypatch.setattr("fiberscope.explore.sweeps.dask_execution.DEATHS", 2)
     runs = f"""open("{tmp_path}/runs", "a").write(f"{{parameters.lane.pause}}\\n")
         if parameters.lane.pause == 3:
+            import time
+            time.sleep(0.5)  # the scheduler hears of the points before this one
             os.kill(os.getppid(), signal.SIGKILL)
         self.parameters, self.a"""
     mine = altered(toy, tmp_path, "self.parameters, self.a", runs)
