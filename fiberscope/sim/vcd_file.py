@@ -46,7 +46,7 @@ class VcdFile:
         exact = timescale(tick)
         self.scale: Fraction
         self._timescale, self.scale = exact or ("1 fs", tick * 10**-FINEST)
-        self._units, self._ticks = self.scale.as_integer_ratio()
+        self._units, self._ticks = self.scale.numerator, self.scale.denominator
         self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
         self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
         self._variables: Sequence[Variable] = ()
