@@ -32,8 +32,11 @@ def test_each_broken_rule_is_named_in_a_loop_and_in_a_bench(block, simulator, tm
     run(Bench(sources, "side_by_side", (), "relay_bench", order, tmp_path / "bench"), simulator)
     for name, texts in json.loads(found.read_text()).items():
         _old, _new, expected, *cycles = FAULTS[name]
-        if expected is None or (name in FOUR_VALUED and simulator == "verilator"):
+        if expected is None:
             assert texts == [None, None], name
+            continue
+        if name in FOUR_VALUED and simulator == "verilator":  # its registers begin as ones, not as X
+            assert not any(" is X" in (text or "") for text in texts), (name, texts)
             continue
         pattern = re.escape(expected).replace("NUMBER", r"\d+")
         for text, cycle in zip(texts, cycles, strict=True):
