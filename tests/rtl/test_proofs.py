@@ -1,7 +1,6 @@
 """Claims of blocks are proven, planted faults refute them, and a proof says where it proves nothing."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pyrtl
 import pytest
@@ -13,7 +12,7 @@ from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.rtl.formal.catalogue import SPECIFICATIONS, kit_of, small_parameters
 from fiberscope.rtl.formal.kit import formal_kit
-from fiberscope.rtl.formal.prover import LONGEST, Verdict, _write_waveform, prove
+from fiberscope.rtl.formal.prover import LONGEST, Verdict, _Prover, _write_waveform, prove
 from fiberscope.rtl.formal.yosys_session import YosysSession
 
 DEPTH = 10
@@ -230,9 +229,15 @@ def test_a_yosys_that_has_ended_is_an_error(tmp_path):
 
 
 def test_a_waveform_that_the_solver_does_not_find_again_in_time_ends_the_proof(tmp_path):
-    late = SimpleNamespace(folder=tmp_path, ask=lambda *_arguments: None)
+    class Late(_Prover):
+        def __init__(self):
+            self.folder = tmp_path
+
+        def _run(self, options):
+            return f"Solving problem with {options}\nSAT proof finished - TIMEOUT\n"
+
     with pytest.raises(TimeoutError):
-        _write_waveform(late, Verdict("claim", cycles=3), tmp_path / "out.vcd")
+        _write_waveform(Late(), Verdict("claim", cycles=3), tmp_path / "out.vcd")
     assert not (tmp_path / "out.vcd").exists()
 
 

@@ -90,8 +90,8 @@ class _Answer:
     """The answer of the solver to a question.
 
     Args:
-        outcome: ``proven`` by induction; ``failed`` in a run from reset; ``timeout``; or ``open``: no run
-            from reset fails within the cycles asked for, and there is no proof by induction.
+        outcome: ``proven`` by induction; ``failed`` in a run from reset; or ``open``: no run from reset fails
+            within the cycles asked for, and there is no proof by induction.
         cycles: for ``proven``, the length of the induction. For ``failed``, the cycle of the failure; the
             reset is cycle 1. Otherwise, the length of the longest base case that holds.
         low: names of the wires that do not have the value at the end of the reported run.
@@ -162,7 +162,7 @@ class _Prover:
             options: options of ``sat -tempinduct``.
 
         Raises:
-            TimeoutError: no time remains.
+            TimeoutError: no time remains, or the solver finds no answer in it.
         """
         proven = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
         said = self._run(f"-tempinduct {options} {proven}")
@@ -176,7 +176,9 @@ class _Prover:
             return _Answer("failed", at, low)
         if "Induction step proven: SUCCESS" in last:
             return _Answer("proven", int(_LENGTH.findall(said)[-1]), low)
-        return _Answer("timeout" if "TIMEOUT" in said else "open", held, low)
+        if "TIMEOUT" in said:
+            raise TimeoutError
+        return _Answer("open", held, low)
 
 
 def prove(
@@ -243,8 +245,6 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
     left = kit.names(COVER)
     while left:
         answer = prover.ask([f"{COVER}_{name}" for name in left], 0, _bounded(depth))
-        if answer.outcome == "timeout":
-            raise TimeoutError
         if answer.outcome != "failed":
             break
         reached = [name for name in left if f"{COVER}_{name}" in answer.low]
@@ -267,7 +267,7 @@ def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) ->
             for name in inductive:
                 result.verdicts[name] = Verdict(name, answer.cycles, is_inductive=True)
             break
-        # without a low claim, after a timeout, the whole set is removed: the loop has to end
+        # without a low claim, the whole set is removed: the loop has to end
         low = [name for name in inductive if f"{CLAIM}_{name}" in answer.low] or inductive
         if answer.outcome == "failed":
             _refute(low, answer, result)
@@ -294,8 +294,6 @@ def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: P
             low = [name for name in left if f"{CLAIM}_{name}" in answer.low]
             _refute(low, answer, result)
             left = [name for name in left if name not in low]
-        elif answer.outcome == "timeout":
-            raise TimeoutError
         else:
             cycles = goal
             result.verdicts |= {name: Verdict(name, cycles) for name in left}
@@ -329,7 +327,5 @@ def _write_waveform(prover: _Prover, verdict: Verdict, path: Path) -> None:
     file = "counterexample.vcd"
     options = f"{_bounded(verdict.cycles)} -show-public -dump_vcd {file}"
     prover.ask([f"{CLAIM}_{verdict.claim}"], 1, options)
-    if not (prover.folder / file).exists():  # the solver found the run again too late
-        raise TimeoutError
     make_folder(path.parent)
     write_text(path, (prover.folder / file).read_text(encoding="utf-8"))
