@@ -6,7 +6,7 @@ A *point* is what Verilator counts: a block of lines or a branch that runs, or a
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,15 +109,16 @@ class LineCoverage:
 
     def uncovered(self, module: str) -> Iterator[str]:
         """Yield each line of a module that never ran, or whose branch was never taken, with its text."""
+        untaken: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for point, taken in self._points(module, BRANCH).items():
+            if not taken:
+                untaken[point.file, point.line].append(point.name)
+        texts = {file: _texts(file) for file, _number in self.lines(module)}
         for (file, number), count in self.lines(module).items():
-            branches = [
-                point.name
-                for point, taken in self._points(module, BRANCH).items()
-                if (point.file, point.line, taken) == (file, number, 0)
-            ]
-            if branches or not count:
-                what = ", ".join(branches) if count else "never"
-                yield f"{Path(file).name}:{number}: {what}: {_text(file, number)}"
+            if (file, number) in untaken or not count:
+                what = ", ".join(untaken[file, number]) if count else "never"
+                text = texts[file][number - 1].strip() if number <= len(texts[file]) else ""
+                yield f"{Path(file).name}:{number}: {what}: {text}"
 
     def still_signals(self, module: str) -> Iterator[str]:
         """Yield each signal of a module with the number of its toggles that did not occur."""
@@ -155,11 +156,10 @@ class LineCoverage:
         return "\n".join(sections)
 
 
-def _text(file: str, number: int) -> str:
-    """Return the text of a line; empty if its file is gone."""
+def _texts(file: str) -> list[str]:
+    """Return the lines of a file; none if the file is gone."""
     path = Path(file)
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
-    return lines[number - 1].strip() if number <= len(lines) else ""
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
 
 
 def keep_counts(modules: Iterable[VerilatedModule], folder: Path) -> None:
@@ -178,6 +178,7 @@ def write_line_coverage(folder: Path, file: Path) -> Iterator[str]:
     """Write the coverage of a run, and yield lines for the terminal.
 
     The files are written when the first line is requested.
+
     Args:
         folder: folder of the run, with Verilator's counts.
         file: the lcov file; a report in text is beside it; ``-`` writes neither.
