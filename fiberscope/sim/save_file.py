@@ -44,8 +44,7 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
         waveform: contents of the waveform.
         landmark: time and component at which GTKWave opens.
     """
-    if path.exists() and not is_ours(path):
-        warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
+    if is_kept(path):
         return
     table = path.with_suffix(TABLE_ENDING)
     if waveform.table:
@@ -58,7 +57,15 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
         _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
 
 
-def is_ours(path: Path) -> bool:
+def is_kept(path: Path) -> bool:
+    """Return whether a view is kept because a user saved it, after a warning that says so."""
+    if path.exists() and not _is_ours(path):
+        warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=8)
+        return True
+    return False
+
+
+def _is_ours(path: Path) -> bool:
     """Return whether Fiberscope wrote a file, by the comment in its first line."""
     with path.open(encoding="utf-8", errors="replace") as file:
         return file.readline().rstrip() in (f"[*] {OURS}", f"# {OURS}")

@@ -5,13 +5,12 @@ Source of the commands: the page Commands of Surfer's manual, https://docs.surfe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fiberscope.sim.landmark import Landmark, part_of
 from fiberscope.sim.partial_files import replacing
-from fiberscope.sim.save_file import OURS, Scope, is_ours, scopes_of
+from fiberscope.sim.save_file import OURS, Scope, is_kept, scopes_of
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import STATE, Variable, Waveform
 
@@ -33,8 +32,7 @@ def write_command_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: L
         waveform: contents of the waveform.
         landmark: time and component at which Surfer opens.
     """
-    if path.exists() and not is_ours(path):
-        warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
+    if is_kept(path):
         return
     with replacing(path) as partial:
         partial.writelines(f"{line}\n".encode() for line in _commands(waveform.variables, landmark))
