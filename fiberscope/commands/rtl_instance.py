@@ -27,6 +27,7 @@ def export_leaf(
 
     The arguments are the values of the options of ``fiberscope rtl export``. Without tensors, small random
     tensors are drawn. Without a period, the constraints have the period of the machine.
+
     Raises:
         InputError: an error that the user can correct.
     """

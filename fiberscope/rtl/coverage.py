@@ -61,6 +61,7 @@ def write_coverage(modules: Mapping[str, Coverage], file: Path) -> Iterator[str]
     """Write the coverage of modules as JSON, and yield lines for the terminal.
 
     The file is written when the first line is requested.
+
     Args:
         modules: coverage by the name of an instance or device.
         file: the JSON file; ``-`` writes none.

@@ -181,6 +181,7 @@ def check_simulator(name: str) -> str:
     """Return the simulator of the RTL, which must record toggles in this process.
 
     For ``auto``, this is Verilator, or PyRTL if Verilator is not installed.
+
     Raises:
         InputError: the simulator cannot record toggles.
     """

@@ -23,6 +23,7 @@ class ReferenceProcess:
     """A run in a forked process, started and ended by the context (``with``).
 
     If that process fails, ``report`` repeats the run in this process, for its error.
+
     Args:
         run: returns the report.
     """

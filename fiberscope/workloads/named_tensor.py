@@ -123,6 +123,7 @@ def tensor_in(text: str) -> NamedTensor | None:
     """Return the tensor that a text names; None if only ``workload.load`` can resolve the text.
 
     ``load`` resolves matrix files, registered matrices, views of graphs, and unknown texts.
+
     Raises:
         WorkloadError: the tensor cannot be read or drawn, or its file is missing.
     """

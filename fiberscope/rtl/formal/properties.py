@@ -164,6 +164,7 @@ class Properties:
 
         A claim whose condition is not reached within the depth of the proof is reported as vacuous. For this,
         the condition becomes a cover, ``{name}_applies``.
+
         Args:
             name: name of the claim, unique in the module.
             wire: one bit.

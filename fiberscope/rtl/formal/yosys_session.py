@@ -45,6 +45,7 @@ class YosysSession:
 
     Args:
         folder: working folder of the commands, in which no other session runs.
+
     Raises:
         HdlError: Yosys is not installed.
     """
