@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fiberscope.models.graphs.edges import Edge
@@ -78,36 +79,45 @@ def _word(name: str) -> str:
 
 def _edges(graph: Graph) -> Iterator[str]:
     """Yield the lines of the streams; a line names its ports if type and comment do not determine them."""
-    edges = [_edge(graph, stream) for stream in graph.streams]
-    clear_ports = _unambiguous_edges(graph, edges)
-    for stream, edge, is_port_clear in zip(graph.streams, edges, clear_ports, strict=True):
-        ports = {} if is_port_clear else {"from": stream.output, "to": stream.input}
+    for stream, edge in zip(graph.streams, _readable_edges(graph), strict=True):
         comment = {"comment": edge.target_comment} if edge.target_comment else {}
         label = f"{stream.kind}_{edge.target_comment}" if edge.target_comment else stream.kind
         style = {"style": STYLES[stream.kind]} if stream.kind in STYLES else {}
+        ports = edge.attributes
         attributes = {"label": label, **style, "type": stream.kind, **comment, **ports, **stream.attributes}
         yield f"{_word(edge.source)} -> {_word(edge.target)} [{_attributes(attributes)}]"
 
 
-def _unambiguous_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
-    """Return whether type and comment determine the ports of each edge, for all edges of a joiner or none."""
-    finder = PortFinder(graph, edges)
-    clear_ports = [
-        _is_port_clear(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)
-    ]
-    ends = [(stream.source, stream.target) for stream in graph.streams]
-    joiners = {name for name, node in graph.nodes.items() if node.primitive.has_operand_pairs}
-    ambiguous = joiners & {
-        target for is_clear, (_source, target) in zip(clear_ports, ends, strict=True) if not is_clear
-    }
-    ambiguous |= {name for name, node in graph.nodes.items() if not node.primitive.infers_ports}
-    return [is_clear and ambiguous.isdisjoint(pair) for is_clear, pair in zip(clear_ports, ends, strict=True)]
+def _readable_edges(graph: Graph) -> list[Edge]:
+    """Return the edges of the streams; ``attributes`` has the ports of those that the reader cannot infer.
+
+    A joiner has all of its edges with ports, or none. The reader infers operands from edges without ports, so
+    ports at one joiner may take from the next joiner what its edges are inferred from. The reader's own rules
+    are therefore applied until they find every port.
+    """
+    edges = [_edge(graph, stream) for stream in graph.streams]
+    explicit = {name for name, node in graph.nodes.items() if not node.primitive.infers_ports}
+    wrong: set[int] = set()
+    while True:
+        for number, stream in enumerate(graph.streams):
+            if number in wrong or not explicit.isdisjoint((stream.source, stream.target)):
+                edges[number] = replace(edges[number], attributes={"from": stream.output, "to": stream.input})
+        finder = PortFinder(graph, edges)
+        wrong = {
+            number
+            for number, (edge, stream) in enumerate(zip(edges, graph.streams, strict=True))
+            if not edge.attributes and not _finds_ports(finder, edge, stream)
+        }
+        if not wrong:
+            return edges
+        targets = {edges[number].target for number in wrong}
+        explicit |= {name for name in targets if graph.nodes[name].primitive.has_operand_pairs}
 
 
-def _is_port_clear(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
+def _finds_ports(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
     try:
         return finder.ports(edge) == (stream.output, stream.input)
-    except (ValueError, StopIteration):
+    except ValueError:
         return False
 
 

@@ -39,7 +39,7 @@ class PortFinder:
         self.reordered: list[Node] = []  # ALUs whose operands are not in the order of the file
         for edge in edges:
             target = graph.nodes[edge.target]
-            if _array(target, edge) and "to" not in edge.attributes:
+            if _array(target, edge) and not edge.attributes.get("to"):
                 self._register_operand(target, edge)
         for name, operands in self._alu_inputs.items():
             if graph.nodes[name]["sub"] == "1":

@@ -1,5 +1,6 @@
 """Graph files: those of the public compiler, the examples, what others get wrong, and what is refused."""
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from streams.public_graphs import compiled, public_text
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs import run
+from fiberscope.models.graphs import Graph, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
@@ -95,6 +96,35 @@ def test_what_is_written_reads_as_the_same_graph(expression: str) -> None:
     assert graph_from_text(gv_text(graph)) == graph
 
 
+def joined_at_random(seed: int) -> Graph:
+    """Return scanners of few tensors, joiners of any of their streams, and arrays; streams in any order."""
+    draws, graph = random.Random(seed), Graph({"x": "s", "b": "s", "c": "s"})
+    crds, refs = [], []
+    for tensor in draws.choices("bc", k=draws.randrange(2, 5)):
+        scanner = graph.add("fiberlookup", index="i", tensor=tensor, mode=0, root=True)
+        crds.append((scanner, "crd"))
+        refs.append((scanner, "ref"))
+    for _joiner in range(draws.randrange(1, 6)):
+        joiner = graph.add(draws.choice(("intersect", "union")), index="i")
+        operands = draws.choice((2, 2, 3))
+        for number in range(operands):
+            graph.connect(*draws.choice(crds), joiner, f"crd[{number}]")
+            graph.connect(*draws.choice(refs), joiner, f"ref[{number}]")
+        crds.append((joiner, "crd"))
+        refs += [(joiner, f"ref[{number}]") for number in range(operands)]
+    for ref in draws.sample(refs, len(refs) // 2):
+        tensor = graph.tensor_at(graph.connect(*ref, graph.add("repeat", index="j", tensor="b"), "ref"))
+        graph.connect(*ref, graph.add("arrayvals", tensor=tensor), "ref")
+    draws.shuffle(graph.streams)
+    return graph
+
+
+def test_joiners_of_any_streams_read_as_they_are_written() -> None:
+    for seed in range(300):
+        graph = joined_at_random(seed)
+        assert graph_from_text(gv_text(graph)) == graph, seed
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_examples_are_sound_and_stand_as_they_would_be_written(file: Path, tmp_path: Path) -> None:
     graph = read_gv(file)
@@ -112,6 +142,8 @@ TOLERATED = {
     "a node that is declared twice": ('2 [type="mul"]', '2 [type="mul"] 2 [label="again"]'),
     "no comment where a writer is fed": ('4 -> 1 [type="crd" comment="i"]', "4->1[type=crd]"),
     "no comment behind a joiner": ('4 -> 3 [type="ref" comment="out-b"]', '4 -> 3 [type="ref"]'),
+    "an empty port of a joiner": ('comment="in-b"]', 'comment="in-b" to="" from=""]'),
+    "an empty port of an ALU": ('3 -> 2 [type="val"]', '3 -> 2 [type="val" to=""]'),
     "misspelt comments": ('5 -> 4 [type="crd" comment="in-b"]', '5 -> 4 [type="crd" comment="in_i-b"]'),
     "another separator": ('4 -> 7 [type="ref" comment="out-c"]', '4 -> 7 [type="ref" comment="outt_c"]'),
     "a label over lines": ('2 [type="mul"]', '2 [type="mul" label="Mul\n2"]'),
