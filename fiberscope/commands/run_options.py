@@ -217,10 +217,12 @@ class SimulationOptions(WaveformOptions, ReportOptions):
                 progress_display(self.quiet) as callback,
             ):
                 progress = with_size_warning(callback, waveform)
-                options |= {"progress": progress} if live is None else live.options(progress, request.drives)
+                options |= (
+                    {"progress": progress} if live is None else live.run_options(progress, request.drives)
+                )
                 report = request.run(**{name: value for name, value in options.items() if value})
             if live is not None:
-                live.end(report)
+                live.show_result(report)
             deliver(report)
             self.write_product(report)
         return report

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from fiberscope.results.report.cost_parts import Area, Energy
 from fiberscope.results.report.document import Report
 
-Part: TypeAlias = tuple[str, str, float, float | None, str]  # component, part, known, upper end, basis
+CostPart: TypeAlias = tuple[str, str, float, float | None, str]  # component, part, known, upper end, basis
 
 
 def costs(report: Report) -> dict[str, Any]:
@@ -21,22 +21,23 @@ def costs(report: Report) -> dict[str, Any]:
     """
     energy, area = report.energy, report.area
     return {
-        "energy": _sums(_energy_parts(energy), energy.upper_pj, energy.without) if energy else None,
-        "area": _sums(_area_parts(area), area.upper, area.without) if area else None,
-        "unpriced": _unpriced(report),
+        "energy": _collect_parts(_energy_parts(energy), energy.upper_pj, energy.without) if energy else None,
+        "area": _collect_parts(_area_parts(area), area.upper, area.without) if area else None,
+        "unpriced": _explain_missing_costs(report),
     }
 
 
-def _sums(parts: Iterable[Part], upper: float | None, without: Iterable[str]) -> dict[str, Any]:
-    listed = [part for part in parts if part[2]]
-    sizes: dict[str, float] = {}
-    for name, _part, size, _upper, _basis in listed:
-        sizes[name] = sizes.get(name, 0.0) + size
-    listed.sort(key=lambda part: -sizes[part[0]])
-    return {"parts": listed, "upper": upper, "without": [*without]}
+def _collect_parts(parts: Iterable[CostPart], upper: float | None, without: Iterable[str]) -> dict[str, Any]:
+    """Return the parts with a known cost, ordered by the sums of their components."""
+    known_parts = [part for part in parts if part[2]]
+    sums: dict[str, float] = {}
+    for name, _label, cost, _upper, _basis in known_parts:
+        sums[name] = sums.get(name, 0.0) + cost
+    known_parts.sort(key=lambda part: -sums[part[0]])
+    return {"parts": known_parts, "upper": upper, "without": [*without]}
 
 
-def _energy_parts(energy: Energy) -> list[Part]:
+def _energy_parts(energy: Energy) -> list[CostPart]:
     """Return the parts of an energy; reports of earlier releases have no intervals."""
     if energy.parts:
         return [(part.component, part.action, part.known, part.upper, part.basis) for part in energy.parts]
@@ -47,13 +48,13 @@ def _energy_parts(energy: Energy) -> list[Part]:
     ]
 
 
-def _area_parts(area: Area) -> list[Part]:
+def _area_parts(area: Area) -> list[CostPart]:
     if area.parts:
         return [(part.component, part.part, part.known, part.upper, part.basis) for part in area.parts]
     return [(name, "", um2, None, "") for name, um2 in area.by_component.items()]
 
 
-def _unpriced(report: Report) -> str:
+def _explain_missing_costs(report: Report) -> str:
     """Explain a missing energy or area, and its remedy."""
     if report.problem is not None and report.problem.kind == "graph":
         return "What the blocks of a graph cost is not known."

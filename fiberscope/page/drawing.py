@@ -24,12 +24,12 @@ from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
 
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
-BAR: Final = 7  # height of a bar in pixels
-Shares = Mapping[str, tuple[float, ...]]
+BAR: Final = 7  # height of a bar, in pixels
+StateShares = Mapping[str, tuple[float, ...]]
 
 
-def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
-    """Return the SVG file of the machine and the reason for a missing drawing; one of both is empty.
+def draw_report(report: Report, run_sources: bool = False) -> tuple[str, str]:
+    """Return the SVG file of a report's machine, and the reason for a missing drawing; one of both is empty.
 
     Args:
         report: the report of the run.
@@ -39,7 +39,8 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
         kind = "sampled run" if report.cycles_interval else f"run of the {report.fidelity} model"
         return "", f"A {kind} has no components."
     try:
-        graph, boxes = _graph(report) if _kind(report) == "graph" else _machine(report, run_sources)
+        is_graph = _problem_kind(report) == "graph"
+        graph, boxes = _read_blocks(report) if is_graph else _find_families(report, run_sources)
     except (InputError, ConfigurationError) as error:
         return "", f"It cannot be built here to be drawn: {error}"
     layout = arrange(graph)
@@ -47,7 +48,7 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
     return svg(graph, layout, title, list(_bars(layout, _shares(boxes, report.components)))), ""
 
 
-def bare_drawing(kernel: Kernel) -> tuple[str, dict[str, str]]:
+def draw_kernel(kernel: Kernel) -> tuple[str, dict[str, str]]:
     """Return the SVG file of a built machine with idle bars, and the box of each family."""
     graph = build_graph(kernel)
     names = box_names(family_name(component.name) for component in kernel.components)
@@ -61,11 +62,11 @@ def settings(report: Report) -> dict[str, Any]:
     return {key: value for key, value in flatten_parameters(report.config).items() if value is not None}
 
 
-def _kind(report: Report) -> str:
+def _problem_kind(report: Report) -> str:
     return report.problem.kind if report.problem else ""
 
 
-def _machine(report: Report, run_sources: bool) -> tuple[Graph, dict[str, str]]:
+def _find_families(report: Report, run_sources: bool) -> tuple[Graph, dict[str, str]]:
     """Return the families of a machine, and the box of each component.
 
     Raises:
@@ -73,14 +74,14 @@ def _machine(report: Report, run_sources: bool) -> tuple[Graph, dict[str, str]]:
         ConfigurationError: the machine is not available.
     """
     entries = settings(report)
-    if report.problem is not None and _kind(report) == "conversion":
+    if report.problem is not None and _problem_kind(report) == "conversion":
         kind = MINT
         entries |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
     else:
         kind = _find_accelerator(report, run_sources)
     graph, boxes = families_of(kind, entries), box_names(map(family_name, report.components))
-    placed = {name: boxes[family_name(name)] for name in report.components}
-    return graph, {name: box for name, box in placed.items() if box in graph.boxes}
+    box_of_component = {name: boxes[family_name(name)] for name in report.components}
+    return graph, {name: box for name, box in box_of_component.items() if box in graph.boxes}
 
 
 def _find_accelerator(report: Report, run_sources: bool) -> Accelerator[Any]:
@@ -96,7 +97,7 @@ def _find_accelerator(report: Report, run_sources: bool) -> Accelerator[Any]:
     return find(report.accelerator)
 
 
-def _graph(report: Report) -> tuple[Graph, dict[str, str]]:
+def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
     """Return the blocks of a graph and the box of each component.
 
     Raises:
@@ -110,18 +111,18 @@ def _graph(report: Report) -> tuple[Graph, dict[str, str]]:
         raise InputError("the report does not say of which graph it is")
     request = report.source.asked
     graph = read_gv(Path(request.machine)) if request.graph is None else graph_from_text(request.graph)
-    picture = drawing_of(graph)
+    drawing = drawing_of(graph)
     names = block_names(graph.nodes.values())
-    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, picture.boxes, strict=True)}
+    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=True)}
     names_of_blocks = {name.removesuffix(".root") for name in report.components}
     if not names_of_blocks <= boxes.keys():
         raise InputError(
             f"{request.machine} has no block {', '.join(sorted(names_of_blocks - boxes.keys()))} any more"
         )
-    return picture, boxes
+    return drawing, boxes
 
 
-def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> Shares:
+def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> StateShares:
     """Return the fraction of each state in the cycles of each box."""
     cycles_by_box: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(STATES))
     for name, box in boxes.items():
@@ -130,19 +131,19 @@ def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> Sh
             cycles_by_box[box] = [
                 total + count for total, count in zip(cycles_by_box[box], cycles, strict=True)
             ]
-    return {box: tuple(part / (sum(cycles) or 1) for part in cycles) for box, cycles in cycles_by_box.items()}
+    return {box: tuple(n / (sum(cycles) or 1) for n in cycles) for box, cycles in cycles_by_box.items()}
 
 
-def _bars(layout: Layout, shares: Shares) -> Iterator[str]:
+def _bars(layout: Layout, shares: StateShares) -> Iterator[str]:
     """Yield a bar of states at the bottom of each box."""
-    for name, parts in shares.items():
+    for name, state_shares in shares.items():
         x, y = layout.boxes[name]
-        left, top = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3
-        shares_by_state = dict(zip(STATES, parts, strict=True))
+        x_bar, y_bar = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3
+        shares_by_state = dict(zip(STATES, state_shares, strict=True))
         text = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in shares_by_state.items())
         yield f'<g data-box="{escape(name)}"><title>{escape(name)}: {text}</title>'
         for state, share in shares_by_state.items():
             width = share * (WIDTH - 8)
-            yield f'<rect class="{state}" x="{left:g}" y="{top:g}" width="{width:g}" height="{BAR}"/>'
-            left += width
+            yield f'<rect class="{state}" x="{x_bar:g}" y="{y_bar:g}" width="{width:g}" height="{BAR}"/>'
+            x_bar += width
         yield "</g>"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Better = Literal["less", "more"]
-USEFUL: Final = "useful_multiply"
-FAILED_PART = 10  # failed runs are at most 1/FAILED_PART of the rows
-FRONT_PART = 2  # the best runs are at most 1/FRONT_PART of the rows
+USEFUL_OPERATION: Final = "useful_multiply"
+FAILED_DIVISOR = 10  # failed runs are at most 1/FAILED_DIVISOR of the rows
+FRONT_DIVISOR = 2  # the best runs are at most 1/FRONT_DIVISOR of the rows
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Measure:
     better: Better = "less"
 
 
-FIRST: Final = (
+COMMON_MEASURES: Final = (
     Measure("cycles", "cycles"),
     Measure("traffic_bytes", "traffic", "bytes"),
     Measure("seconds", "simulated time", "s"),
@@ -53,7 +53,7 @@ FIRST: Final = (
     Measure("traffic_read_bytes", "bytes read", "bytes"),
     Measure("traffic_write_bytes", "bytes written", "bytes"),
 )
-LAST: Final = (
+SECONDARY_MEASURES: Final = (
     Measure("nonzeros", "nonzeros of the operands"),
     Measure("wall_seconds", "time of the host", "s"),
     Measure("memory_peak_bytes_per_second", "memory's peak bandwidth", "bytes/s", "more"),
@@ -63,8 +63,8 @@ LAST: Final = (
 
 def measures(columns: list[str]) -> Iterator[Measure]:
     """Yield the columns that are measures: common measures, traffic by tensor, operations, then others."""
-    fixed = {measure.name for measure in (*FIRST, *LAST)}
-    yield from (measure for measure in FIRST if measure.name in columns)
+    fixed = {measure.name for measure in (*COMMON_MEASURES, *SECONDARY_MEASURES)}
+    yield from (measure for measure in COMMON_MEASURES if measure.name in columns)
     for name in columns:
         if name.startswith("traffic_") and name.endswith("_bytes") and name not in fixed:
             yield Measure(
@@ -73,7 +73,7 @@ def measures(columns: list[str]) -> Iterator[Measure]:
     for name in columns:
         if name.startswith("operations_") and name not in fixed:
             yield Measure(name, name.removeprefix("operations_").replace("_", " "))
-    yield from (measure for measure in LAST if measure.name in columns)
+    yield from (measure for measure in SECONDARY_MEASURES if measure.name in columns)
 
 
 def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
@@ -86,8 +86,8 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     Args:
         frame: rows of a store, with the columns of its measures.
     """
-    executed, seconds = _work(frame), frame["seconds"].where(frame["seconds"] > 0)
-    useful = _useful(frame, executed)
+    executed, seconds = _executed_operations(frame), frame["seconds"].where(frame["seconds"] > 0)
+    useful = _useful_operations(frame, executed)
     worker_cycles = frame[["busy", "input_stall", "output_stall", "idle"]].sum(axis="columns", min_count=4)
     busy = frame["busy"] / worker_cycles.where(worker_cycles > 0)
     return frame.assign(
@@ -100,45 +100,45 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _work(frame: pd.DataFrame) -> pd.Series[float]:
+def _executed_operations(frame: pd.DataFrame) -> pd.Series[float]:
     operations = [name for name in frame.columns if str(name).startswith("operations_")]
-    most = frame[operations].max(axis="columns").astype("float64")
-    return frame["operations_multiply"].fillna(most) if "operations_multiply" in operations else most
+    largest = frame[operations].max(axis="columns").astype("float64")
+    return frame["operations_multiply"].fillna(largest) if "operations_multiply" in operations else largest
 
 
-def _useful(frame: pd.DataFrame, executed: pd.Series[float]) -> pd.Series[float]:
+def _useful_operations(frame: pd.DataFrame, executed: pd.Series[float]) -> pd.Series[float]:
     """Return the useful part of the work; all work if the machine does not distinguish useful work."""
-    name = f"operations_{USEFUL}"
+    name = f"operations_{USEFUL_OPERATION}"
     return frame[name].astype("float64").fillna(executed) if name in frame else executed
 
 
-def select_rows(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return at most ``most`` rows in order: the best, some failed rows, and an even sample of the others.
+def select_rows(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
+    """Return at most ``limit`` rows in order: the best, some failed rows, and an even sample of the others.
 
     The best rows are the Pareto front of cycles and traffic for each accelerator and workload.
 
     Args:
         frame: rows of a store.
-        most: the maximum number of rows.
+        limit: the maximum number of rows.
     """
-    if len(frame) <= most:
+    if len(frame) <= limit:
         return frame
-    best = _even(np.flatnonzero(_front(frame)), most // FRONT_PART)
-    failed = _even(np.flatnonzero(frame["status"] != "done"), most // FAILED_PART)
-    selected = np.union1d(best, failed)
-    others = np.setdiff1d(np.flatnonzero(frame["status"] == "done"), selected)
-    return frame.iloc[np.union1d(selected, _even(others, most - len(selected)))]
+    front = _sample_evenly(np.flatnonzero(_is_on_front(frame)), limit // FRONT_DIVISOR)
+    failed = _sample_evenly(np.flatnonzero(frame["status"] != "done"), limit // FAILED_DIVISOR)
+    selected = np.union1d(front, failed)
+    unselected = np.setdiff1d(np.flatnonzero(frame["status"] == "done"), selected)
+    return frame.iloc[np.union1d(selected, _sample_evenly(unselected, limit - len(selected)))]
 
 
-def _even(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return at most ``most`` positions, evenly spread."""
-    if len(positions) <= most:
+def _sample_evenly(positions: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return at most ``limit`` positions, evenly spread."""
+    if len(positions) <= limit:
         return positions
-    spread: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, most).astype(int)]
+    spread: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, limit).astype(int)]
     return spread
 
 
-def _front(frame: pd.DataFrame) -> NDArray[np.bool_]:
+def _is_on_front(frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which rows are on the Pareto front of their accelerator and workload."""
     done = frame[(frame["status"] == "done") & frame["cycles"].notna() & frame["traffic_bytes"].notna()]
     ordered = done.sort_values(["cycles", "traffic_bytes"], kind="stable")

@@ -7,7 +7,7 @@ from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.page.costs import costs
-from fiberscope.page.drawing import STATES, drawing, settings
+from fiberscope.page.drawing import STATES, draw_report, settings
 from fiberscope.page.starved import with_starved, with_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
@@ -24,7 +24,7 @@ from fiberscope.results.report.summary import (
 from fiberscope.results.report.surrogates import footnote
 
 STARVED = "An idle component counts as waiting for input while a component that writes to it is not idle."
-UNTOLD = (
+AS_REPORTED = (
     "As the report counts: a component that lacks a token may be idle. With a timeline of the whole run "
     "(--timeline of the run, and of this page) it counts as waiting for input."
 )
@@ -45,17 +45,17 @@ def run_data(
         InputError: the states belong to another run.
     """
     components: dict[str, Component] = report.components
-    counting = UNTOLD
+    counting = AS_REPORTED
     if states is not None:
-        _check_same(report, states)
+        _check_states(report, states)
         states = with_starved(states)
-        if _is_whole(report, states):
+        if _covers_run(report, states):
             components, counting = with_starved_totals(components, states), STARVED
-    svg, undrawn = drawing(report.model_copy(update={"components": components}), run_sources)
+    svg, undrawn = draw_report(report.model_copy(update={"components": components}), run_sources)
     return {
         "kind": "run",
         "title": title or f"{report.accelerator} on {report.workload.heading}",
-        "notices": [note] if (note := footnote(report.workload.surrogates)) else [],
+        "notices": [footnote_text] if (footnote_text := footnote(report.workload.surrogates)) else [],
         "made_by": report.version,
         "facts": dict(_facts(report)),
         "bottleneck": report.bottleneck,
@@ -85,8 +85,8 @@ def run_data(
 def _families(components: Mapping[str, Component]) -> list[list[object]]:
     """Return name, number and shares of states of each family."""
     return [
-        [kind.name, kind.count, *(kind.share(getattr(kind, state)) for state in STATES)]
-        for kind in families(components).values()
+        [family.name, family.count, *(family.share(getattr(family, state)) for state in STATES)]
+        for family in families(components).values()
     ]
 
 
@@ -110,12 +110,12 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     yield "fidelity", report.fidelity
 
 
-def _is_whole(report: Report, states: StateTimeline) -> bool:
+def _covers_run(report: Report, states: StateTimeline) -> bool:
     """Return whether states cover every cycle of a run."""
     return states.start == 0 and states.end >= report.cycles
 
 
-def _check_same(report: Report, states: StateTimeline) -> None:
+def _check_states(report: Report, states: StateTimeline) -> None:
     """Check that states belong to a report.
 
     Every component of the report must have states. If the states cover the whole run, its busy cycles must be
@@ -124,7 +124,7 @@ def _check_same(report: Report, states: StateTimeline) -> None:
     Raises:
         InputError: they do not; the message names a component that differs.
     """
-    is_whole = _is_whole(report, states)
+    covers_run = _covers_run(report, states)
     for name, component in report.components.items():
         component_states = states.components.get(name)
         cycles_by_state = (
@@ -132,5 +132,5 @@ def _check_same(report: Report, states: StateTimeline) -> None:
             if component_states is None
             else {key: sum(cycles) for key, cycles in component_states.states.items()}
         )
-        if cycles_by_state is None or (is_whole and cycles_by_state.get("busy", 0) != component.busy):
+        if cycles_by_state is None or (covers_run and cycles_by_state.get("busy", 0) != component.busy):
             raise InputError(f"the timeline is not of this run: {name} differs from the report's")

@@ -24,29 +24,29 @@ def with_starved(states: StateTimeline) -> StateTimeline:
         states: recorded states of a run, with the producers of each component's inputs.
     """
     idle = {
-        name: np.array(part.states.get("idle", [0] * states.intervals))
-        for name, part in states.components.items()
+        name: np.array(component.states.get("idle", [0] * states.intervals))
+        for name, component in states.components.items()
     }
     length = {
-        name: np.sum([np.array(cycles) for cycles in part.states.values()], axis=0)
-        for name, part in states.components.items()
+        name: np.sum([np.array(cycles) for cycles in component.states.values()], axis=0)
+        for name, component in states.components.items()
     }
     waiting: dict[str, dict[str, Cycles]] = {name: {} for name in states.components}
     # A component that waits is no longer idle, so that its own consumers may wait too: repeat until stable.
-    changed = True
-    while changed:
-        changed = False
-        for name, part in states.components.items():
-            for port, writers in part.inputs.items() if idle[name].any() else ():
-                active = _active(name, writers, idle, length)
-                moved = np.minimum(idle[name], active)
-                if moved.any():
-                    waiting[name][port] = waiting[name].get(port, np.zeros_like(moved)) + moved
-                    idle[name] = idle[name] - moved
-                    changed = True
+    has_changed = True
+    while has_changed:
+        has_changed = False
+        for name, component in states.components.items():
+            for port, producers in component.inputs.items() if idle[name].any() else ():
+                producer_cycles = _producer_cycles(name, producers, idle, length)
+                starved_cycles = np.minimum(idle[name], producer_cycles)
+                if starved_cycles.any():
+                    waiting[name][port] = waiting[name].get(port, 0) + starved_cycles
+                    idle[name] = idle[name] - starved_cycles
+                    has_changed = True
     components = {
-        name: _move_idle_cycles(part, waiting[name], idle[name]) if waiting[name] else part
-        for name, part in states.components.items()
+        name: _move_idle_cycles(component, waiting[name], idle[name]) if waiting[name] else component
+        for name, component in states.components.items()
     }
     return states.model_copy(update={"components": components})
 
@@ -59,36 +59,45 @@ def with_starved_totals(components: Mapping[str, Component], states: StateTimeli
         states: a result of ``with_starved`` for the whole run.
     """
     waiting = {
-        name: sum(sum(cycles) for state, cycles in part.states.items() if state.startswith("wait:"))
-        for name, part in states.components.items()
+        name: sum(sum(cycles) for state, cycles in component.states.items() if state.startswith("wait:"))
+        for name, component in states.components.items()
     }
     return {
-        name: part.model_copy(
-            update={"input_stall": waiting[name], "idle": part.idle - (waiting[name] - part.input_stall)}
+        name: component.model_copy(
+            update={
+                "input_stall": waiting[name],
+                "idle": component.idle + component.input_stall - waiting[name],
+            }
         )
-        for name, part in components.items()
+        for name, component in components.items()
     }
 
 
-def _active(
-    name: str, writers: tuple[str, ...], idle: dict[str, Cycles], length: dict[str, Cycles]
+def _producer_cycles(
+    name: str, producers: tuple[str, ...], idle: dict[str, Cycles], length: dict[str, Cycles]
 ) -> Cycles:
-    """Return the cycles in which a producer is not idle, minus those in which the component is not idle."""
+    """Return, by interval, the cycles of the busiest producer less those of the component that are not idle.
+
+    The busiest producer has the largest share of cycles that are not idle; the share is scaled to the
+    component's cycles.
+    """
     shares = [
-        1 - idle[writer] / np.maximum(length[writer], 1)
-        for writer in writers
-        if writer in idle and writer != name
+        1 - idle[producer] / np.maximum(length[producer], 1)
+        for producer in producers
+        if producer in idle and producer != name
     ]
-    most = np.max(shares, axis=0) if shares else np.zeros(len(length[name]))
-    active = length[name] - idle[name]
-    return np.maximum(np.rint(most * length[name]).astype(np.int64) - active, 0)
+    busiest_share = np.max(shares, axis=0) if shares else np.zeros(len(length[name]))
+    active_cycles = length[name] - idle[name]
+    return np.maximum(np.rint(busiest_share * length[name]).astype(np.int64) - active_cycles, 0)
 
 
-def _move_idle_cycles(part: ComponentStates, waiting: dict[str, Cycles], idle: Cycles) -> ComponentStates:
-    states, waits_for = dict(part.states), dict(part.waits_for)
+def _move_idle_cycles(
+    component: ComponentStates, waiting: dict[str, Cycles], idle: Cycles
+) -> ComponentStates:
+    states, waits_for = dict(component.states), dict(component.waits_for)
     for port, cycles in waiting.items():
         label = f"wait:{port}"
         states[label] = (np.array(states.get(label, [0] * len(cycles))) + cycles).tolist()
-        waits_for.setdefault(label, part.inputs[port])
+        waits_for.setdefault(label, component.inputs[port])
     states["idle"] = idle.tolist()
-    return part.model_copy(update={"states": states, "waits_for": waits_for})
+    return component.model_copy(update={"states": states, "waits_for": waits_for})

@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 
     from fiberscope.results.store import Store
 
-MOST_RUNS: Final = 2000  # about 3 MB of data
-# Columns that identify runs; those in TELLING are shown at first if their values differ between runs.
-TELLING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
-IDENTITIES: Final = ("status", *TELLING, "workload_source", "version")
+MAX_RUNS: Final = 2000  # about 3 MB of data
+# Columns that identify runs; those in DISTINGUISHING are shown at first if their values differ between runs.
+DISTINGUISHING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
+IDENTITIES: Final = ("status", *DISTINGUISHING, "workload_source", "version")
 SENTENCES: Final = ("bottleneck", "reason", "worker_kind")  # columns of text
 LARGE: Final = ("report", "config", "kinds", "settings")  # read for the selected runs only
-SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")  # columns that are always shown at first
+ALWAYS_SHOWN: Final = (
+    "status",
+    "cycles",
+    "traffic_bytes",
+    "bottleneck",
+)  # columns that are always shown at first
 UNITS: Final = ((SIZE, "bytes"), (BANDWIDTH, "bytes/s"), (FREQUENCY, "Hz"))
 DIGEST_LETTERS: Final = 12  # of a run's digest on the page
 
@@ -35,14 +40,14 @@ Column = dict[str, Any]
 
 
 def study_data(
-    store: Store, title: str = "", most: int = MOST_RUNS, *, all_sources: bool = False
+    store: Store, title: str = "", max_runs: int = MAX_RUNS, *, all_sources: bool = False
 ) -> dict[str, Any]:
     """Return the data of a store for a page, which ``scripts/data.js`` reads.
 
     Args:
         store: a store with at least one run.
         title: the title of the page; the folder's name if empty.
-        most: the maximum number of runs, selected by ``measures.select_rows``.
+        max_runs: the maximum number of runs, selected by ``measures.select_rows``.
         all_sources: whether to include runs of older sources.
 
     Raises:
@@ -56,10 +61,10 @@ def study_data(
     if rows.empty:
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
-    frame = with_rates(_ordered(_marked(rows), parameters))
-    runs = select_rows(frame, most)
-    large = _large(store, runs["digest"])
-    keys, units = _keys(large, parameters), _units(large)
+    frame = with_rates(_sort_rows(_mark_surrogates(rows), parameters))
+    runs = select_rows(frame, max_runs)
+    large = _read_large_columns(store, runs["digest"])
+    keys, units = _parameter_keys(large, parameters), _parameter_units(large)
     columns = [column for column in _columns(runs, parameters, keys, units) if column is not None]
     return {
         "kind": "study",
@@ -80,7 +85,7 @@ def study_data(
     }
 
 
-def _marked(frame: pd.DataFrame) -> pd.DataFrame:
+def _mark_surrogates(frame: pd.DataFrame) -> pd.DataFrame:
     """Mark surrogates with daggers, and drop the column of machines if it equals the accelerators."""
     if frame["machine"].equals(frame["accelerator"]):
         frame = frame.drop(columns="machine")
@@ -88,7 +93,7 @@ def _marked(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(workload=frame["workload"].mask(surrogate, frame["workload"] + DAGGER))
 
 
-def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
+def _sort_rows(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
     """Sort rows by request, so that a run has the same number in every view of a store."""
     order = ["accelerator", "workload", "command", "fidelity", *parameters, "digest"]
     return frame.sort_values(order, ignore_index=True, kind="stable")
@@ -102,7 +107,7 @@ def _spreads(runs: pd.DataFrame) -> list[float | None]:
     return [None if isnan(spread) else float(f"{spread:.3g}") for spread in spreads.astype("float64")]
 
 
-def _requests(texts: pd.Series[str]) -> pd.Series[str]:
+def _format_sampling(texts: pd.Series[str]) -> pd.Series[str]:
     """Return sampling requests as text."""
     return texts.map(lambda text: str(Sample(**json.loads(text))), na_action="ignore")
 
@@ -127,7 +132,7 @@ def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     ]
 
 
-def _large(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None]]:
+def _read_large_columns(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None]]:
     """Return configuration, families and settings of runs, in order."""
     ordered_digests = list(digests)
     names = ", ".join(f"'{digest}'" for digest in ordered_digests)
@@ -136,20 +141,20 @@ def _large(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None
     return [rows[digest] for digest in ordered_digests]
 
 
-def _keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) -> dict[str, str]:
+def _parameter_keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) -> dict[str, str]:
     """Return the dotted key of each parameter's column."""
     dotted = {key for row in large for key in json.loads(row["config"] or "{}")}
     names = {key.replace(".", "_"): key for key in sorted(dotted)}
     return {name: names.get(name.removeprefix("set_"), name) for name in parameters}
 
 
-def _units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
+def _parameter_units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
     """Return the unit of each parameter that is given as a quantity, by dotted key."""
     entries = {key: value for row in large for key, value in json.loads(row["settings"] or "{}").items()}
-    return {key: unit for key, value in entries.items() if (unit := _unit(value))}
+    return {key: unit for key, value in entries.items() if (unit := _unit_of(value))}
 
 
-def _unit(value: object) -> str:
+def _unit_of(value: object) -> str:
     if not isinstance(value, str) or value.strip().isdigit():
         return ""
     for quantity, unit in UNITS:
@@ -166,9 +171,9 @@ def _columns(
 ) -> Iterable[Column | None]:
     """Yield the columns of the page: identities, parameters, measures and texts, in this order."""
     for name in (name for name in IDENTITIES if name in runs):
-        yield _column(runs, name, "identity", name.replace("_", " "), telling=name in TELLING)
+        yield _column(runs, name, "identity", name.replace("_", " "), telling=name in DISTINGUISHING)
     if runs["sampling"].notna().any():
-        sampled = runs.assign(sampling=_requests(runs["sampling"]))
+        sampled = runs.assign(sampling=_format_sampling(runs["sampling"]))
         yield _column(sampled, "sampling", "identity", "sampling", telling=True)
     for name in parameters:
         key = keys[name]
@@ -183,40 +188,42 @@ def _columns(
 
 
 def _column(
-    runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **more: str
+    runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **attributes: str
 ) -> Column | None:
-    """Return a column with its values; None if the table lacks it, or for an empty measure not in ``SHOWN``.
+    """Return a column with its values; None if the table lacks it.
+
+    Also None for a measure without values, unless it is in ``ALWAYS_SHOWN``.
 
     A column identifies the runs if ``telling`` is set and its values differ between runs.
     """
-    if name not in runs or (name not in SHOWN and role == "measure" and runs[name].isna().all()):
+    if name not in runs or (name not in ALWAYS_SHOWN and role == "measure" and runs[name].isna().all()):
         return None
     values = runs[name]
     differs = telling and values.nunique(dropna=role == "identity") > 1
     is_number = values.dtype.kind in "iuf"
     plain_values = values.astype(object).where(values.notna(), None).tolist()
     encoded_values = (
-        {"values": [_short(value) for value in plain_values]} if is_number else _coded(plain_values)
+        {"values": list(map(_round_number, plain_values))} if is_number else _encode_texts(plain_values)
     )
-    is_shown = differs or name in SHOWN
+    is_shown = differs or name in ALWAYS_SHOWN
     kind = "number" if is_number else "text"
     head = {"name": name, "label": label, "role": role, "type": kind, "shown": is_shown, "unit": ""}
-    return {**head, **more, "telling": differs, **encoded_values}
+    return {**head, **attributes, "telling": differs, **encoded_values}
 
 
-def _short(value: float | None) -> float | None:
+def _round_number(value: float | None) -> float | None:
     """Round a number to six significant digits; integers are unchanged."""
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() else float(f"{value:.6g}")
 
 
-def _coded(values: Sequence[object]) -> dict[str, Any]:
+def _encode_texts(values: Sequence[object]) -> dict[str, Any]:
     """Encode texts as indices into a list of texts; -1 for a missing text."""
     texts = [None if value is None else _text(value) for value in values]
-    words = sorted({text for text in texts if text is not None})
-    number = {word: index for index, word in enumerate(words)}
-    return {"words": words, "codes": [-1 if text is None else number[text] for text in texts]}
+    distinct = sorted({text for text in texts if text is not None})
+    codes = {text: code for code, text in enumerate(distinct)}
+    return {"words": distinct, "codes": [-1 if text is None else codes[text] for text in texts]}
 
 
 def _text(value: object) -> str:

@@ -37,8 +37,8 @@ def write_page(
     Raises:
         InputError: a file contains no report or cannot be written, or options do not apply to the results.
     """
-    listed = [results] if isinstance(results, Report | str | Path) else list(results)
-    html_page = make_page(listed, timeline, title, run_sources=run_sources, all_sources=all_sources)
+    result_list = [results] if isinstance(results, Report | str | Path) else list(results)
+    html_page = make_page(result_list, timeline, title, run_sources=run_sources, all_sources=all_sources)
     if path is not None:
         html_page.write(path)
     return html_page
@@ -60,20 +60,20 @@ def make_page(
     store = next((str(result) for result in results if is_store(result)), None)
     if store is not None and len(results) > 1:
         raise InputError(f"{store} has the results of many runs; a page is of one study, or of reports")
-    single = store is None and len(results) == 1
-    if timeline is not None and not single:
+    is_single = store is None and len(results) == 1
+    if timeline is not None and not is_single:
         names = (
             " ".join(str(result) for result in results if not isinstance(result, Report)) or "what is shown"
         )
         raise InputError(f"--timeline {timeline}: is of one run, and {names} has several")
-    if run_sources and not single:
+    if run_sources and not is_single:
         raise InputError("--run-sources draws the machine of one run; give one report")
     if all_sources and store is None:
         raise InputError("--all-sources is for the page of a sweep; give its store")
     if store is not None:
-        return _page(_study(store, title, all_sources))
+        return _page(_study_page_data(store, title, all_sources))
     reports = [result if isinstance(result, Report) else Report.read(Path(result)) for result in results]
-    if single:
+    if is_single:
         return report_page(reports[0], timeline, title, run_sources)
     from fiberscope.page.reports import side_by_side  # noqa: PLC0415  (needs the extra sweep)
 
@@ -105,7 +105,7 @@ def _page(data: dict[str, Any]) -> HtmlPage:
     return HtmlPage(data["title"], page(data, data["title"]))
 
 
-def _study(address: str, title: str, all_sources: bool) -> dict[str, Any]:
+def _study_page_data(address: str, title: str, all_sources: bool) -> dict[str, Any]:
     """Return the data of the page of a store."""
     from fiberscope.page.study import study_data  # noqa: PLC0415  (needs the extra sweep)
     from fiberscope.results.store import Store  # noqa: PLC0415

@@ -19,7 +19,7 @@ from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.names import family_name
 
 STATES = 4  # busy, waiting for input, waiting for output, idle
-MOST_LISTED = 8  # maximum of listed channels and of listed waiting components
+MAX_LISTED = 8  # largest number of listed families of channels, and of listed waiting components
 
 
 class MachineCounters:
@@ -34,32 +34,34 @@ class MachineCounters:
         self.components = {component.name: component for component in kernel.components}
         self.families = list(dict.fromkeys(map(family_name, self.components)))
         self._lookahead_names = _lookahead_components(kernel)
-        self._queues = self._bounded_channels()
-        places = {family: STATES * place for place, family in enumerate(self.families)}
+        self._channels = self._list_bounded_channels()
+        first_states = {family: STATES * index for index, family in enumerate(self.families)}
         accounts = [
-            [places[family_name(component.name)] + kind for kind in self._kinds(component)]
+            [first_states[family_name(component.name)] + state for state in self._state_indices(component)]
             for component in kernel.components
         ]
-        self._states = STATES * len(self.families)
-        channels = [channel for _family, channel in self._queues]
-        columns = [self._states + place for place in range(len(channels))]
+        self._state_count = STATES * len(self.families)
+        channels = [channel for _family, channel in self._channels]
+        columns = [self._state_count + index for index in range(len(channels))]
         self._ledger = Ledger(kernel.components, accounts, channels, columns)
         self._capacities = np.array([channel.capacity for channel in channels], dtype=np.int64)
-        self._channel_families = list(dict.fromkeys(family for family, _channel in self._queues))
+        self._channel_families = list(dict.fromkeys(family for family, _channel in self._channels))
         numbers = {family: number for number, family in enumerate(self._channel_families)}
-        self._groups = np.array([numbers[family] for family, _channel in self._queues], dtype=np.int64)
+        self._family_numbers = np.array(
+            [numbers[family] for family, _channel in self._channels], dtype=np.int64
+        )
 
     @property
     def names(self) -> dict[str, list[str]]:
         """Return the names of the families, in the order of ``states``, and of the components."""
         return {"families": self.families, "components": list(self.components)}
 
-    def _kinds(self, component: Component) -> list[int]:
-        """Return the index of each state of a component among the four states of a family."""
+    def _state_indices(self, component: Component) -> list[int]:
+        """Return the index of each state of a component (busy, idle, then stalls) among ``STATES``."""
         stalls = self._kernel.wiring.stalls(component)
         return [0, 3, *(1 if stall.direction == "input" else 2 for stall in stalls)]
 
-    def _bounded_channels(self) -> list[tuple[str, Channel]]:
+    def _list_bounded_channels(self) -> list[tuple[str, Channel]]:
         """Return the bounded channels with their families, without channels that lookahead models bypass."""
         links, family_of = self._kernel.wiring.connections, cache(family_name)
         return [
@@ -74,30 +76,25 @@ class MachineCounters:
         ``states`` has for each family the cycles in its four states, ``channels`` the fullest families of
         channels, ``waits`` the components with the longest waits.
         """
-        row = array("q", bytes(8 * (self._states + len(self._queues))))
+        row = array("q", bytes(8 * (self._state_count + len(self._channels))))
         self._ledger.read(row, time)
         return {
-            "states": row[: self._states].tolist(),
-            "channels": self._fullest(np.frombuffer(row, dtype=np.int64)[self._states :]),
+            "states": row[: self._state_count].tolist(),
+            "channels": self._fullest(np.frombuffer(row, dtype=np.int64)[self._state_count :]),
             "waits": self._longest_waits(time),
         }
 
     def _fullest(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
         """Return family, channels, full channels, tokens and capacity of the fullest families."""
         count = len(self._channel_families)
-        tokens_by_family = np.bincount(self._groups, tokens, count).astype(np.int64)
-        capacity = np.bincount(self._groups, self._capacities, count).astype(np.int64)
-        full = np.bincount(self._groups, tokens >= self._capacities, count).astype(np.int64)
-        members = np.bincount(self._groups, minlength=count)
-        order = np.argsort(-tokens_by_family / np.maximum(capacity, 1), kind="stable")[:MOST_LISTED]
+        tokens_by_family = np.bincount(self._family_numbers, tokens, count).astype(np.int64)
+        capacity = np.bincount(self._family_numbers, self._capacities, count).astype(np.int64)
+        full = np.bincount(self._family_numbers, tokens >= self._capacities, count).astype(np.int64)
+        members = np.bincount(self._family_numbers, minlength=count)
+        order = np.argsort(-tokens_by_family / np.maximum(capacity, 1), kind="stable")[:MAX_LISTED]
+        columns = (members, full, tokens_by_family, capacity)
         return [
-            (
-                self._channel_families[index],
-                int(members[index]),
-                int(full[index]),
-                int(tokens_by_family[index]),
-                int(capacity[index]),
-            )
+            (self._channel_families[index], *(int(column[index]) for column in columns))
             for index in order
             if tokens_by_family[index]
         ]
@@ -110,9 +107,10 @@ class MachineCounters:
                 period = component.clock.period if component.clock else 1
                 waiting.append((-(-time // period) - component.since, component))
         waiting.sort(key=lambda wait: -wait[0])
-        return [(part.name, *self._stall(part, cycles)) for cycles, part in waiting[:MOST_LISTED]]
+        longest = waiting[:MAX_LISTED]
+        return [(component.name, *self._describe_stall(component, cycles)) for cycles, component in longest]
 
-    def _stall(self, component: Component, cycles: int) -> tuple[str, int, Sequence[str]]:
+    def _describe_stall(self, component: Component, cycles: int) -> tuple[str, int, Sequence[str]]:
         wiring = self._kernel.wiring
         stall = wiring.stalls(component)[component.state - FIRST_STALL]
         return (
@@ -136,22 +134,23 @@ class MachineCounters:
         component = self.components[name]
         view = asdict(component_view(self._kernel, component, time))
         del view["channels"]
-        chain = self._chains.chain(component, time)
+        chain = self._wait_chains.chain(component, time)
         links = [
-            [wait.component, self._text(wait), self._since(wait.component, wait.since)] for wait in chain
+            [wait.component, self._link_text(wait), self._state_start(wait.component, wait.since)]
+            for wait in chain
         ]
-        return {**view, "since": self._since(name, view["since"]), "chain": links}
+        return {**view, "since": self._state_start(name, view["since"]), "chain": links}
 
-    def _text(self, wait: Wait) -> str:
+    def _link_text(self, wait: Wait) -> str:
         """Return the text of a link, without the tokens of a bypassed channel."""
         return wait.text.partition(":")[0] if wait.peer in self._lookahead_names else wait.text
 
-    def _since(self, name: str, since: int) -> int | None:
+    def _state_start(self, name: str, since: int) -> int | None:
         """Return the start of a state; None for a lookahead model, which resets its accounting."""
         return None if name in self._lookahead_names else since
 
     @cached_property
-    def _chains(self) -> WaitChains:
+    def _wait_chains(self) -> WaitChains:
         return WaitChains(self._kernel)
 
 
@@ -159,4 +158,4 @@ def _lookahead_components(kernel: Kernel) -> set[str]:
     """Return the components of lookahead models; a traced run has none."""
     if not isinstance(kernel, LookaheadKernel) or kernel.tracer is not None:
         return set()
-    return {part.name for model in kernel.lookahead_models for part in model.components}
+    return {component.name for model in kernel.lookahead_models for component in model.components}

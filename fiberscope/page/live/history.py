@@ -6,28 +6,29 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-MOST_POINTS = 120  # of states over time; beyond, every second point is dropped
-Data: TypeAlias = Mapping[str, Any]
-MOST_ROWS = 500  # latest rows of a sweep
-MACHINE, STATE, POINTS, ROWS = "machine", "state", "points", "rows"
+MAX_POINTS = 120  # largest number of points of the states over time
+MAX_ROWS = 500  # largest number of rows of a sweep
+MACHINE, STATE, POINTS, ROWS = "machine", "state", "points", "rows"  # kinds of events
+
+EventData: TypeAlias = Mapping[str, Any]
 
 
 class History:
     """The last event of each kind, the states over time, and the latest rows of a sweep.
 
-    When there are more than ``MOST_POINTS`` points of states, every second point is dropped.
+    When there are more than ``MAX_POINTS`` points of states, every second point is dropped.
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, Data] = {}
+        self._last: dict[str, EventData] = {}
         self._points: list[tuple[int, list[int]]] = []  # cycle, and accumulated cycles in each state
-        self._rows: deque[Any] = deque(maxlen=MOST_ROWS)
+        self._rows: deque[Any] = deque(maxlen=MAX_ROWS)
 
-    def add(self, event: str, data: Data) -> None:
-        """Record an event; a new machine clears the events of the previous machine.
+    def add(self, event: str, data: EventData) -> None:
+        """Record an event; a new machine clears the events of the previous machine, but not the rows.
 
         Args:
-            event: the kind of event; the names above are treated specially.
+            event: the kind of event.
             data: the content, which can be written as JSON.
         """
         if event == ROWS:
@@ -39,15 +40,15 @@ class History:
             self._add_point(data)
         self._last[event] = data
 
-    def _add_point(self, data: Data) -> None:
+    def _add_point(self, data: EventData) -> None:
         point = data["cycle"], data["states"]
         while self._points and self._points[-1][0] >= point[0]:  # the debugger has gone back
             self._points.pop()
         self._points.append(point)
-        if len(self._points) > MOST_POINTS:
+        if len(self._points) > MAX_POINTS:
             del self._points[-2::-2]  # keeps the last point
 
-    def events(self) -> Iterator[tuple[str, Data]]:
+    def events(self) -> Iterator[tuple[str, EventData]]:
         """Yield the events that bring a new page up to date."""
         for event, data in self._last.items():
             yield event, data

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 KINDS = {"waveform": ("wave", ".vcd"), "timeline": ("timeline", ".json")}  # method of a session, and suffix
 RECORDING, WRITING, WRITTEN, EMPTY = "recording", "writing", "written", "no cycle recorded"
-END_SECONDS = 2.0
+EXIT_SECONDS = 2.0  # longest wait for the end of the copy
 
 
 @dataclass
@@ -61,60 +61,59 @@ class Recordings:
     """
 
     def __init__(self, machine: Machine, cycle_limit: int | None, inherited: Sequence[Connection]) -> None:
-        self.all: list[Recording] = []
-        self._scope = re.sub(r"\W", "", machine.kernel.components[0].name.partition(".")[0])
+        self.entries: list[Recording] = []
+        self._machine_name = re.sub(r"\W", "", machine.kernel.components[0].name.partition(".")[0])
         context = get_context("fork")
-        self._copy, remote_end = context.Pipe()
-        self._process = context.Process(
-            target=self._serve, args=(machine, cycle_limit, remote_end, inherited), daemon=True
-        )
+        self._link, remote_end = context.Pipe()
+        arguments = machine, cycle_limit, remote_end, inherited
+        self._process = context.Process(target=self._serve, args=arguments, daemon=True)
         with remote_end, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
             self._process.start()
         assert self._process.pid
-        self._group = self._process.pid
+        self._process_group = self._process.pid
         with suppress(OSError):
-            os.setpgid(self._group, 0)  # also set by the copy, whichever is first
+            os.setpgid(self._process_group, 0)  # also set by the copy, whichever is first
 
     def _serve(
         self, machine: Machine, cycle_limit: int | None, link: Connection, inherited: Sequence[Connection]
     ) -> None:
-        for connection in (self._copy, *inherited):
+        for connection in (self._link, *inherited):
             connection.close()
-        _serve(machine, cycle_limit, link)
+        _execute_requests(machine, cycle_limit, link)
 
     @property
-    def active(self) -> Recording | None:
-        """Return the running recording; there is at most one."""
-        return next((recording for recording in self.all if recording.status == RECORDING), None)
+    def running_recording(self) -> Recording | None:
+        """Return the running recording, of which there is at most one; None if there is none."""
+        return next((recording for recording in self.entries if recording.status == RECORDING), None)
 
     @property
-    def pending(self) -> bool:
+    def is_writing(self) -> bool:
         """Return whether a file is being written."""
-        return any(recording.status == WRITING for recording in self.all)
+        return any(recording.status == WRITING for recording in self.entries)
 
-    def draw(self) -> None:
+    def request_drawing(self) -> None:
         """Request a drawing of the machine from the copy."""
         self._send("draw")
 
     def start(self, kind: str, cycle: int) -> None:
-        """Start a recording at a cycle, unless a recording is running."""
-        if self.active is None:
-            self.all.append(Recording(kind, self._free_path(kind, cycle), cycle))
+        """Start a recording at a cycle, unless a recording is running; ``kind`` is a key of ``KINDS``."""
+        if self.running_recording is None:
+            self.entries.append(Recording(kind, self._free_path(kind, cycle), cycle))
             self._send("goto", cycle)
 
     def _free_path(self, kind: str, cycle: int) -> Path:
         """Return the path of a new file in the working directory."""
-        used, number, suffix = {recording.path for recording in self.all}, 1, KINDS[kind][1]
+        used_paths, number, suffix = {recording.path for recording in self.entries}, 1, KINDS[kind][1]
         while True:
-            path = Path(f"{self._scope}-{kind}-{cycle}{f'-{number}' if number > 1 else ''}{suffix}")
-            if path not in used and not path.exists():
+            path = Path(f"{self._machine_name}-{kind}-{cycle}{f'-{number}' if number > 1 else ''}{suffix}")
+            if path not in used_paths and not path.exists():
                 return path
             number += 1
 
     def stop(self, cycle: int) -> None:
-        """End the recording before a cycle, and write its file."""
-        recording = self.active
+        """End the running recording, if any, before a cycle; the copy then writes its file."""
+        recording = self.running_recording
         if recording is None:
             return
         recording.end = cycle
@@ -124,37 +123,41 @@ class Recordings:
 
     def _send(self, *request: object) -> None:
         with suppress(OSError):
-            self._copy.send(request)
+            self._link.send(request)
 
     def receive(self, seconds: float = 0.0) -> dict[str, Any] | None:
-        """Process the answers of the copy, waiting up to ``seconds``; return a drawing, if received."""
+        """Process the answers of the copy, and wait up to ``seconds`` for the first answer.
+
+        Returns:
+            The requested drawing as ``svg`` with the box of each family as ``boxes``; None if not received.
+        """
         drawing = None
         try:
-            while self._copy.poll(seconds):
-                kind, *answer = self._copy.recv()
+            while self._link.poll(seconds):
+                kind, *answer = self._link.recv()
                 if kind == "drawing":
                     drawing = {"svg": answer[0], "boxes": answer[1]}
                 else:
-                    recording = next(recording for recording in self.all if recording.path == answer[0])
+                    recording = next(recording for recording in self.entries if recording.path == answer[0])
                     recording.status = answer[1] or WRITTEN
                 seconds = 0.0
         except (EOFError, OSError):
-            for recording in self.all:
+            for recording in self.entries:
                 if recording.status in {RECORDING, WRITING}:
                     recording.status = "the copy of the machine is gone; out of memory?"
         return drawing
 
     def rows(self) -> list[list[Any]]:
         """Return kind, file, first cycle, end cycle and status of each recording."""
-        return [[row.kind, str(row.path), row.start, row.end, row.status] for row in self.all]
+        return [[entry.kind, str(entry.path), entry.start, entry.end, entry.status] for entry in self.entries]
 
     def close(self) -> None:
-        """End the copy and its unfinished work."""
-        self._copy.close()
+        """End the copy, and remove the files that it has not completed."""
+        self._link.close()
         with suppress(OSError):
-            os.killpg(self._group, signal.SIGTERM)
-        self._process.join(END_SECONDS)
-        for recording in self.all:
+            os.killpg(self._process_group, signal.SIGTERM)
+        self._process.join(EXIT_SECONDS)
+        for recording in self.entries:
             if recording.status == WRITING:
                 recording.status = "not written"
                 remove_abandoned(recording.path)
@@ -169,8 +172,8 @@ class _BuiltRun(RunRequest):
         os._exit(0)
 
 
-def _serve(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
-    """Execute requests in the copy until the run closes its end of the link."""
+def _execute_requests(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
+    """Execute the requests of the run in the copy, until the run closes its end of the link."""
     with suppress(OSError):
         os.setpgid(0, 0)  # Ctrl-C goes to the run only
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -182,18 +185,18 @@ def _serve(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
         except (EOFError, OSError):
             os._exit(0)
         if kind == "draw":
-            from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (not needed by the run)
+            from fiberscope.page.drawing import draw_kernel  # noqa: PLC0415  (not needed by the run)
 
-            link.send(("drawing", *bare_drawing(machine.kernel)))
+            link.send(("drawing", *draw_kernel(machine.kernel)))
             continue
-        session = session or _session(machine, cycle_limit)
+        session = session or _make_session(machine, cycle_limit)
         if kind == "goto":
             session.goto(request[0])
         else:
             link.send(("recorded", request[0], _record(session, kind, *request)))
 
 
-def _session(machine: Machine, cycle_limit: int | None) -> Session:
+def _make_session(machine: Machine, cycle_limit: int | None) -> Session:
     """Return a debugging session of the machine."""
     from fiberscope.run.debug.session import Session  # noqa: PLC0415  (as above)
 

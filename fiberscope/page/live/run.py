@@ -1,4 +1,4 @@
-"""Live view of one run: divides the run into slices, publishes counters and executes commands in between."""
+"""Live view of one run: divides the run into slices, and exchanges counters and commands between slices."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from fiberscope.sim.interrupt import on_interrupt
 SLICE_SECONDS = 0.2  # processor time between commands; each slice has an overhead of 1 ms
 PUBLISH_SECONDS = 0.25  # interval of publications with viewers
 IDLE_SECONDS = 1.0  # interval of publications without viewers
-FIRST_CYCLES = 64  # length of the first slice
+FIRST_SLICE_CYCLES = 64  # length of the first slice
 WAIT_SECONDS = 0.1  # interval of checks for Ctrl-C in a paused run
-RUNNING, PAUSED = "running", "paused"  # statuses of a run that has not ended; later, the reason of its end
+# Values of ``_status``; after the end, ``_status`` is the reason of the end, such as "deadlock".
+RUNNING, PAUSED = "running", "paused"
 
 
 @contextmanager
 def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
-    """Yield the live view of a run; print its address to stderr, and complete recordings at the end.
+    """Yield the live view of a run; print its address to stderr, and complete the recordings at the end.
 
     Args:
         port: as for ``LiveView``.
@@ -43,7 +44,7 @@ def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
     with LiveView(port, title) as view:
         live = LiveRun(view)
         try:
-            with view.failures_shown():
+            with view.show_failures():
                 yield live
         finally:
             live.close(quiet)
@@ -52,7 +53,7 @@ def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
 class LiveRun:
     """Control of the machines of a run by a page, which shows counters, pauses the run, and records it.
 
-    ``drive`` runs a machine in place of ``timeline.run``. A run of several phases calls it for each phase.
+    Pass ``drive`` to a run as its ``Drive``. A run of several phases calls it for each phase.
 
     Args:
         view: the server of the page.
@@ -84,12 +85,12 @@ class LiveRun:
         self._recordings = Recordings(machine, cycle_limit, [self._view.link])
         self.recordings.append(self._recordings)
         self._stage = Stage(SIMULATING, time.monotonic())
-        self._cycle, self._target, self._status = 0, None, "running"
-        self._published_at, self._is_drawn, self._is_interrupted = -IDLE_SECONDS, False, False
+        self._cycle, self._target, self._status = 0, None, RUNNING
+        self._published_at, self._is_drawing_requested, self._is_interrupted = -IDLE_SECONDS, False, False
         self._view.send("machine", self._counters.names)
         try:
             with on_interrupt(self._interrupt):
-                run = self._run(observers, progress)
+                run = self._run_slices(observers, progress)
         except DeadlockError as error:
             self._finish(machine.kernel.length(machine.kernel.clocks[0]), "deadlock")
             self._view.send("deadlock", {"lines": str(error).splitlines()})
@@ -97,15 +98,15 @@ class LiveRun:
         self._finish(run.cycles, run.reason)
         return run
 
-    def _run(self, observers: Sequence[Observer], progress: Callable[[int], None]) -> Run:
+    def _run_slices(self, observers: Sequence[Observer], progress: Callable[[int], None]) -> Run:
         """Run the machine in slices of about ``SLICE_SECONDS``, and exchange messages before each slice."""
-        kernel, cycles = self._machine.kernel, float(FIRST_CYCLES)
+        kernel, slice_cycles = self._machine.kernel, float(FIRST_SLICE_CYCLES)
         while True:
             self._exchange_messages()
             if self._is_interrupted:
                 kernel.interrupt()
-            ends = (self._cycle + max(1, round(cycles)), self._target, self._limit)
-            end = min(cycle for cycle in ends if cycle is not None)
+            slice_ends = (self._cycle + max(1, round(slice_cycles)), self._target, self._limit)
+            end = min(cycle for cycle in slice_ends if cycle is not None)
             start = time.process_time()
             run = timeline.run(self._machine, observers, end, progress)
             if run.reason != "cycle limit" or end == self._limit:
@@ -113,7 +114,7 @@ class LiveRun:
             self._cycle = end
             seconds = time.process_time() - start
             # Adapt the length to the measured speed; at most double it, because short times are inaccurate
-            cycles *= min(2.0, SLICE_SECONDS / max(seconds, SLICE_SECONDS / 4))
+            slice_cycles *= min(2.0, SLICE_SECONDS / max(seconds, SLICE_SECONDS / 4))
 
     def _interrupt(self) -> None:
         self._is_interrupted = True
@@ -169,14 +170,14 @@ class LiveRun:
         The copy is a forked process that writes the recordings. With the first viewer, the copy is asked for
         a drawing of the machine.
         """
-        if self._view.viewers and not self._is_drawn:
-            self._is_drawn = True
-            self._recordings.draw()
-        before = self._recordings.rows()
+        if self._view.viewers and not self._is_drawing_requested:
+            self._is_drawing_requested = True
+            self._recordings.request_drawing()
+        old_rows = self._recordings.rows()
         drawing = self._recordings.receive()
         if drawing is not None:
             self._view.send("drawing", drawing)
-        return self._recordings.rows() != before
+        return self._recordings.rows() != old_rows
 
     def _publish(self) -> None:
         """Send the counters of the current cycle."""
@@ -203,31 +204,31 @@ class LiveRun:
         self._recordings.stop(cycle)
         self._publish()
 
-    def options(self, tell: Progress | None, drives: Sequence[str]) -> dict[str, Any]:
+    def run_options(self, progress: Progress | None, drives: Sequence[str]) -> dict[str, Any]:
         """Return the options of ``RunRequest.run`` that connect a run to the page.
 
         Args:
-            tell: a further progress callback, or None.
+            progress: a further progress callback, or None.
             drives: names of the options that take a ``Drive``, as in ``RunRequest.drives``.
         """
 
-        def follow(stage: str, done: int, total: int) -> None:
-            if tell is not None:
-                tell(stage, done, total)
+        def report_progress(stage: str, done: int, total: int) -> None:
+            if progress is not None:
+                progress(stage, done, total)
             if stage not in (SIMULATING, CYCLES):
                 self._view.send("stage", {"name": stage, "share": done / total if total else None})
 
-        return {**dict.fromkeys(drives, self.drive), "progress": follow}
+        return {**dict.fromkeys(drives, self.drive), "progress": report_progress}
 
-    def end(self, report: Report) -> None:
+    def show_result(self, report: Report) -> None:
         """Show the end of the run, the verification and the bottleneck of its report on the page."""
-        ending = "The run is done" if report.complete else f"The run is INCOMPLETE: {report.ending}"
+        outcome = "The run is done" if report.complete else f"The run is INCOMPLETE: {report.ending}"
         lines = [
-            f"{ending}, in cycle {report.cycles:,}.",
+            f"{outcome}, in cycle {report.cycles:,}.",
             f"Verified: {verification_line(report)}.",
             report.bottleneck,
         ]
-        self._view.end([line for line in lines if line])
+        self._view.show_end([line for line in lines if line])
 
     def close(self, quiet: bool) -> None:
         """Wait until all recordings are written, and print their paths, and failures to stderr.
@@ -239,10 +240,10 @@ class LiveRun:
         """
         for recordings in self.recordings:
             try:
-                if recordings.pending:
+                if recordings.is_writing:
                     files = ", ".join(row[1] for row in recordings.rows() if row[-1] == WRITING)
                     print(f"fiberscope: writing {files}; Ctrl-C leaves it out", file=sys.stderr, flush=True)
-                while recordings.pending:
+                while recordings.is_writing:
                     recordings.receive(WAIT_SECONDS)
             except KeyboardInterrupt:
                 pass

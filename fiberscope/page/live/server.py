@@ -24,9 +24,9 @@ from fiberscope.page.document import page
 from fiberscope.page.live import HOST
 from fiberscope.page.live.history import History
 
-LONGEST_COMMAND = 4096  # bytes
-LONGEST_QUEUE = 64  # events that a page may lag before it must reconnect
-GOODBYE_SECONDS = 2  # time for pages to receive the last event
+MAX_COMMAND_BYTES = 4096
+MAX_PENDING_EVENTS = 64  # a page with more pending events must reconnect
+SHUTDOWN_SECONDS = 2  # time for pages to receive the last event
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 class Command(BaseModel):
-    """A command of the page; it contains no file names, which the server chooses."""
+    """A command of a page. It contains no file names: the run chooses them (see ``Recordings``)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +46,7 @@ class Command(BaseModel):
     component: str = Field(default="", max_length=300)
 
 
-class Gate:
+class RequestFilter:
     """Middleware that rejects requests caused by other web sites or by other host names.
 
     Args:
@@ -60,12 +60,12 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward a request to the application, or answer with status 403."""
-        if scope["type"] == "http" and (reason := self._refusal(Request(scope))):
+        if scope["type"] == "http" and (reason := self._rejection(Request(scope))):
             await PlainTextResponse(reason, 403, HEADERS)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _refusal(self, request: Request) -> str:
+    def _rejection(self, request: Request) -> str:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "the Host of the request is not this computer"
@@ -74,7 +74,7 @@ class Gate:
         return ""
 
 
-class Pages:
+class OpenPages:
     """The open pages, each with a queue of pending events.
 
     Args:
@@ -94,7 +94,7 @@ class Pages:
         """Record an event, and push it to all pages."""
         self._history.add(event, data)
         for queue in list(self._queues):
-            self._push(queue, _event(event, data))
+            self._push(queue, _format_event(event, data))
 
     def end(self) -> None:
         """End the events of all pages."""
@@ -102,7 +102,7 @@ class Pages:
             self._push(queue, None)
 
     def _push(self, queue: asyncio.Queue[str | None], text: str | None) -> None:
-        """Push an event; a page that lags is disconnected and reconnects automatically."""
+        """Queue an event, or the end of all events (None); a page with a full queue must reconnect."""
         try:
             queue.put_nowait(text)
         except asyncio.QueueFull:
@@ -110,13 +110,13 @@ class Pages:
 
     async def events(self) -> AsyncIterator[str]:
         """Yield all recorded and future events as server-sent events."""
-        queue: asyncio.Queue[str | None] = asyncio.Queue(LONGEST_QUEUE)
+        queue: asyncio.Queue[str | None] = asyncio.Queue(MAX_PENDING_EVENTS)
         self._queues.add(queue)
         self._send_count()
         try:
             yield "retry: 500\n\n"
             for event, data in self._history.events():
-                yield _event(event, data)
+                yield _format_event(event, data)
             while queue in self._queues and (text := await queue.get()) is not None:
                 yield text
         finally:
@@ -124,17 +124,17 @@ class Pages:
             self._send_count()
 
 
-def _event(event: str, data: Mapping[str, Any]) -> str:
+def _format_event(event: str, data: Mapping[str, Any]) -> str:
     return f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
 
 
-def application(
-    token: str, port: int, pages: Pages, link: Connection, page_data: Mapping[str, str]
+def make_application(
+    token: str, port: int, pages: OpenPages, link: Connection, page_data: Mapping[str, str]
 ) -> ASGIApp:
-    """Return the application.
+    """Return the web application: the page, its stream of events, and its commands.
 
     Args:
-        token: the secret first part of all paths.
+        token: the secret first segment of all paths.
         port: the port of the server.
         pages: the open pages.
         link: the link to the run, for commands.
@@ -145,7 +145,7 @@ def application(
         if not secrets.compare_digest(request.path_params["token"].encode(), token.encode()):
             raise _WrongTokenError
 
-    async def show(request: Request) -> Response:
+    async def document(request: Request) -> Response:
         check_token(request)
         return HTMLResponse(page(page_data, page_data["title"], connects=True), headers=HEADERS)
 
@@ -156,9 +156,9 @@ def application(
     async def command(request: Request) -> Response:
         check_token(request)
         body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_COMMAND:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_COMMAND_BYTES:
                 return JSONResponse({"error": "the command is too long"}, 413, HEADERS)
         try:
             link.send(Command.model_validate_json(body).model_dump())
@@ -170,11 +170,11 @@ def application(
         return PlainTextResponse("the token of the address is wrong", 403, HEADERS)
 
     routes = [
-        Route("/{token}/", show),
+        Route("/{token}/", document),
         Route("/{token}/events", events),
         Route("/{token}/command", command, methods=["POST"]),
     ]
-    return Gate(Starlette(routes=routes, exception_handlers={_WrongTokenError: reject}), port)
+    return RequestFilter(Starlette(routes=routes, exception_handlers={_WrongTokenError: reject}), port)
 
 
 class _WrongTokenError(Exception):
@@ -193,13 +193,13 @@ def serve(listener: socket.socket, token: str, page_data: Mapping[str, str], lin
 
     Args:
         listener: a bound socket.
-        token, page_data: as for ``application``.
+        token, page_data: as for ``make_application``.
         link: carries events as pairs of name and data, and commands.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    pages = Pages(link)
-    app = application(token, listener.getsockname()[1], pages, link, page_data)
+    pages = OpenPages(link)
+    app = make_application(token, listener.getsockname()[1], pages, link, page_data)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -207,12 +207,12 @@ def serve(listener: socket.socket, token: str, page_data: Mapping[str, str], lin
         ws="none",
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=GOODBYE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     asyncio.run(_serve(_Server(config), listener, pages, link))
 
 
-async def _serve(server: uvicorn.Server, listener: socket.socket, pages: Pages, link: Connection) -> None:
+async def _serve(server: uvicorn.Server, listener: socket.socket, pages: OpenPages, link: Connection) -> None:
     """Publish the events of the run while the server runs; end it when the run closes the link."""
 
     def receive() -> None:

@@ -36,7 +36,7 @@ def live_debugger(port: str, title: str) -> Iterator[Callable[[Session], LiveSes
     Raises:
         InputError: the errors of ``LiveView``.
     """
-    with LiveView(port, title, "debugging") as view, view.failures_shown():
+    with LiveView(port, title, "debugging") as view, view.show_failures():
         yield partial(LiveSession, view)
 
 
@@ -54,9 +54,9 @@ class LiveSession:
         self._stage = Stage(SIMULATING, time.monotonic())
         self._selected = ""
         self._phase = session.stop.phase
-        self._artists: list[Simulator] = []  # copies that draw the machine concurrently
+        self._drawing_copies: list[Simulator] = []  # forked copies of the simulation, which draw the machine
         self._has_ended = threading.Event()
-        self._thread = threading.Thread(target=self._take_commands, daemon=True)
+        self._thread = threading.Thread(target=self._execute_commands, daemon=True)
 
     @property
     def address(self) -> str:
@@ -67,7 +67,7 @@ class LiveSession:
         """Show the current state of the machine."""
         self._show_machine()
         self._publish()
-        self._session.followers.append(self._follow)
+        self._session.followers.append(self._show_stop)
         self._thread.start()
         return self
 
@@ -75,41 +75,42 @@ class LiveSession:
         """Stop executing commands, and show the end of the session unless an error ended it."""
         self._has_ended.set()
         self._thread.join()
-        for artist in self._artists:
-            artist.close()
-        self._session.followers.remove(self._follow)
+        for copy in self._drawing_copies:
+            copy.close()
+        self._session.followers.remove(self._show_stop)
         if raised[0] is None:
-            self._view.end([f"The session has ended, in cycle {self._session.cycle:,}."])
+            self._view.show_end([f"The session has ended, in cycle {self._session.cycle:,}."])
 
     def _show_machine(self) -> None:
         """Send the names of the machine; the drawing follows when a page is open."""
-        self._view.send("machine", self._session.observe(_names))
-        self._artists.append(self._session.copy())
+        self._view.send("machine", self._session.observe(_read_names))
+        self._drawing_copies.append(self._session.copy())
 
-    def _follow(self, stop: Stop, is_running: bool) -> None:
-        begins = is_running and not self._is_running
+    def _show_stop(self, stop: Stop, is_running: bool) -> None:
+        """Show where the session has stopped or is running; called by the session."""
+        is_start = is_running and not self._is_running
         self._stop, self._is_running = stop, is_running
         if stop.phase != self._phase:  # another machine
             self._phase = stop.phase
             self._show_machine()
-        self._publish(begins)
+        self._publish(is_start)
 
-    def _publish(self, begins: bool = False) -> None:
-        """Send the counters of the current cycle; the estimate of the end starts at the command."""
-        counts, (done, total) = self._session.observe(_counts, self._selected)
+    def _publish(self, is_start: bool = False) -> None:
+        """Send the counters of the current cycle; with ``is_start``, the estimate of the end starts anew."""
+        counts, (done, total) = self._session.observe(_read_counts, self._selected)
         now = time.monotonic()
         self._stage.reach(done, total)
         self._stage.reach_cycle(self._stop.cycle, 0)
-        if begins:
+        if is_start:
             self._stage.restart(now)
         status = "running" if self._is_running else self._stop.reason if self._stop.ended else "paused"
         text = self._stage.text(now) if self._is_running else str(format_stop(self._stop, ()))
         state = {"status": status, "cycle": self._stop.cycle, "share": self._stage.share, "text": text}
         self._view.send("state", {**state, **counts, "recordings": []})
 
-    def _take_commands(self) -> None:
+    def _execute_commands(self) -> None:
         """Execute commands until the session ends, and draw each machine when a page is open."""
-        last_artist, is_stale = None, False
+        last_copy, is_stale = None, False
         while not self._has_ended.is_set():
             for command in self._view.commands(WAIT_SECONDS):
                 if command["do"] == "pause" and self._is_running:
@@ -118,16 +119,16 @@ class LiveSession:
                     self._selected, is_stale = command["component"], True
             # The session reports the loss of the simulation.
             with suppress(InputError, OSError):
-                artist = self._artists[-1]
-                if self._view.viewers and artist is not last_artist:
-                    while self._artists[0] is not artist:
-                        self._artists.pop(0).close()
-                    last_artist = artist
-                    self._view.send("drawing", artist.ask("observe", _drawing))
-                is_stale = is_stale and not self._has_published()
+                copy = self._drawing_copies[-1]
+                if self._view.viewers and copy is not last_copy:
+                    while self._drawing_copies[0] is not copy:
+                        self._drawing_copies.pop(0).close()
+                    last_copy = copy
+                    self._view.send("drawing", copy.ask("observe", _draw))
+                is_stale = is_stale and not self._try_publish()
 
-    def _has_published(self) -> bool:
-        """Publish unless the session uses the simulation; return whether counters were published."""
+    def _try_publish(self) -> bool:
+        """Publish the counters unless the session is using the simulation; return whether they were sent."""
         is_free = self._session.lock.acquire(blocking=False)
         if is_free:
             try:
@@ -138,22 +139,22 @@ class LiveSession:
 
 
 @cache
-def _counters(kernel: Kernel) -> MachineCounters:
+def _cached_counters(kernel: Kernel) -> MachineCounters:
     """Return the cached counters of the machine of this process."""
     return MachineCounters(kernel)
 
 
-def _names(machine: Machine, _time: int) -> dict[str, list[str]]:
-    return _counters(machine.kernel).names
+def _read_names(machine: Machine, _time: int) -> dict[str, list[str]]:
+    return _cached_counters(machine.kernel).names
 
 
-def _counts(machine: Machine, time: int, selected: str) -> tuple[dict[str, Any], tuple[int, int]]:
+def _read_counts(machine: Machine, time: int, selected: str) -> tuple[dict[str, Any], tuple[int, int]]:
     """Return the counters with those of a component, and the progress."""
-    return _counters(machine.kernel).read_with(selected, time), machine.progress()
+    return _cached_counters(machine.kernel).read_with(selected, time), machine.progress()
 
 
-def _drawing(machine: Machine, _time: int) -> dict[str, Any]:
-    from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (not needed by the simulation)
+def _draw(machine: Machine, _time: int) -> dict[str, Any]:
+    from fiberscope.page.drawing import draw_kernel  # noqa: PLC0415  (not needed by the simulation)
 
-    svg, boxes = bare_drawing(machine.kernel)
+    svg, boxes = draw_kernel(machine.kernel)
     return {"svg": svg, "boxes": boxes}

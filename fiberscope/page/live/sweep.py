@@ -13,7 +13,7 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.page.live.view import LiveView
 from fiberscope.results.store.columns import decode_row
 
-PUBLISH_SECONDS = 0.5
+PUBLISH_SECONDS = 0.5  # interval of publications
 
 
 @contextmanager
@@ -28,9 +28,9 @@ def live_sweep(port: str, title: str) -> Iterator[Follow]:
         InputError: the errors of ``LiveView``.
     """
     with LiveView(port, title, "sweeping") as view:
-        with view.failures_shown():
+        with view.show_failures():
             yield _LiveSweep(view).follow
-        view.end(["The last run has ended."])
+        view.show_end(["The last run has ended."])
 
 
 class _LiveSweep:

@@ -22,8 +22,8 @@ from fiberscope.page.live import HOST
 
 LIBRARIES = ("starlette", "uvicorn")
 TOKEN_BYTES = 16
-LAST_PORT = 65535
-LEAVE_SECONDS = 5  # time for the server to end after the last event
+MAX_PORT = 65535
+EXIT_SECONDS = 5  # longest wait for the end of the server
 
 
 class LiveView:
@@ -74,20 +74,20 @@ class LiveView:
     def __exit__(self, *_raised: object) -> None:
         """End the server when the open pages have received the last event."""
         self.link.close()
-        self._server.join(LEAVE_SECONDS)
+        self._server.join(EXIT_SECONDS)
         if self._server.is_alive():
             self._server.kill()
 
     @contextmanager
-    def failures_shown(self) -> Iterator[None]:
+    def show_failures(self) -> Iterator[None]:
         """Show an error that ends the context on the page."""
         try:
             yield
         except BaseException as error:
-            self.end((str(error) or "interrupted").splitlines())
+            self.show_end((str(error) or "interrupted").splitlines())
             raise
 
-    def end(self, lines: list[str]) -> None:
+    def show_end(self, lines: list[str]) -> None:
         """Show the end of the run or sweep."""
         self.send("end", {"lines": lines})
 
@@ -138,8 +138,8 @@ def _bind(port: str) -> socket.socket:
     Raises:
         InputError: the port is no number, in use, or not allowed.
     """
-    if not (port.isdecimal() and int(port) <= LAST_PORT):
-        raise InputError(f"--live {port}: a port is a number from 0 to {LAST_PORT}; none is a free one")
+    if not (port.isdecimal() and int(port) <= MAX_PORT):
+        raise InputError(f"--live {port}: a port is a number from 0 to {MAX_PORT}; none is a free one")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -11,7 +11,7 @@ from fiberscope.sim.names import family_name
 from fiberscope.sim.wiring import End
 
 _DIRECTIONS = ("_requests", "_replies")  # suffixes of two crossbars that are drawn as one network
-_ROOMS = {
+_KINDS = {  # by package; the first that contains the class counts
     "fiberscope.hw.dram": "memory",
     "fiberscope.hw.networks.crossbar": "network",
     "fiberscope.hw": "block",
@@ -25,7 +25,7 @@ class Box:
     Args:
         name: the name of the family.
         count: the number of members.
-        kind: a value of ``_ROOMS``, or ``own``.
+        kind: a value of ``_KINDS``, or ``own``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Box:
 
 @dataclass
 class Bundle:
-    """The channels between two boxes, as texts for each direction."""
+    """The channels between two boxes, as texts: ``down`` from the upper to the lower box, ``up`` back."""
 
     upper: str
     lower: str
@@ -65,17 +65,17 @@ def build_graph(kernel: Kernel) -> Graph:
 def box_names(component_families: Iterable[str]) -> dict[str, str]:
     """Return the box of each family of a machine; the two directions of a network share a box."""
     families = list(dict.fromkeys(component_families))
-    shared = Counter(_undirected(family) for family in families)
-    return {family: _undirected(family) if shared[_undirected(family)] > 1 else family for family in families}
+    shared = Counter(_base_name(family) for family in families)
+    return {family: _base_name(family) if shared[_base_name(family)] > 1 else family for family in families}
 
 
-def _undirected(family: str) -> str:
+def _base_name(family: str) -> str:
     return next((family.removesuffix(end) for end in _DIRECTIONS if family.endswith(end)), family)
 
 
 def _kind(component: Component) -> str:
     module = type(component).__module__
-    return next((kind for room, kind in _ROOMS.items() if f"{module}.".startswith(f"{room}.")), "own")
+    return next((kind for package, kind in _KINDS.items() if f"{module}.".startswith(f"{package}.")), "own")
 
 
 def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
@@ -85,8 +85,8 @@ def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
     )
     bundles: dict[frozenset[str], Bundle] = {}
     for (producer, port, consumer), count in channels.items():
-        start, finish = names[producer], names[consumer]
-        bundle = bundles.setdefault(frozenset((start, finish)), Bundle(start, finish))
+        start, end = names[producer], names[consumer]
+        bundle = bundles.setdefault(frozenset((start, end)), Bundle(start, end))
         text = f"{count} x {producer}.{port} to {consumer}"
         (bundle.down if bundle.upper == start else bundle.up).append(text)
     return list(bundles.values())

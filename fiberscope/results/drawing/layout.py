@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from fiberscope.results.drawing.graph import Bundle, Graph
 
 WIDTH, HEIGHT = 170, 40  # size of a box in pixels, the unit of all lengths here
-BESIDE, BETWEEN, TRACK, LANE = 26, 28, 9, 14  # distances of boxes, layers, lines in a gap, lanes
-ROUND = 5  # radius of rounded corners
+BOX_GAP, LAYER_GAP, TRACK_GAP, LANE_GAP = 26, 28, 9, 14  # distances of boxes, layers, lines in a gap, lanes
+RADIUS = 5  # of rounded corners
 SWEEPS = 8  # iterations of the ordering, which converges earlier
 
-Place = tuple[float, float]
+Point = tuple[float, float]
 _Turn = tuple[float, float]  # positions of a line above and below a gap
 
 
@@ -27,14 +27,14 @@ class Line:
     """A bundle as a rectilinear path from its upper box to its lower box."""
 
     bundle: Bundle
-    points: list[Place] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Layout:
     """The centre of each box, the lines, and the left, right and bottom edges; the top is 0."""
 
-    boxes: Mapping[str, Place]
+    boxes: Mapping[str, Point]
     lines: tuple[Line, ...]
     extent: tuple[float, float, float]
 
@@ -44,27 +44,27 @@ def arrange(graph: Graph) -> Layout:
     layer = _layers(graph)
     bundles = [_downward(bundle, layer) for bundle in graph.bundles if bundle.upper != bundle.lower]
     rows = _order_boxes(layer, bundles)
-    across = {name: _centre(rank, len(row)) for row in rows for rank, name in enumerate(row)}
-    lanes = _lanes(bundles, layer, max(abs(x) for x in across.values()) + WIDTH / 2)
-    ends = _line_ends(bundles, across, lanes)
-    return _place_lines(bundles, layer, rows, across, lanes, ends)
+    centres = {name: _centre(position, len(row)) for row in rows for position, name in enumerate(row)}
+    lanes = _lanes(bundles, layer, max(abs(x) for x in centres.values()) + WIDTH / 2)
+    ends = _line_ends(bundles, centres, lanes)
+    return _compute_heights(bundles, layer, rows, centres, lanes, ends)
 
 
 def _layers(graph: Graph) -> dict[str, int]:
     """Return the layer of each box: below all its producers, except for channels that close a cycle."""
-    below: dict[str, list[str]] = defaultdict(list)
+    successors: dict[str, list[str]] = defaultdict(list)
     for bundle in graph.bundles:
-        below[bundle.upper].append(bundle.lower)
+        successors[bundle.upper].append(bundle.lower)
     order: list[str] = []
     state: dict[str, str] = {}
 
     def visit(name: str) -> None:
         state[name] = "open"
-        for lower in list(below[name]):
-            if state.get(lower) == "open":
-                below[name].remove(lower)
-            elif lower not in state:
-                visit(lower)
+        for successor in list(successors[name]):
+            if state.get(successor) == "open":
+                successors[name].remove(successor)
+            elif successor not in state:
+                visit(successor)
         state[name] = "done"
         order.insert(0, name)
 
@@ -73,8 +73,8 @@ def _layers(graph: Graph) -> dict[str, int]:
             visit(name)
     layer = dict.fromkeys(order, 0)
     for name in order:
-        for lower in below[name]:
-            layer[lower] = max(layer[lower], layer[name] + 1)
+        for successor in successors[name]:
+            layer[successor] = max(layer[successor], layer[name] + 1)
     return layer
 
 
@@ -86,118 +86,124 @@ def _downward(bundle: Bundle, layer: Mapping[str, int]) -> Bundle:
 
 def _order_boxes(layer: Mapping[str, int], bundles: Iterable[Bundle]) -> list[list[str]]:
     """Order the boxes of each layer by the mean position of their neighbours."""
-    near: dict[str, list[str]] = defaultdict(list)
+    neighbours: dict[str, list[str]] = defaultdict(list)
     for bundle in bundles:
-        near[bundle.upper].append(bundle.lower)
-        near[bundle.lower].append(bundle.upper)
+        neighbours[bundle.upper].append(bundle.lower)
+        neighbours[bundle.lower].append(bundle.upper)
     rows = [[name for name in layer if layer[name] == depth] for depth in range(max(layer.values()) + 1)]
     for _ in range(SWEEPS):
-        across = {name: _centre(rank, len(row)) for row in rows for rank, name in enumerate(row)}
+        centres = {name: _centre(position, len(row)) for row in rows for position, name in enumerate(row)}
         for row in rows:
-            row.sort(key=lambda name: sum(across[other] for other in near[name]) / max(1, len(near[name])))
+            row.sort(key=lambda box: _mean(centres[other] for other in neighbours[box]))
     return rows
 
 
-def _centre(rank: int, count: int) -> float:
-    return (rank - (count - 1) / 2) * (WIDTH + BESIDE)
+def _mean(numbers: Iterable[float]) -> float:
+    values = list(numbers)
+    return sum(values) / max(1, len(values))
+
+
+def _centre(position: int, count: int) -> float:
+    return (position - (count - 1) / 2) * (WIDTH + BOX_GAP)
 
 
 def _lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> dict[int, float]:
     """Return the lane of each line that crosses layers: short lines inside, upward lines on the left."""
     occupied: dict[tuple[int, int], set[int]] = defaultdict(set)
     lanes: dict[int, float] = {}
-    long = [bundle for bundle in bundles if layer[bundle.lower] - layer[bundle.upper] > 1]
-    for bundle in sorted(long, key=lambda bundle: layer[bundle.lower] - layer[bundle.upper]):
+    long_bundles = [bundle for bundle in bundles if layer[bundle.lower] - layer[bundle.upper] > 1]
+    for bundle in sorted(long_bundles, key=lambda bundle: layer[bundle.lower] - layer[bundle.upper]):
         side = 1 if bundle.down else -1
         crossed = set(range(layer[bundle.upper], layer[bundle.lower] + 1))
-        number = next(n for n in range(1, len(long) + 1) if not occupied[side, n] & crossed)
+        number = next(n for n in range(1, len(long_bundles) + 1) if not occupied[side, n] & crossed)
         occupied[side, number] |= crossed
-        lanes[id(bundle)] = side * (edge + number * LANE)
+        lanes[id(bundle)] = side * (edge + number * LANE_GAP)
     return lanes
 
 
 def _line_ends(
-    bundles: Iterable[Bundle], across: Mapping[str, float], lanes: Mapping[int, float]
+    bundles: Iterable[Bundle], centres: Mapping[str, float], lanes: Mapping[int, float]
 ) -> dict[tuple[int, str], float]:
-    """Return the positions of line ends on boxes, spread over a side in the order of their targets."""
+    """Return the x of line ends by line and box; the ends on a side are in the order of their targets."""
     sides: dict[tuple[str, bool], list[tuple[float, int]]] = defaultdict(list)
     for bundle in bundles:
-        for name, other, is_upper in (
+        for box, opposite_box, is_upper in (
             (bundle.upper, bundle.lower, True),
             (bundle.lower, bundle.upper, False),
         ):
-            sides[name, is_upper].append((lanes.get(id(bundle), across[other]), id(bundle)))
-    ends: dict[tuple[int, str], float] = {}
-    for (name, _), leaving in sides.items():
-        step = WIDTH / (len(leaving) + 1)
-        for rank, (_, number) in enumerate(sorted(leaving), start=1):
-            ends[number, name] = across[name] - WIDTH / 2 + rank * step
-    _straighten(bundles, across, lanes, ends, {key: len(leaving) for key, leaving in sides.items()})
-    return ends
+            sides[box, is_upper].append((lanes.get(id(bundle), centres[opposite_box]), id(bundle)))
+    line_ends: dict[tuple[int, str], float] = {}
+    for (box, _), targets in sides.items():
+        step = WIDTH / (len(targets) + 1)
+        for position, (_, line) in enumerate(sorted(targets), start=1):
+            line_ends[line, box] = centres[box] - WIDTH / 2 + position * step
+    _straighten(bundles, centres, lanes, line_ends, {key: len(targets) for key, targets in sides.items()})
+    return line_ends
 
 
 def _straighten(
     bundles: Iterable[Bundle],
-    across: Mapping[str, float],
+    centres: Mapping[str, float],
     lanes: Mapping[int, float],
-    ends: dict[tuple[int, str], float],
-    numbers_of_ends: Mapping[tuple[str, bool], int],
+    line_ends: dict[tuple[int, str], float],
+    end_counts: Mapping[tuple[str, bool], int],
 ) -> None:
     """Align a line's end with its other end if the line is alone on that side of its box."""
     for bundle in bundles:
         if id(bundle) in lanes:
             continue
         upper, lower = (id(bundle), bundle.upper), (id(bundle), bundle.lower)
-        for moving, fixed, is_alone in (
-            (lower, upper, numbers_of_ends[bundle.lower, False] == 1),
-            (upper, lower, numbers_of_ends[bundle.upper, True] == 1),
+        for moved_end, fixed_end, is_alone in (
+            (lower, upper, end_counts[bundle.lower, False] == 1),
+            (upper, lower, end_counts[bundle.upper, True] == 1),
         ):
-            if is_alone and abs(ends[fixed] - across[moving[1]]) < WIDTH / 2 - ROUND:
-                ends[moving] = ends[fixed]
+            if is_alone and abs(line_ends[fixed_end] - centres[moved_end[1]]) < WIDTH / 2 - RADIUS:
+                line_ends[moved_end] = line_ends[fixed_end]
                 break
 
 
-def _place_lines(
+def _compute_heights(
     bundles: list[Bundle],
     layer: Mapping[str, int],
     rows: list[list[str]],
-    across: Mapping[str, float],
+    centres: Mapping[str, float],
     lanes: Mapping[int, float],
-    ends: Mapping[tuple[int, str], float],
+    line_ends: Mapping[tuple[int, str], float],
 ) -> Layout:
-    """Compute heights: a gap between layers grows with the number of horizontal lines in the gap."""
-    gaps = _Gaps(len(rows))
+    """Return the layout with heights: a gap between layers grows with the number of its horizontal lines."""
+    gaps = _TrackAssignment(len(rows))
     tracks = []
     for bundle in bundles:
-        start, finish = ends[id(bundle), bundle.upper], ends[id(bundle), bundle.lower]
-        lane = lanes.get(id(bundle), finish)
-        first = last = gaps.add(layer[bundle.upper], start, lane)
+        start_x, end_x = line_ends[id(bundle), bundle.upper], line_ends[id(bundle), bundle.lower]
+        lane_x = lanes.get(id(bundle), end_x)
+        first_turn = last_turn = gaps.add(layer[bundle.upper], start_x, lane_x)
         if id(bundle) in lanes:
-            last = gaps.add(layer[bundle.lower] - 1, lane, finish)
-        tracks.append((bundle, start, first, lane, last, finish))
+            last_turn = gaps.add(layer[bundle.lower] - 1, lane_x, end_x)
+        tracks.append((bundle, start_x, first_turn, lane_x, last_turn, end_x))
     gaps.assign_tracks()
     tops, lines = gaps.tops(), []
-    for bundle, start, first, lane, last, finish in tracks:
+    for bundle, start_x, first_turn, lane_x, last_turn, end_x in tracks:
         upper, lower = layer[bundle.upper], layer[bundle.lower]
-        turn, entry = gaps.height(tops, upper, first), gaps.height(tops, lower - 1, last)
-        points = [(start, tops[upper] + HEIGHT), (start, turn), (lane, turn), (lane, entry), (finish, entry)]
-        lines.append(Line(bundle, [*points, (finish, tops[lower])]))
-    places = {name: (across[name], tops[layer[name]] + HEIGHT / 2) for name in across}
-    sides = [x + side for x in across.values() for side in (-WIDTH / 2, WIDTH / 2)]
+        turn_y, entry_y = gaps.height(tops, upper, first_turn), gaps.height(tops, lower - 1, last_turn)
+        start, end = (start_x, tops[upper] + HEIGHT), (end_x, tops[lower])
+        turns = [(start_x, turn_y), (lane_x, turn_y), (lane_x, entry_y), (end_x, entry_y)]
+        lines.append(Line(bundle, [start, *turns, end]))
+    box_centres = {name: (centres[name], tops[layer[name]] + HEIGHT / 2) for name in centres}
+    sides = [x + side for x in centres.values() for side in (-WIDTH / 2, WIDTH / 2)]
     xs = [*sides, *lanes.values()]
-    return Layout(places, tuple(lines), (min(xs), max(xs), tops[-1] + HEIGHT))
+    return Layout(box_centres, tuple(lines), (min(xs), max(xs), tops[-1] + HEIGHT))
 
 
-class _Gaps:
+class _TrackAssignment:
     """Assigns the horizontal lines between layers to tracks, without overlaps and with few crossings."""
 
     def __init__(self, layers: int) -> None:
         self._turns: list[list[_Turn]] = [[] for _ in range(layers)]
         self._tracks: list[list[int]] = []
 
-    def add(self, gap: int, above: float, below: float) -> int:
+    def add(self, gap: int, start_x: float, end_x: float) -> int:
         """Add a line between two positions to the gap below a layer, and return its number."""
-        self._turns[gap].append((above, below))
+        self._turns[gap].append((start_x, end_x))
         return len(self._turns[gap]) - 1
 
     def assign_tracks(self) -> None:
@@ -208,27 +214,27 @@ class _Gaps:
         """Return the top of each layer."""
         tops = [0.0]
         for tracks in self._tracks[:-1]:
-            tops.append(tops[-1] + HEIGHT + 2 * BETWEEN + TRACK * max(tracks, default=0))
+            tops.append(tops[-1] + HEIGHT + 2 * LAYER_GAP + TRACK_GAP * max(tracks, default=0))
         return tops
 
     def height(self, tops: list[float], gap: int, number: int) -> float:
         """Return the height of a line in a gap."""
-        return tops[gap] + HEIGHT + BETWEEN + TRACK * self._tracks[gap][number]
+        return tops[gap] + HEIGHT + LAYER_GAP + TRACK_GAP * self._tracks[gap][number]
 
 
 def _tracks(turns: list[_Turn]) -> list[int]:
     """Return the track of each line of a gap, from the top; neighbours are swapped to reduce crossings."""
     order = list(range(len(turns)))
     for _ in order:
-        for place in range(len(order) - 1):
-            upper, lower = order[place : place + 2]
-            if _crossings(turns[lower], turns[upper]) < _crossings(turns[upper], turns[lower]):
-                order[place : place + 2] = lower, upper
+        for index in range(len(order) - 1):
+            first, second = order[index : index + 2]
+            if _crossings(turns[second], turns[first]) < _crossings(turns[first], turns[second]):
+                order[index : index + 2] = second, first
     tracks: dict[int, int] = {}
-    for number in order:
-        over = [track for other, track in tracks.items() if _overlap(turns[other], turns[number])]
-        tracks[number] = max(over, default=-1) + 1
-    return [tracks[number] for number in range(len(turns))]
+    for line in order:
+        blocked = [track for other, track in tracks.items() if _overlap(turns[other], turns[line])]
+        tracks[line] = max(blocked, default=-1) + 1
+    return [tracks[line] for line in range(len(turns))]
 
 
 def _crossings(upper: _Turn, lower: _Turn) -> int:
@@ -237,8 +243,8 @@ def _crossings(upper: _Turn, lower: _Turn) -> int:
     return 9 * overlaps + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
 
 
-def _overlap(turn: _Turn, other: _Turn) -> bool:
+def _overlap(first: _Turn, second: _Turn) -> bool:
     """Return whether two lines need different tracks; a straight vertical line needs no track."""
-    if turn[0] == turn[1] or other[0] == other[1]:
+    if first[0] == first[1] or second[0] == second[1]:
         return False
-    return max(min(turn), min(other)) <= min(max(turn), max(other)) + 2 * TRACK
+    return max(min(first), min(second)) <= min(max(first), max(second)) + 2 * TRACK_GAP

@@ -7,10 +7,10 @@ from html import escape
 from itertools import pairwise
 
 from fiberscope.results.drawing.graph import Box, Graph
-from fiberscope.results.drawing.layout import HEIGHT, ROUND, WIDTH, Layout, Line, Place
+from fiberscope.results.drawing.layout import HEIGHT, RADIUS, WIDTH, Layout, Line, Point
 
-MARGIN, FOOT = 24, 34
-FONT, LETTER = 13, 7.3  # size of a label and mean width of its letters, in pixels
+MARGIN, LEGEND_HEIGHT = 24, 34
+FONT_SIZE, LETTER_WIDTH = 13, 7.3  # size of a label and mean width of its letters, in pixels
 COLOURS = {  # fill and border of each kind of box
     "own": ("#e8f0fe", "#3b6fd4"),
     "block": ("#e6f4ea", "#2f8f4e"),
@@ -19,7 +19,7 @@ COLOURS = {  # fill and border of each kind of box
 }
 KINDS = {"own": "the machine's own", "block": "block of hw/", "network": "network", "memory": "memory"}
 STYLE = (
-    f"text{{font:{FONT}px ui-sans-serif,system-ui,'DejaVu Sans',sans-serif;fill:#202124}}"
+    f"text{{font:{FONT_SIZE}px ui-sans-serif,system-ui,'DejaVu Sans',sans-serif;fill:#202124}}"
     ".count{font-size:11px;fill:#5f6368}.frame{fill:#f8f9fa;stroke:#9aa0a6;stroke-dasharray:5 4}"
     ".line{fill:none;stroke:#5f6368;stroke-width:1.3}.line:hover{stroke:#d93025;stroke-width:2.5}"
 )
@@ -36,14 +36,14 @@ def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> 
     """
     left, right, bottom = layout.extent
     frames = list(_frames(graph, layout))
-    width, height = right - left + 2 * MARGIN, bottom + 2 * MARGIN + FOOT
+    width, height = right - left + 2 * MARGIN, bottom + 2 * MARGIN + LEGEND_HEIGHT
     framed = {name for _, _, members in frames for name in members}
     parts = [
-        *(_frame(scope, place) for scope, place, _ in frames),
+        *(_frame(scope, rectangle) for scope, rectangle, _ in frames),
         *(_line(line) for line in layout.lines),
-        *(_box(graph.boxes[name], place, name in framed) for name, place in layout.boxes.items()),
+        *(_box(graph.boxes[name], centre, name in framed) for name, centre in layout.boxes.items()),
         *marks,
-        *_legend(graph, (left + right) / 2, bottom + MARGIN + FOOT / 2),
+        *_legend(graph, (left + right) / 2, bottom + MARGIN + LEGEND_HEIGHT / 2),
     ]
     return sheet((left - MARGIN, -MARGIN, width, height), title, parts)
 
@@ -77,16 +77,17 @@ def _frames(
         scopes.setdefault(name.rpartition(".")[0], set()).add(name)
     for scope, members in scopes.items():
         counts = {graph.boxes[name].count for name in members}
-        places = [layout.boxes[name] for name in members]
-        left, right = min(x for x, _ in places) - WIDTH / 2 - 8, max(x for x, _ in places) + WIDTH / 2 + 8
-        top, bottom = min(y for _, y in places) - HEIGHT / 2 - 20, max(y for _, y in places) + HEIGHT / 2 + 8
-        inside = {n for n, (x, y) in layout.boxes.items() if left < x < right and top < y < bottom}
-        if scope and len(members) > 1 and len(counts) == 1 and inside == members:
+        centres = [layout.boxes[name] for name in members]
+        left, right = min(x for x, _ in centres) - WIDTH / 2 - 8, max(x for x, _ in centres) + WIDTH / 2 + 8
+        top = min(y for _, y in centres) - HEIGHT / 2 - 20
+        bottom = max(y for _, y in centres) + HEIGHT / 2 + 8
+        enclosed = {name for name, (x, y) in layout.boxes.items() if left < x < right and top < y < bottom}
+        if scope and len(members) > 1 and len(counts) == 1 and enclosed == members:
             yield _label_with_count(scope, counts.pop()), (left, top, right - left, bottom - top), members
 
 
-def _frame(label: str, extent: tuple[float, float, float, float]) -> str:
-    x, y, width, height = extent
+def _frame(label: str, rectangle: tuple[float, float, float, float]) -> str:
+    x, y, width, height = rectangle
     return (
         f'<rect class="frame" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>'
         f'<text class="count" x="{x + 8:g}" y="{y + 14:g}">{escape(label)}</text>'
@@ -99,58 +100,58 @@ def _label_with_count(name: str, count: int) -> str:
 
 def _line(line: Line) -> str:
     bundle = line.bundle
-    ends = {"marker-end": bundle.down, "marker-start": bundle.up}
-    tips = "".join(f' {end}="url(#tip)"' for end, channels in ends.items() if channels)
+    markers = {"marker-end": bundle.down, "marker-start": bundle.up}
+    attributes = "".join(f' {marker}="url(#tip)"' for marker, channels in markers.items() if channels)
     text = escape("\n".join([*bundle.down, *bundle.up]))
-    return f'<path class="line" d="{_path(line.points)}"{tips}><title>{text}</title></path>'
+    return f'<path class="line" d="{_path(line.points)}"{attributes}><title>{text}</title></path>'
 
 
-def _path(points: list[Place]) -> str:
+def _path(points: list[Point]) -> str:
     """Return a rectilinear path with rounded corners; collinear points are skipped."""
     corners = [points[0]]
-    for point, following in pairwise(points[1:]):
-        if point != corners[-1] and not _straight(corners[-1], point, following):
+    for point, next_point in pairwise(points[1:]):
+        if point != corners[-1] and not _is_straight(corners[-1], point, next_point):
             corners.append(point)
     corners.append(points[-1])
     text = f"M{corners[0][0]:g} {corners[0][1]:g}"
-    for before, corner, following in zip(corners, corners[1:], corners[2:], strict=False):
-        near, far = _towards(corner, before), _towards(corner, following)
-        text += f"L{near[0]:g} {near[1]:g}Q{corner[0]:g} {corner[1]:g} {far[0]:g} {far[1]:g}"
+    for previous, corner, next_point in zip(corners, corners[1:], corners[2:], strict=False):
+        start, end = _rounding_point(corner, previous), _rounding_point(corner, next_point)
+        text += f"L{start[0]:g} {start[1]:g}Q{corner[0]:g} {corner[1]:g} {end[0]:g} {end[1]:g}"
     return f"{text}L{corners[-1][0]:g} {corners[-1][1]:g}"
 
 
-def _straight(a: Place, b: Place, c: Place) -> bool:
+def _is_straight(a: Point, b: Point, c: Point) -> bool:
     return a[0] == b[0] == c[0] or a[1] == b[1] == c[1]
 
 
-def _towards(corner: Place, other: Place) -> Place:
-    """Return the point where the rounding of a corner begins, in the direction of ``other``."""
-    x, y = other[0] - corner[0], other[1] - corner[1]
+def _rounding_point(corner: Point, neighbour: Point) -> Point:
+    """Return the point where the rounding of a corner begins, in the direction of ``neighbour``."""
+    x, y = neighbour[0] - corner[0], neighbour[1] - corner[1]
     length = abs(x) + abs(y)
-    part = min(ROUND, length / 2) / length if length else 0.0
-    return corner[0] + x * part, corner[1] + y * part
+    fraction = min(RADIUS, length / 2) / length if length else 0.0
+    return corner[0] + x * fraction, corner[1] + y * fraction
 
 
-def _box(shape: Box, middle: Place, framed: bool) -> str:
+def _box(shape: Box, centre: Point, framed: bool) -> str:
     label = shape.name.rpartition(".")[2] if framed else _label_with_count(shape.name, shape.count)
-    return box(middle, (WIDTH, HEIGHT), shape.kind, label)
+    return box(centre, (WIDTH, HEIGHT), shape.kind, label)
 
 
-def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:
+def box(centre: Point, size: tuple[float, float], kind: str, label: str) -> str:
     """Return a box around its label; the kind is a key of ``COLOURS``, lengths are in pixels."""
     fill, border = COLOURS[kind]
-    (x, y), (width, height) = middle, size
+    (x, y), (width, height) = centre, size
     return (
         f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width:g}" height="{height:g}" '
-        f'rx="{ROUND}" fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
+        f'rx="{RADIUS}" fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
         f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle"{_shrink(label, width)}>{escape(label)}</text>'
     )
 
 
 def _shrink(label: str, width: float) -> str:
     """Return the attribute that shrinks a label to a width in pixels; empty if the label fits."""
-    fitting = (width - 2 * ROUND) / max(1.0, LETTER * len(label))
-    return "" if fitting >= 1 else f' style="font-size:{FONT * fitting:.1f}px"'
+    scale = (width - 2 * RADIUS) / max(1.0, LETTER_WIDTH * len(label))
+    return "" if scale >= 1 else f' style="font-size:{FONT_SIZE * scale:.1f}px"'
 
 
 def _legend(graph: Graph, middle: float, y: float) -> Iterator[str]:

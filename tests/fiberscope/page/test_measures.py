@@ -54,10 +54,10 @@ def test_the_front_of_each_workload_is_carried(runs: list[Run]) -> None:
 @given(RUNS)
 def test_no_beaten_run_takes_a_place_of_the_front(runs: list[Run]) -> None:
     """With room for the front alone (half of the places), a beaten run comes from the even sample."""
-    from fiberscope.page.measures import _front
+    from fiberscope.page.measures import _is_on_front
 
     table = frame_of(runs)
-    marked = table[_front(table)] if runs else table
+    marked = table[_is_on_front(table)] if runs else table
     rows = list(marked[["workload", "cycles", "traffic_bytes"]].itertuples(index=False, name=None))
     assert set(rows) == front(runs)
     assert len(rows) == len(set(rows)), "of equal runs the front has the first"
@@ -67,9 +67,9 @@ def test_a_failed_run_is_on_no_front() -> None:
     table = pd.concat(
         [frame_of([("a.mtx", 1, 1)], status="failed"), frame_of([("a.mtx", 2, 2)])], ignore_index=True
     )
-    from fiberscope.page.measures import _front
+    from fiberscope.page.measures import _is_on_front
 
-    assert _front(table).tolist() == [False, True]
+    assert _is_on_front(table).tolist() == [False, True]
 
 
 def store_of(folder, settings: list[dict[str, int]]) -> Store:

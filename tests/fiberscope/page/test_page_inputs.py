@@ -15,8 +15,8 @@ import pandas as pd
 
 from fiberscope.base.errors import InputError
 from fiberscope.page.drawing import STATES, _bars, _shares
-from fiberscope.page.run import _check_same
-from fiberscope.page.study import _marked, _spreads
+from fiberscope.page.run import _check_states
+from fiberscope.page.study import _mark_surrogates, _spreads
 from fiberscope.page.written import make_page
 from fiberscope.results.drawing.layout import WIDTH
 
@@ -42,19 +42,19 @@ def states(busy: list[int], start: int = 0, end: int = 10, **others: Any) -> Any
 def test_states_are_those_of_the_report_by_their_sums(recorded: Any, *, is_same: bool) -> None:
     report: Any = SimpleNamespace(cycles=10, components={"pe": SimpleNamespace(busy=7)})
     try:
-        _check_same(report, recorded)
+        _check_states(report, recorded)
         refusal = ""
     except InputError as error:
         refusal = str(error)
     assert ("the timeline is not of this run: pe differs from the report's" in refusal) != is_same
 
 
-def test_a_surrogate_is_marked_and_a_machine_is_named_if_it_has_a_name() -> None:
+def test_a_surrogate_is_mark_surrogates_and_a_machine_is_named_if_it_has_a_name() -> None:
     columns = {"accelerator": ["a", "a"], "workload": ["x", "y"], "workload_source": ["surrogate", "real"]}
-    plain = _marked(pd.DataFrame({**columns, "machine": ["a", "a"]}))
+    plain = _mark_surrogates(pd.DataFrame({**columns, "machine": ["a", "a"]}))
     assert list(plain.columns) == list(columns)
     assert list(plain["workload"]) == ["x\N{DAGGER}", "y"]
-    named = _marked(pd.DataFrame({**columns, "machine": ["a", "mine"]}))
+    named = _mark_surrogates(pd.DataFrame({**columns, "machine": ["a", "mine"]}))
     assert list(named["machine"]) == ["a", "mine"]
 
 

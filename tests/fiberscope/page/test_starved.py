@@ -8,7 +8,7 @@ import pytest
 import fiberscope
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.compile import compile_expression
-from fiberscope.page.run import STARVED, UNTOLD, run_data
+from fiberscope.page.run import AS_REPORTED, STARVED, run_data
 from fiberscope.page.starved import with_starved
 from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 from fiberscope.results.recording.files import StateFiles
@@ -121,7 +121,7 @@ def test_the_drawing_and_the_bars_show_the_states_of_the_chart(name: str, tmp_pa
         cycles = boxes[box]
         assert drawn[box] == pytest.approx([part / sum(cycles) for part in cycles], abs=0.0051)
     assert data["states_note"] == STARVED
-    assert run_data(report)["states_note"] == UNTOLD
+    assert run_data(report)["states_note"] == AS_REPORTED
 
 
 def test_states_of_a_part_of_a_run_leave_the_bars_to_the_report(tmp_path: Path) -> None:
@@ -130,4 +130,4 @@ def test_states_of_a_part_of_a_run_leave_the_bars_to_the_report(tmp_path: Path) 
     assert (data["families"], data["machine"]) == tuple(
         run_data(report)[key] for key in ("families", "machine")
     )
-    assert data["states_note"] == UNTOLD
+    assert data["states_note"] == AS_REPORTED

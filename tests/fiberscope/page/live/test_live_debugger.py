@@ -39,13 +39,13 @@ def test_the_end_is_estimated_from_the_last_command_on() -> None:
     view: Any = SimpleNamespace(send=lambda name, values: sent.append((name, values)))
     live = LiveSession(view, session)
     live._stage.began = began = time.monotonic() - 1000
-    live._follow(stops[0], True)  # a command
+    live._show_stop(stops[0], True)  # a command
     first = live._stage.began
     assert first > began + 900
     assert (live._stage.first_share, live._stage.first_cycle) == (0.5, 500)
-    live._follow(stops[1], True)  # of the same command
+    live._show_stop(stops[1], True)  # of the same command
     assert (live._stage.began, live._stage.first_cycle) == (first, 500)
-    live._follow(stops[2], True)
+    live._show_stop(stops[2], True)
     assert [values["cycle"] for _name, values in sent] == [500, 600, 700]
     assert {values["status"] for _name, values in sent} == {"running"}
 
@@ -71,7 +71,7 @@ class PageStub:
         time.sleep(0.001)
         return [self.orders.pop(0)] if self.orders else []
 
-    def end(self, lines: list[str]) -> None:
+    def show_end(self, lines: list[str]) -> None:
         self.send("end", {"lines": lines})
 
     def states(self) -> list[Mapping[str, Any]]:

@@ -31,7 +31,7 @@ Shown = Callable[..., AbstractContextManager[Any]]
 def run(live: LiveRun, machine: str, settings: dict[str, Any]) -> None:
     """Run a machine under a view, as the command does."""
     try:
-        live.end(fiberscope.simulate(machine, SMALL, settings=settings, drive=live.drive))
+        live.show_result(fiberscope.simulate(machine, SMALL, settings=settings, drive=live.drive))
     except FailedRunError:
         pass
     finally:

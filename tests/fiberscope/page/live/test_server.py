@@ -10,7 +10,7 @@ import pytest
 from live_requests import ask, order, path
 
 from fiberscope.base.errors import InputError
-from fiberscope.page.live.history import MOST_POINTS, MOST_ROWS, History
+from fiberscope.page.live.history import MAX_POINTS, MAX_ROWS, History
 from fiberscope.page.live.view import LiveView
 
 pytest.importorskip("starlette", reason="the extra live is not installed")
@@ -171,10 +171,10 @@ def test_the_history_has_a_bounded_size_its_ends_and_the_last_of_each() -> None:
         history.add("rows", {"rows": [cycle]})
     (_machine, (_name, kept), (_state, state), (_rows, last)) = history.events()
     cycles = [cycle for cycle, _states in kept["points"]]
-    assert MOST_POINTS // 2 <= len(cycles) <= MOST_POINTS
+    assert MAX_POINTS // 2 <= len(cycles) <= MAX_POINTS
     assert cycles == sorted(set(cycles))
     assert (cycles[-1], state["cycle"]) == (999, 999)
-    assert last["rows"] == list(range(1000 - MOST_ROWS, 1000))
+    assert last["rows"] == list(range(1000 - MAX_ROWS, 1000))
     assert cycles[0] < 20
     history.add("machine", {"families": ["b"]})
     assert list(history.events())[1] == ("points", {"points": []})
@@ -192,9 +192,9 @@ def test_the_history_forgets_what_is_behind_a_step_back() -> None:
 def test_the_history_always_has_the_first_point_and_the_newest() -> None:
     history = History()
     history.add("machine", {"families": []})
-    for cycle in range(3 * MOST_POINTS):
+    for cycle in range(3 * MAX_POINTS):
         history.add("state", {"cycle": cycle, "states": [0]})
         history.add("state", {"cycle": cycle, "states": [cycle]})  # the same cycle, while the run is paused
         points = list(history.events())[1][1]["points"]
         assert (points[0], points[-1]) == ((0, [0]), (cycle, [cycle]))
-        assert len({point[0] for point in points}) == len(points) <= MOST_POINTS
+        assert len({point[0] for point in points}) == len(points) <= MAX_POINTS
