@@ -10,6 +10,7 @@ import numpy as np
 from fiberscope.base.errors import InputError
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Number, Split, Sum
+from fiberscope.workloads.expressions.functions import Function
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -72,7 +73,7 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
     if function.of_both:
         return _join(left, right, sizes, _quotients if function.divides else function.apply)
     if not function.adds:
-        return _maximum(left, right, sizes)
+        return _apply(function, left, right, sizes)
     if function.name == "sub":
         right = Points(right.columns, -right.values, right.sizes)
     return _add(left, right, sizes)
@@ -98,18 +99,20 @@ def _add(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     return _sum_points(Points.together(terms), variables, sizes)
 
 
-def _maximum(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
-    """Return the maximum at each point of an operand; a constant on the right adds no points of its own.
+def _apply(function: Function, left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
+    """Apply a function at each point that either operand has; an operand without the point counts as 0.
 
-    A constant on the left has a value at every coordinate of the right operand's variables.
+    A scalar adds no points of its own: its streams and registers have it where the other operand is.
     """
-    if not right.columns and len(right) == 1:
-        values = np.maximum(left.values, right.values[0])
-        return Points(left.columns, values, np.abs(values))
-    # max(x, y) = max(x - y, 0) + y, so that the union of points is that of additions
-    difference = _add(left, Points(right.columns, -right.values, right.sizes), sizes)
-    positive = Points(difference.columns, np.maximum(difference.values, 0), difference.sizes)
-    return _add(positive, right, sizes)
+    if not any(not operand.columns and len(operand) for operand in (left, right)):
+        left, right = _add(left, _zeros_at(right), sizes), _add(_zeros_at(left), right, sizes)
+    values = function.apply(*np.broadcast_arrays(left.values, right.values))
+    return Points(left.columns or right.columns, values, np.maximum(left.sizes, right.sizes))
+
+
+def _zeros_at(points: Points) -> Points:
+    zeros = np.zeros_like(points.values)
+    return Points(points.columns, zeros, zeros)
 
 
 def _broadcast(points: Points, variables: list[str], sizes: Mapping[str, int]) -> Points:

@@ -40,7 +40,10 @@ def explain_deadlock(
         return "The graph deadlocks without bounds too: no capacity is enough."
     full_channels = [number for number, channel in deadlocked.channel_of.items() if _is_full(channel)]
     lines = [_describe(deadlocked, number, unbounded_run.channel_of[number]) for number in full_channels]
-    depth = least_depth(deadlocked.parameters.depth, _largest_capacity(unbounded_run), build_with_depth)
+    try:
+        depth = least_depth(deadlocked.parameters.depth, _largest_capacity(unbounded_run), build_with_depth)
+    except SimulationError as error:
+        return "\n".join([*lines, f"With deeper channels, the graph fails: {error}"])
     return "\n".join([*lines, f"Channels of {depth} tokens are enough (tested): --set depth={depth}"])
 
 
@@ -54,6 +57,9 @@ def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[in
         deadlocked: a depth with which the graph deadlocks.
         sufficient: an estimate of a sufficient depth; it is doubled until the graph completes.
         build_with_depth: returns a new machine with channels of this depth in tokens.
+
+    Raises:
+        SimulationError: a run fails otherwise than by a deadlock.
     """
     low, high = deadlocked, max(sufficient, deadlocked + 1)
     while not _runs(build_with_depth(high)):
@@ -67,7 +73,7 @@ def least_depth(deadlocked: int, sufficient: int, build_with_depth: Callable[[in
 def _runs(machine: GraphMachine) -> bool:
     try:
         return machine.kernel.run().complete
-    except SimulationError:
+    except DeadlockError:
         return False
 
 

@@ -13,7 +13,6 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
-from fiberscope.models.graphs.algebra import _maximum
 from fiberscope.models.graphs.deadlock import explain_deadlock, least_depth
 from fiberscope.models.graphs.experiment_tensors import generate
 from fiberscope.models.graphs.folder import read_folder
@@ -175,12 +174,6 @@ def test_a_value_at_a_coordinate_of_its_own_counts_and_so_does_one_that_lacks(re
     assert (compared.extra, compared.missing) == {"extra": (1, 0), "missing": (0, 1), "right": (0, 0)}[result]
 
 
-def test_the_larger_of_a_value_and_a_constant_is_there_where_the_value_is() -> None:
-    left = Points.from_columns({"i": np.array([0, 2, 3])}, np.array([-1.0, 2.0, 9.0]))
-    larger = _maximum(left, Points.from_columns({}, np.array([4.0])), {"i": 5})
-    assert (larger.columns["i"].tolist(), larger.values.tolist()) == ([0, 2, 3], [4.0, 4.0, 9.0])
-
-
 def test_a_graph_that_writes_the_wrong_coordinates_is_a_wrong_machine() -> None:
     graph = read_gv(EXAMPLES / "fig12_ijk.gv")
     writers = [node for node in graph.writers if not node.writes_values]
@@ -215,6 +208,18 @@ def test_a_graph_that_fails_without_bounds_too_says_how() -> None:
     unbounded = SimpleNamespace(kernel=SimpleNamespace(run=fail))
     message = explain_deadlock(None, lambda: unbounded, lambda _depth: unbounded)
     assert message == "Without bounds, the graph fails too: cycle 28, graph.intersect: N meets a stop"
+
+
+def test_a_graph_that_fails_with_deeper_channels_says_how() -> None:
+    def fail() -> None:
+        raise SimulationError("cycle 28, graph.intersect: N meets a stop")
+
+    stuck = SimpleNamespace(channel_of={}, parameters=SimpleNamespace(depth=4))
+    channels, complete = [SimpleNamespace(capacity=9)], SimpleNamespace(complete=True)
+    unbounded = SimpleNamespace(kernel=SimpleNamespace(run=lambda: complete, channels=lambda: channels))
+    deeper = SimpleNamespace(kernel=SimpleNamespace(run=fail))
+    message = explain_deadlock(stuck, lambda: unbounded, lambda _depth: deeper)
+    assert message == "With deeper channels, the graph fails: cycle 28, graph.intersect: N meets a stop"
 
 
 def test_the_least_depth_is_found_wherever_it_lies() -> None:
