@@ -82,14 +82,17 @@ def accumulated_variables(node: Node) -> Nest:
 def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
     """Return whether a reducer drops the sums of empty fibers.
 
-    The attribute ``empty`` decides. Without the attribute, the reducer drops such a sum if a dropper with the
-    same loops drops the coordinate of the empty fiber.
+    A reducer that reads the coordinates of its fibers keeps them. For another reducer, the attribute
+    ``empty`` decides. Without the attribute, the reducer drops such a sum if a dropper with the same loops
+    drops the coordinate of the empty fiber.
 
     Args:
         graph: the graph of the reducer.
         nests: loop nests of the graph's streams.
         node: the reducer; its input ``val``, and both inputs of every dropper, must be connected.
     """
+    if graph.stream_into(node, "crd") is not None:
+        return False
     if node["empty"]:
         return node["empty"] == "drop"
 

@@ -115,7 +115,8 @@ class _Reducer(Primitive):
     """Reducer: adds up the values of each innermost fiber.
 
     The attribute ``empty`` says what an empty fiber gives: ``drop`` for nothing, ``mark`` for N, another text
-    for 0. Without ``empty``, the droppers of the graph decide (``drops_empty``).
+    for 0. Without ``empty``, the droppers of the graph decide (``drops_empty``). With coordinates of the
+    fibers, an empty fiber always gives a sum.
     """
 
     latency_setting = "reduce"
@@ -127,6 +128,9 @@ class _Reducer(Primitive):
             faults.add(node.location, f"{node} has nothing to sum: its values are a scalar")
         if CRD in inputs:
             check_nesting(node, inputs[CRD], values, ("coordinates", "values"), faults)
+            if node["empty"] == "drop":
+                message = f"{node} reads the coordinates of its fibers, and keeps the sum of an empty fiber"
+                faults.add(node.location, f"{message}; leave out empty=drop, or the stream of coordinates")
         return {"": values[:-1]}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:

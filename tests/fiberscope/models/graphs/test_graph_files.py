@@ -14,6 +14,7 @@ from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.gv_writer import gv_text, write_gv
+from fiberscope.models.graphs.nests import drops_empty, nests_of
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "graphs").glob("*.gv"))
 MEANT = {
@@ -230,6 +231,29 @@ def test_streams_that_meet_must_be_as_deep() -> None:
         "g.gv:3:62: intersect j (node 4): its input streams must have equal depths (crd[0]: loops i,j, "
         "crd[1]: loops j, ref[0]: loops i,j, ref[1]: loops j)"
     )
+
+
+SUMMED = """digraph SAM {
+  comment="x=s0,B=ds01"
+  1 [type=fiberlookup index=i tensor=B mode=0 root=true format=dense]
+  2 [type=fiberlookup index=j tensor=B mode=1] 3 [type=arrayvals tensor=B] 4 [type=reduce empty=drop]
+  5 [type=crddrop outer=i inner=j]
+  6 [type=fiberwrite index=i tensor=x mode=0] 7 [type=fiberwrite tensor=x mode=vals]
+  1 -> 2 [type=ref] 2 -> 3 [type=ref] 3 -> 4 [type=val] 4 -> 7 [type=val] 1 -> 4 [type=crd to=crd]
+  1 -> 5 [type=crd comment="outer-i"] 2 -> 5 [type=crd comment="inner-j"] 5 -> 6 [type=crd comment="outer-i"]
+}"""
+
+
+def test_a_reducer_that_reads_coordinates_drops_no_sum() -> None:
+    with pytest.raises(InputError, match=r"reduce \(node 4\) .* keeps the sum of an empty fiber; leave out"):
+        check(graph_from_text(SUMMED, "g.gv"))
+    text = SUMMED.replace(" empty=drop", "")
+    for graph, drops in (
+        (graph_from_text(text), False),
+        (graph_from_text(text.replace("1 -> 4 [type=crd to=crd]", "")), True),
+    ):
+        check(graph)
+        assert drops_empty(graph, nests_of(graph), graph.nodes["4"]) is drops
 
 
 def test_streams_that_go_in_a_circle_are_refused() -> None:
