@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.rtl.formal.catalogue import SPECIFICATIONS, kit_of, small_parameters
 from fiberscope.rtl.formal.kit import formal_kit
-from fiberscope.rtl.formal.prover import LONGEST, Verdict, _Prover, _write_waveform, prove
+from fiberscope.rtl.formal.prover import MAX_INDUCTION_LENGTH, Verdict, _Prover, _write_waveform, prove
 from fiberscope.rtl.formal.yosys_session import YosysSession
 
 DEPTH = 10
@@ -199,14 +199,14 @@ def test_a_proof_says_where_it_proves_nothing():
     block = BLOCKS["bump_allocator"]
 
     def contradict(properties):
-        end = properties.end("requests")
+        end = properties.stream("requests")
         properties.assume("idle", ~end.valid)
         properties.claim("false", pyrtl.Const(0, 1))
         properties.assume("busy", end.valid)
 
     def count(properties):
         seen = pyrtl.Register(5, "seen")
-        seen.next <<= (seen + (seen != LONGEST))[:5]
+        seen.next <<= (seen + (seen != MAX_INDUCTION_LENGTH))[:5]
         properties.claim("never_thirty", seen != 30)
         properties.claim("says_nothing", pyrtl.Const(0, 1), when=seen == 29)
 

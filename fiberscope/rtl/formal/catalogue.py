@@ -64,22 +64,22 @@ class FormalSpecification:
 
 
 PLAIN, REGISTERED = "plain", "registered"  # kinds of ports
-_NARROW = "coordinate_bits=4 reference_bits=4"
-_ITEM = "width=2 reference_bits=0 word_bits=2"
+_NARROW_TOKENS = "coordinate_bits=4 reference_bits=4"
+_ITEM_WIDTHS = "width=2 reference_bits=0 word_bits=2"
 SPECIFICATIONS: Mapping[str, FormalSpecification] = {
     "accumulator": FormalSpecification("coordinate_bits=2 value_bits=2 sum_bits=4", add_accumulator),
     "alu": FormalSpecification("value_bits=3 result_bits=6", add_alu),
     "array": FormalSpecification("entries=4 reference_bits=4 value_bits=3", add_array),
-    "cluster_counter": FormalSpecification(f"lanes=4 {_ITEM}", add_cluster_counter),
-    "comparator_bank": FormalSpecification(f"lanes=3 test=changed {_ITEM}", add_comparator_bank),
-    "locator": FormalSpecification(f"size=5 {_NARROW}", add_locator),
+    "cluster_counter": FormalSpecification(f"lanes=4 {_ITEM_WIDTHS}", add_cluster_counter),
+    "comparator_bank": FormalSpecification(f"lanes=3 test=changed {_ITEM_WIDTHS}", add_comparator_bank),
+    "locator": FormalSpecification(f"size=5 {_NARROW_TOKENS}", add_locator),
     "node_writer": FormalSpecification("rows=4 address_bits=3 count_bits=2", add_node_writer),
     "page_allocator": FormalSpecification("askers=3 first=5 page_bits=8", add_page_allocator),
     "position_multiplier": FormalSpecification("lanes=2 width=4 word_bits=0", add_position_multiplier),
     "prefix_sum": FormalSpecification("lanes=4 width=3", add_prefix_sum),
     "repeat_signal": FormalSpecification("coordinate_bits=4", add_repeat_signal),
     "scalar_reducer": FormalSpecification("value_bits=3 sum_bits=5", add_scalar_reducer),
-    "sorting_network": FormalSpecification(f"lanes=4 {_ITEM}", add_sorting_network),
+    "sorting_network": FormalSpecification(f"lanes=4 {_ITEM_WIDTHS}", add_sorting_network),
     "stop_dropper": FormalSpecification("coordinate_bits=4 kept=2", add_stop_dropper),
     "two_finger": FormalSpecification("coordinate_bits=3 reference_bits=2 value_bits=32", add_two_finger),
     "values_writer": FormalSpecification("entries=4 value_bits=3", add_values_writer),
@@ -95,10 +95,10 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
     "crossbar": FormalSpecification(
         "inputs=2 outputs=2 route=port tag_bits=34 address_bits=17", add_crossbar
     ),
-    "dense_scanner": FormalSpecification(f"size=5 {_NARROW}", add_dense_scanner),
+    "dense_scanner": FormalSpecification(f"size=5 {_NARROW_TOKENS}", add_dense_scanner),
     "divider": FormalSpecification("lanes=2 width=4 bits_per_stage=2", add_divider),
-    "fiber_intersect": FormalSpecification(f"ways=2 {_NARROW}", add_intersect),
-    "fiber_union": FormalSpecification(f"ways=2 {_NARROW}", add_union),
+    "fiber_intersect": FormalSpecification(f"ways=2 {_NARROW_TOKENS}", add_intersect),
+    "fiber_union": FormalSpecification(f"ways=2 {_NARROW_TOKENS}", add_union),
     "islip": FormalSpecification(
         "inputs=2 outputs=2 depth=2 coordinate_bits=5 reference_bits=0 value_bits=0", add_islip
     ),
@@ -123,9 +123,9 @@ def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
     specification = SPECIFICATIONS.get(block.name, FormalSpecification())
     numbers = asdict(least(block.parameters)).items()
     small = specification.settings.split() or [f"{name}={number}" for name, number in numbers]
-    named = {setting.partition("=")[0] for setting in settings}
-    kept = [setting for setting in small if setting.partition("=")[0] not in named]
-    return parse(block.name, block.parameters, kept + settings)
+    changed = {setting.partition("=")[0] for setting in settings}
+    defaults = [setting for setting in small if setting.partition("=")[0] not in changed]
+    return parse(block.name, block.parameters, defaults + settings)
 
 
 def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, status: bool = True) -> FormalKit:

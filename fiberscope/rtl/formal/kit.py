@@ -20,11 +20,11 @@ _MARK = "started"  # low in the first cycle, which is a reset
 class PortList(Interface):
     """Ports of a monitor, which are not streams."""
 
-    listed: tuple[Wire, ...] = ()
+    port_wires: tuple[Wire, ...] = ()
 
     def wires(self) -> list[Wire]:
         """Return the ports."""
-        return list(self.listed)
+        return list(self.port_wires)
 
 
 @dataclass(frozen=True)

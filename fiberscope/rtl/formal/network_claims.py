@@ -13,7 +13,7 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.networks.concentrator_rtl import ConcentratorParameters
 from fiberscope.hw.networks.crossbar_rtl import CrossbarParameters
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits
-from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, count, implies
+from fiberscope.rtl.formal.properties import Properties, StreamWires, all_of, any_of, count, implies
 
 
 def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None:
@@ -21,18 +21,20 @@ def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None
 
     A token whose tag has no existing port is never taken.
     """
-    sources, sinks = properties.ends("input"), properties.ends("output")
+    sources, sinks = properties.streams("input"), properties.streams("output")
     ports = [source.fields["coordinate"][PORT_SHIFT:] for source in sources]
-    for place, sink in enumerate(sinks):
-        asks = [source.valid & (port == place) for source, port in zip(sources, ports, strict=True)]
-        takes = [ask & source.ready for ask, source in zip(asks, sources, strict=True)]
-        words = [implies(flag, sink.word == source.word) for flag, source in zip(takes, sources, strict=True)]
-        _add_arbiter(f"output_{place:02}", properties, asks, takes, sink)
-        properties.claim(f"word_{place}", all_of(words), when=sink.moves)
-    nowhere = [
-        implies(port >= parameters.outputs, ~end.moves) for port, end in zip(ports, sources, strict=True)
+    for output, sink in enumerate(sinks):
+        requests = [source.valid & (port == output) for source, port in zip(sources, ports, strict=True)]
+        grants = [request & source.ready for request, source in zip(requests, sources, strict=True)]
+        same_word = [
+            implies(flag, sink.word == source.word) for flag, source in zip(grants, sources, strict=True)
+        ]
+        _add_arbiter(f"output_{output:02}", properties, requests, grants, sink)
+        properties.claim(f"word_{output}", all_of(same_word), when=sink.fire)
+    is_kept = [
+        implies(port >= parameters.outputs, ~source.fire) for port, source in zip(ports, sources, strict=True)
     ]
-    properties.claim("goes_where_it_says", all_of(nowhere))
+    properties.claim("goes_where_it_says", all_of(is_kept))
 
 
 def add_concentrator(parameters: ConcentratorParameters, properties: Properties) -> None:
@@ -40,34 +42,37 @@ def add_concentrator(parameters: ConcentratorParameters, properties: Properties)
 
     The port of input or output i is ``first_port`` + i.
     """
-    ends = {end.stream.label: end for end in properties.ends("input") + properties.ends("output")}
-    sources = [ends[f"inputs[{i}]"] for i in range(parameters.requesters)]
-    sinks = [ends[f"outputs[{i}]"] for i in range(parameters.repliers)]
-    requests, replies = ends["requests"], ends["replies"]
-    takes = [source.moves for source in sources]
-    _add_arbiter("requests", properties, [source.valid for source in sources], takes, requests)
+    streams = {
+        stream.definition.label: stream
+        for stream in properties.streams("input") + properties.streams("output")
+    }
+    sources = [streams[f"inputs[{i}]"] for i in range(parameters.requesters)]
+    sinks = [streams[f"outputs[{i}]"] for i in range(parameters.repliers)]
+    requests, replies = streams["requests"], streams["replies"]
+    grants = [source.fire for source in sources]
+    _add_arbiter("requests", properties, [source.valid for source in sources], grants, requests)
     for i, source in enumerate(sources):
-        same = _is_passed(requests, source, parameters.first_port + i)
-        properties.claim(f"word_{i}", same, when=source.moves)
+        is_passed = _is_passed(requests, source, parameters.first_port + i)
+        properties.claim(f"word_{i}", is_passed, when=source.fire)
     for i, sink in enumerate(sinks):
-        same = _is_passed(replies, sink, parameters.first_port + i)
-        properties.claim(f"reply_{i}", same, when=sink.moves)
-    properties.claim("a_reply_leaves_once", count([sink.moves for sink in sinks]) == replies.moves)
+        is_passed = _is_passed(replies, sink, parameters.first_port + i)
+        properties.claim(f"reply_{i}", is_passed, when=sink.fire)
+    properties.claim("a_reply_leaves_once", count([sink.fire for sink in sinks]) == replies.fire)
 
 
-def _is_passed(whole: End, own: End, port: int) -> Signal:
-    """Return whether two tokens are the same, with this port in the tag of ``whole``.
+def _is_passed(tagged: StreamWires, plain: StreamWires, port: int) -> Signal:
+    """Return whether two tokens are the same, with this port in the tag of ``tagged``.
 
-    The tag of ``own`` is the part below the port.
+    The tag of ``plain`` is the part below the port.
     """
-    rest = [own.fields[name] == wire for name, wire in whole.fields.items() if name != "coordinate"]
-    tag = whole.fields["coordinate"]
-    same = (tag[:PORT_SHIFT] == own.fields["coordinate"]) & (tag[PORT_SHIFT:] == port)
-    return all_of([same, *rest])
+    same_fields = [plain.fields[name] == wire for name, wire in tagged.fields.items() if name != "coordinate"]
+    tag = tagged.fields["coordinate"]
+    same_tag = (tag[:PORT_SHIFT] == plain.fields["coordinate"]) & (tag[PORT_SHIFT:] == port)
+    return all_of([same_tag, *same_fields])
 
 
 def _add_arbiter(
-    name: str, properties: Properties, asks: Sequence[Signal], takes: Sequence[Signal], sink: End
+    name: str, properties: Properties, requests: Sequence[Signal], grants: Sequence[Signal], sink: StreamWires
 ) -> None:
     """Claim that an output offers a token while any input asks for it, serves one input, and is fair.
 
@@ -76,32 +81,34 @@ def _add_arbiter(
     Args:
         name: name of the arbiter in the block, which names the claims too.
         properties: collects the claims.
-        asks: for each input, whether it asks for the output.
-        takes: for each input, whether its token is taken for the output.
+        requests: for each input, whether it asks for the output.
+        grants: for each input, whether its token is taken for the output.
         sink: the output.
     """
-    others, behind = len(asks) - 1, properties.inner(f"behind_{name}")
-    suffixes = [(1 << len(asks)) - (1 << begin) for begin in range(1, len(asks))]
-    properties.claim(f"offers_{name}", sink.valid == any_of(asks))
-    properties.claim(f"serves_one_{name}", count(takes) == sink.moves)
-    properties.claim(f"turn_{name}", any_of([behind == mask for mask in (0, *suffixes)]))
-    for i, (ask, take) in enumerate(zip(asks, takes, strict=True)):
-        lost = pyrtl.Register(index_bits(len(asks) + 1), f"lost_{name}_{i}")
-        waits = ask & ~take
-        lost.next <<= pyrtl.select(waits, (lost + sink.moves)[: len(lost)], 0)
-        before = _distance(behind, suffixes, i)
-        properties.claim(f"fair_{name}_{i}", (lost + before <= others) & (lost <= others))
+    max_losses, register = len(requests) - 1, properties.inner(f"behind_{name}")
+    suffixes = [(1 << len(requests)) - (1 << first) for first in range(1, len(requests))]
+    properties.claim(f"offers_{name}", sink.valid == any_of(requests))
+    properties.claim(f"serves_one_{name}", count(grants) == sink.fire)
+    properties.claim(f"turn_{name}", any_of([register == mask for mask in (0, *suffixes)]))
+    for i, (request, grant) in enumerate(zip(requests, grants, strict=True)):
+        losses = pyrtl.Register(index_bits(len(requests) + 1), f"lost_{name}_{i}")
+        is_waiting = request & ~grant
+        losses.next <<= pyrtl.select(is_waiting, (losses + sink.fire)[: len(losses)], 0)
+        predecessors = _requesters_before(register, suffixes, i)
+        properties.claim(f"fair_{name}_{i}", (losses + predecessors <= max_losses) & (losses <= max_losses))
 
 
-def _distance(behind: Signal, suffixes: Sequence[int], place: int) -> Signal:
+def _requesters_before(register: Signal, suffixes: Sequence[int], requester: int) -> Signal:
     """Return the number of requesters with priority over this one.
 
     Args:
-        behind: register of the arbiter: the requesters behind the last one served; 0 if there are none.
+        register: of the arbiter: the mask of the requesters after the last one served; 0 if there are none.
         suffixes: its other values: the requesters from 1 on, from 2 on, and so on.
-        place: number of the requester.
+        requester: number of the requester.
     """
-    places, distance = len(suffixes) + 1, pyrtl.Const(place, 8)
-    for begin, mask in enumerate(suffixes, 1):
-        distance = pyrtl.select(behind == mask, pyrtl.Const((place - begin) % places, 8), distance)
+    requester_count, distance = len(suffixes) + 1, pyrtl.Const(requester, 8)
+    for first, mask in enumerate(suffixes, 1):
+        distance = pyrtl.select(
+            register == mask, pyrtl.Const((requester - first) % requester_count, 8), distance
+        )
     return distance

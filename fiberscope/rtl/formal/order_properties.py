@@ -8,19 +8,19 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.twin import DataRegister
 from fiberscope.hw.stream import DATA
-from fiberscope.rtl.formal.properties import End, Properties, all_of
+from fiberscope.rtl.formal.properties import Properties, StreamWires, all_of
 
 
 class Fiber:
     """The last coordinate that moved at a stream in the current fiber.
 
-    A fiber ends with the next token that is no coordinate. All attributes but ``end`` are wires.
+    A fiber ends with the next token that is no coordinate. All attributes but ``stream`` are wires.
 
     Args:
-        end: the stream.
+        stream: the stream.
 
     Attributes:
-        end: the same.
+        stream: the same.
         coordinate: the coordinate field of the stream.
         is_coordinate: whether the token is a coordinate; valid while the stream is.
         is_begun: whether a coordinate of the fiber has moved in an earlier cycle.
@@ -28,19 +28,19 @@ class Fiber:
         ascends: high unless the offered token is a coordinate that is not larger than ``last``.
     """
 
-    def __init__(self, end: End) -> None:
-        name = end.stream.prefix
-        coordinate = end.fields["payload" if "payload" in end.fields else "coordinate"]
-        is_coordinate = end.fields["control"] == DATA
-        self.end, self.coordinate, self.is_coordinate = end, coordinate, is_coordinate
+    def __init__(self, stream: StreamWires) -> None:
+        name = stream.definition.prefix
+        coordinate = stream.fields["payload" if "payload" in stream.fields else "coordinate"]
+        is_coordinate = stream.fields["control"] == DATA
+        self.stream, self.coordinate, self.is_coordinate = stream, coordinate, is_coordinate
         self.is_begun = pyrtl.Register(1, f"{name}_is_begun")
         self.last = DataRegister(len(coordinate), f"{name}_last")
-        self.is_begun.next <<= pyrtl.select(end.moves, is_coordinate, self.is_begun)
-        self.last.next <<= pyrtl.select(end.moves, coordinate, self.last)
-        self.ascends = ~end.valid | ~is_coordinate | ~self.is_begun | (coordinate > self.last)
+        self.is_begun.next <<= pyrtl.select(stream.fire, is_coordinate, self.is_begun)
+        self.last.next <<= pyrtl.select(stream.fire, coordinate, self.last)
+        self.ascends = ~stream.valid | ~is_coordinate | ~self.is_begun | (coordinate > self.last)
 
 
-def add_matching_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
+def add_matching_order(properties: Properties, sources: Sequence[StreamWires], sink: StreamWires) -> None:
     """Add the order of an intersection.
 
     The coordinates of each input ascend within a fiber (assumed), and so do those of the output (claimed).
@@ -52,12 +52,12 @@ def add_matching_order(properties: Properties, sources: Sequence[End], sink: End
         sink: the output.
     """
     fibers = _assumed_fibers(properties, sources)
-    sent = _claimed_fiber(properties, sink)
-    behind = [fiber.is_begun & (sent.last <= fiber.last) for fiber in fibers]
-    properties.claim("last_match", all_of(behind), when=sent.is_begun)
+    output = _claimed_fiber(properties, sink)
+    is_not_ahead = [fiber.is_begun & (output.last <= fiber.last) for fiber in fibers]
+    properties.claim("last_match", all_of(is_not_ahead), when=output.is_begun)
 
 
-def add_merging_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
+def add_merging_order(properties: Properties, sources: Sequence[StreamWires], sink: StreamWires) -> None:
     """Add the order of a union.
 
     The coordinates of each input ascend within a fiber (assumed), and so do those of the output (claimed). Of
@@ -70,25 +70,27 @@ def add_merging_order(properties: Properties, sources: Sequence[End], sink: End)
         sink: the output.
     """
     fibers = _assumed_fibers(properties, sources)
-    sent = _claimed_fiber(properties, sink)
+    output = _claimed_fiber(properties, sink)
     for fiber in fibers:
-        waits = properties.previous(fiber.end.valid & ~fiber.end.ready)
-        ahead = waits & (~fiber.is_coordinate | (fiber.coordinate > sent.last))
-        last = fiber.is_begun & (fiber.last == sent.last)
-        properties.claim(f"{fiber.end.stream.prefix}_is_ahead", ahead | last, when=sent.is_begun)
+        is_waiting = properties.previous(fiber.stream.valid & ~fiber.stream.ready)
+        is_ahead = is_waiting & (~fiber.is_coordinate | (fiber.coordinate > output.last))
+        is_output = fiber.is_begun & (fiber.last == output.last)
+        properties.claim(
+            f"{fiber.stream.definition.prefix}_is_ahead", is_ahead | is_output, when=output.is_begun
+        )
 
 
-def _assumed_fibers(properties: Properties, sources: Sequence[End]) -> list[Fiber]:
+def _assumed_fibers(properties: Properties, sources: Sequence[StreamWires]) -> list[Fiber]:
     """Return the fibers of inputs, and assume that their coordinates ascend."""
     fibers = [Fiber(source) for source in sources]
     for fiber in fibers:
-        properties.assume(f"{fiber.end.stream.prefix}_ascends", fiber.ascends)
+        properties.assume(f"{fiber.stream.definition.prefix}_ascends", fiber.ascends)
     return fibers
 
 
-def _claimed_fiber(properties: Properties, sink: End) -> Fiber:
+def _claimed_fiber(properties: Properties, sink: StreamWires) -> Fiber:
     """Return the fiber of an output, and claim that its coordinates ascend."""
     fiber = Fiber(sink)
-    applies = sink.moves & fiber.is_coordinate & fiber.is_begun
-    properties.claim(f"{sink.stream.prefix}_ascends", fiber.ascends, when=applies)
+    applies = sink.fire & fiber.is_coordinate & fiber.is_begun
+    properties.claim(f"{sink.definition.prefix}_ascends", fiber.ascends, when=applies)
     return fiber

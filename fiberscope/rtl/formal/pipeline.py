@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyrtl
 
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, split_word
-from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, implies
+from fiberscope.rtl.formal.properties import LaneFields, Properties, StreamWires, all_of, implies
 
 
 class Pipeline:
@@ -20,42 +20,49 @@ class Pipeline:
             that an output row is valid exactly while the last stage is full.
         source, sink: the input and output of the block.
         stages: number of register stages, at least 1.
-        attached: a further word of the arriving row, such as its constant.
+        extra: a further word of the arriving row, such as its constant.
 
     Attributes:
-        full: whether there is a row in each stage.
-        rows: the word of the row in each stage, with ``attached`` in the upper bits; valid while the stage's
-            bit of ``full`` is high.
+        is_full: whether there is a row in each stage.
+        words: the word of the row in each stage, with ``extra`` in the upper bits; valid while the stage's
+            bit of ``is_full`` is high.
     """
 
     def __init__(
-        self, properties: Properties, source: End, sink: End, stages: int, attached: Signal | None = None
+        self,
+        properties: Properties,
+        source: StreamWires,
+        sink: StreamWires,
+        stages: int,
+        extra: Signal | None = None,
     ) -> None:
         move = ~sink.valid | sink.ready
-        self.full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
-        word = source.word if attached is None else pyrtl.concat(attached, source.word)
-        self.rows = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
+        self.is_full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
+        word = source.word if extra is None else pyrtl.concat(extra, source.word)
+        self.words = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
         self._source = source
-        before = [source.moves, *self.full[:-1]]
-        for stage, (full, row, enters) in enumerate(zip(self.full, self.rows, before, strict=True)):
-            full.next <<= pyrtl.select(move, enters, full)
-            row.next <<= pyrtl.select(move, self.rows[stage - 1] if stage else word, row)
-        inside = [properties.inner(f"full_{stage:02}") == full for stage, full in enumerate(self.full)]
-        properties.claim("rows_inside", all_of(inside))
-        properties.claim("a_row_leaves_once", sink.valid == self.full[-1])
+        entering = [source.fire, *self.is_full[:-1]]
+        for stage, (flag, row, enters) in enumerate(zip(self.is_full, self.words, entering, strict=True)):
+            flag.next <<= pyrtl.select(move, enters, flag)
+            row.next <<= pyrtl.select(move, self.words[stage - 1] if stage else word, row)
+        equal = [properties.inner(f"full_{stage:02}") == flag for stage, flag in enumerate(self.is_full)]
+        properties.claim("rows_inside", all_of(equal))
+        properties.claim("a_row_leaves_once", sink.valid == self.is_full[-1])
 
-    def lanes(self, stage: int) -> list[Group]:
+    def lanes(self, stage: int) -> list[LaneFields]:
         """Return the input fields of each lane of the row in a stage."""
-        fields = split_word(self.rows[stage], {name: len(wire) for name, wire in self._source.fields.items()})
-        widths = self._source.stream.widths
+        fields = split_word(
+            self.words[stage], {name: len(wire) for name, wire in self._source.fields.items()}
+        )
+        widths = self._source.definition.widths
         return [
             {name: fields[name][lane * bits : (lane + 1) * bits] for name, bits in widths.items()}
-            for lane in range(len(self._source.stream.ports))
+            for lane in range(len(self._source.definition.ports))
         ]
 
-    def attached(self, stage: int) -> Signal:
+    def extra(self, stage: int) -> Signal:
         """Return the attached word of the row in a stage."""
-        return self.rows[stage][len(self._source.word) :]
+        return self.words[stage][len(self._source.word) :]
 
 
 class RowConstant:
@@ -72,13 +79,13 @@ class RowConstant:
         word: the constant of the arriving row.
     """
 
-    def __init__(self, properties: Properties, source: End, rows: End) -> None:
-        name = source.stream.prefix.removesuffix("s")
-        within = pyrtl.Register(1, "within")
-        held = DataRegister(len(source.word), f"{name}_of_rows")
-        self.word = pyrtl.select(within, held, source.fields["coordinate"])
-        held.next <<= pyrtl.select(rows.moves, self.word, held)
-        within.next <<= pyrtl.select(rows.moves, ~rows.lanes[-1]["control"], within)
-        properties.claim(f"a_{name}_an_array", source.moves == (rows.moves & ~within))
-        kept = implies(within, properties.inner(f"{name}_held") == held)
-        properties.claim("array", (properties.inner("in_array") == within) & kept)
+    def __init__(self, properties: Properties, source: StreamWires, rows: StreamWires) -> None:
+        name = source.definition.prefix.removesuffix("s")
+        is_within_array = pyrtl.Register(1, "within")
+        stored = DataRegister(len(source.word), f"{name}_of_rows")
+        self.word = pyrtl.select(is_within_array, stored, source.fields["coordinate"])
+        stored.next <<= pyrtl.select(rows.fire, self.word, stored)
+        is_within_array.next <<= pyrtl.select(rows.fire, ~rows.lanes[-1]["control"], is_within_array)
+        properties.claim(f"a_{name}_an_array", source.fire == (rows.fire & ~is_within_array))
+        is_stored = implies(is_within_array, properties.inner(f"{name}_held") == stored)
+        properties.claim("array", (properties.inner("in_array") == is_within_array) & is_stored)

@@ -30,7 +30,7 @@ ASSUME, CLAIM, COVER = "assume", "claim", "cover"  # prefixes of the monitor's o
 INNER = "inner"  # prefix of its inputs from within the module
 ANY = "any"  # prefix of its inputs that may have any value
 
-Group: TypeAlias = Mapping[str, Signal]  # fields of one lane, by name
+LaneFields: TypeAlias = Mapping[str, Signal]  # fields of one lane, by name
 
 
 def implies(condition: Signal, claim: Signal) -> Signal:
@@ -58,39 +58,39 @@ def identifier(path: str) -> str:
     return re.sub(r"\W+", "_", path).strip("_")
 
 
-class End:
+class StreamWires:
     """Wires of one stream at the module's ports.
 
     Args:
-        stream: the stream, or bundle of lanes, in the interface.
+        definition: the stream, or bundle of lanes, in the interface.
         ports: wires of the module's ports, by name.
 
     Attributes:
-        stream: the same.
+        definition: the same.
         valid, ready: handshake.
-        moves: whether a token (of a bundle: a row) moves in this cycle.
+        fire: whether a token (of a bundle: a row) moves in this cycle, the name that Chisel uses.
         fields: wires by field; in a bundle, the wire of a field has the bits of all lanes, lane 0 lowest.
         word: the concatenation of all fields, the first field lowest; a constant 0 without fields.
     """
 
-    def __init__(self, stream: Stream, ports: Mapping[str, Signal]) -> None:
-        self.stream = stream
-        self.valid, self.ready = ports[stream.wire("valid")], ports[stream.wire("ready")]
-        self.moves = self.valid & self.ready
-        self.fields = {name: ports[stream.wire(name)] for name in stream.widths}
+    def __init__(self, definition: Stream, ports: Mapping[str, Signal]) -> None:
+        self.definition = definition
+        self.valid, self.ready = ports[definition.wire("valid")], ports[definition.wire("ready")]
+        self.fire = self.valid & self.ready
+        self.fields = {name: ports[definition.wire(name)] for name in definition.widths}
         self.word = packed(self.fields) if self.fields else pyrtl.Const(0, 1)
 
     @property
-    def lanes(self) -> list[Group]:
+    def lanes(self) -> list[LaneFields]:
         """Fields of each lane of a bundle; the only lane of a stream."""
-        lanes = range(len(self.stream.ports))
-        widths = self.stream.widths
+        lanes = range(len(self.definition.ports))
+        widths = self.definition.widths
         return [
             {name: self.fields[name][lane * width : (lane + 1) * width] for name, width in widths.items()}
             for lane in lanes
         ]
 
-    def same_fields(self, word: Signal) -> Signal:
+    def has_fields_of(self, word: Signal) -> Signal:
         """Return whether the fields equal those of a word.
 
         In a bundle with a mask, the mask has to be equal, but the other fields of an empty lane may differ.
@@ -98,20 +98,20 @@ class End:
         Args:
             word: an earlier value of ``self.word``.
         """
-        bundle = self.stream
+        bundle = self.definition
         if not isinstance(bundle, Bundle) or not bundle.mask:
             return self.word == word
-        before, low = {}, 0
+        old_fields, low_bit = {}, 0
         for name, wire in self.fields.items():
-            before[name] = word[low : low + len(wire)]
-            low += len(wire)
-        claims = [self.fields[MASK] == before[MASK]]
+            old_fields[name] = word[low_bit : low_bit + len(wire)]
+            low_bit += len(wire)
+        claims = [self.fields[MASK] == old_fields[MASK]]
         for lane, fields in enumerate(self.lanes):
-            same = [
-                wire == before[name][lane * len(wire) : (lane + 1) * len(wire)]
+            equal_fields = [
+                wire == old_fields[name][lane * len(wire) : (lane + 1) * len(wire)]
                 for name, wire in fields.items()
             ]
-            claims.append(implies(fields[MASK], all_of(same)))
+            claims.append(implies(fields[MASK], all_of(equal_fields)))
         return all_of(claims)
 
 
@@ -137,18 +137,22 @@ class Properties:
     constants: list[Wire] = field(default_factory=list)
     conditions: dict[str, str] = field(default_factory=dict)  # name of the cover, by claim
 
-    def end(self, prefix: str) -> End:
+    def stream(self, prefix: str) -> StreamWires:
         """Return the stream whose wires have this prefix.
 
         Raises:
             StopIteration: the module has no such stream.
         """
         stream = next(stream for stream in self.interface.streams if stream.prefix == prefix)
-        return End(stream, self.ports)
+        return StreamWires(stream, self.ports)
 
-    def ends(self, direction: str) -> list[End]:
+    def streams(self, direction: str) -> list[StreamWires]:
         """Return all streams of a direction, ``input`` or ``output``, in the order of the interface."""
-        return [End(stream, self.ports) for stream in self.interface.streams if stream.direction == direction]
+        return [
+            StreamWires(stream, self.ports)
+            for stream in self.interface.streams
+            if stream.direction == direction
+        ]
 
     def assume(self, name: str, wire: Signal) -> None:
         """Assume that a wire is high in every cycle, which restricts the inputs.
@@ -202,10 +206,12 @@ class Properties:
         """
         return self._inner(name.replace("/", "."), len(self.block.wirevector_by_name[name]))
 
-    def words(self, name: str) -> list[Signal]:
+    def memory_words(self, name: str) -> list[Signal]:
         """Return all words of an inner memory of the module, by address, as inputs of the monitor."""
         memory = self.block.get_memblock_by_name(name)
-        return [self._inner(f"{name}[{place}]", memory.bitwidth) for place in range(1 << memory.addrwidth)]
+        return [
+            self._inner(f"{name}[{address}]", memory.bitwidth) for address in range(1 << memory.addrwidth)
+        ]
 
     def _inner(self, path: str, width: int) -> Signal:
         if path not in self.inner_wires:
@@ -233,9 +239,9 @@ class Properties:
         """
         wire = pyrtl.Input(width, f"{ANY}_{name}")
         self.constants.append(Wire(wire.name, "input", width))
-        before = DataRegister(width, f"{name}_before")
-        before.next <<= wire
-        self.assume(f"{name}_stays", wire == before)
+        previous_value = DataRegister(width, f"{name}_before")
+        previous_value.next <<= wire
+        self.assume(f"{name}_stays", wire == previous_value)
         return wire
 
     def wires(self) -> list[Wire]:

@@ -14,11 +14,11 @@ from fiberscope.rtl.formal.kit import ASSUMED, FormalKit
 from fiberscope.rtl.formal.properties import CLAIM, COVER
 from fiberscope.rtl.formal.yosys_session import YosysSession
 
-LONGEST = 6  # maximum number of consecutive cycles in an induction hypothesis
-STRIDE = 5  # cycles of a bounded proof in one query
-GRACE = 2.0  # seconds after its time limit until Yosys is killed
+MAX_INDUCTION_LENGTH = 6  # maximum number of consecutive cycles in an induction hypothesis
+CYCLES_PER_QUERY = 5  # cycles of a bounded proof in one query
+GRACE_SECONDS = 2.0  # seconds after its time limit until Yosys is killed
 # the value of a property's wire in a cycle, in the table that ``sat`` prints of a run
-_LOW = re.compile(r"^ +(?P<cycle>\d+) +\\(?P<name>\w+) +(?P<value>[01]) ", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^ +(?P<cycle>\d+) +\\(?P<name>\w+) +(?P<value>[01]) ", re.MULTILINE)
 _BASE = re.compile(r"Base case for induction length (\d+) proven")
 _LENGTH = re.compile(r"induction with length (\d+)")
 
@@ -86,7 +86,7 @@ class ProofResult:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _SolverAnswer:
     """The answer of the solver to a question.
 
     Args:
@@ -149,11 +149,11 @@ class _Prover:
         if seconds < 1:
             raise TimeoutError
         question = f"sat {options} -timeout {int(seconds)} -set {ASSUMED} 1 {self._kit.top}"
-        said = self._session.run([*self._commands, question], seconds + GRACE)
+        output = self._session.run([*self._commands, question], seconds + GRACE_SECONDS)
         self._commands = []
-        return said
+        return output
 
-    def ask(self, wires: Sequence[str], value: int, options: str) -> _Answer:
+    def ask(self, wires: Sequence[str], value: int, options: str) -> _SolverAnswer:
         """Ask whether all wires have a value in all cycles.
 
         Args:
@@ -164,21 +164,23 @@ class _Prover:
         Raises:
             TimeoutError: no time remains, or the solver finds no answer in it.
         """
-        proven = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
-        said = self._run(f"-tempinduct {options} {proven}")
-        last = said.rpartition("Solving problem")[2]  # the answer to the last query of ``sat``
-        shown = [(int(row["cycle"]), row["name"], int(row["value"])) for row in _LOW.finditer(last)]
-        at = max((cycle for cycle, _name, _value in shown), default=0)
+        goals = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
+        output = self._run(f"-tempinduct {options} {goals}")
+        last_query = output.rpartition("Solving problem")[2]  # the answer to the last query of ``sat``
+        rows = [
+            (int(row["cycle"]), row["name"], int(row["value"])) for row in _TABLE_ROW.finditer(last_query)
+        ]
+        last_cycle = max((cycle for cycle, _name, _value in rows), default=0)
         # at the end of the reported run, the wires that differ from the value refute it
-        low = frozenset(name for cycle, name, number in shown if cycle == at and number != value)
-        held = max(map(int, _BASE.findall(said)), default=0)
-        if "base case: FAIL" in last:
-            return _Answer("failed", at, low)
-        if "Induction step proven: SUCCESS" in last:
-            return _Answer("proven", int(_LENGTH.findall(said)[-1]), low)
-        if "TIMEOUT" in said:
+        low = frozenset(name for cycle, name, number in rows if cycle == last_cycle and number != value)
+        base_length = max(map(int, _BASE.findall(output)), default=0)
+        if "base case: FAIL" in last_query:
+            return _SolverAnswer("failed", last_cycle, low)
+        if "Induction step proven: SUCCESS" in last_query:
+            return _SolverAnswer("proven", int(_LENGTH.findall(output)[-1]), low)
+        if "TIMEOUT" in output:
             raise TimeoutError
-        return _Answer("open", held, low)
+        return _SolverAnswer("open", base_length, low)
 
 
 def prove(
@@ -201,7 +203,7 @@ def prove(
         HdlError: Yosys is missing, or does not accept a file.
         InputError: a waveform cannot be written.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     result = ProofResult()
     with tempfile.TemporaryDirectory(prefix="fiberscope-proof-") as name:
         prover = _Prover(kit, Path(name), timeout)
@@ -218,7 +220,7 @@ def prove(
             prover.close()
     result.verdicts = {name: result.verdicts.get(name, Verdict(name, 0)) for name in kit.names(CLAIM)}
     _mark_vacuous(kit, result)
-    result.seconds = time.perf_counter() - began
+    result.seconds = time.perf_counter() - start
     return result
 
 
@@ -232,9 +234,9 @@ def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) ->
     """
     result.has_contradiction = not prover.has_run(depth)
     if not result.has_contradiction:
-        others = _prove_by_induction(prover, kit, result)
+        undecided = _prove_by_induction(prover, kit, result)
         _reach_covers(prover, kit, depth, result)
-        _prove_bounded(prover, others, depth, result)
+        _prove_bounded(prover, undecided, depth, result)
 
 
 def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
@@ -242,15 +244,15 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
 
     The question is whether all covers stay low: a run that refutes it reaches a cover.
     """
-    left = kit.names(COVER)
-    while left:
-        answer = prover.ask([f"{COVER}_{name}" for name in left], 0, _bounded(depth))
+    remaining = kit.names(COVER)
+    while remaining:
+        answer = prover.ask([f"{COVER}_{name}" for name in remaining], 0, _bounded_options(depth))
         if answer.outcome != "failed":
             break
-        reached = [name for name in left if f"{COVER}_{name}" in answer.low]
+        reached = [name for name in remaining if f"{COVER}_{name}" in answer.low]
         result.reached |= dict.fromkeys(reached, answer.cycles - 1)
-        left = [name for name in left if name not in reached]
-    result.unreached = left
+        remaining = [name for name in remaining if name not in reached]
+    result.unreached = remaining
 
 
 def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) -> list[str]:
@@ -260,9 +262,9 @@ def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) ->
     claim that fails in a run from reset is removed and refuted.
     """
     inductive = kit.names(CLAIM)
-    others: list[str] = []
+    undecided: list[str] = []
     while inductive:
-        answer = prover.ask([f"{CLAIM}_{name}" for name in inductive], 1, f"-maxsteps {LONGEST}")
+        answer = prover.ask([f"{CLAIM}_{name}" for name in inductive], 1, f"-maxsteps {MAX_INDUCTION_LENGTH}")
         if answer.outcome == "proven":
             for name in inductive:
                 result.verdicts[name] = Verdict(name, answer.cycles, is_inductive=True)
@@ -272,9 +274,9 @@ def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) ->
         if answer.outcome == "failed":
             _refute(low, answer, result)
         else:
-            others += low
+            undecided += low
         inductive = [name for name in inductive if name not in low]
-    return others
+    return undecided
 
 
 def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: ProofResult) -> None:
@@ -285,26 +287,28 @@ def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: P
     """
     inductive = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
     facts = "".join(f" -set {CLAIM}_{name} 1" for name in inductive)
-    left, cycles = list(claims), 0
-    while left and cycles < depth:
-        goal = min(cycles + STRIDE, depth)
+    remaining, cycles = list(claims), 0
+    while remaining and cycles < depth:
+        end = min(cycles + CYCLES_PER_QUERY, depth)
         skip = f" -tempinduct-skip {cycles + 1}" if cycles else ""
-        answer = prover.ask([f"{CLAIM}_{name}" for name in left], 1, _bounded(goal) + skip + facts)
+        answer = prover.ask(
+            [f"{CLAIM}_{name}" for name in remaining], 1, _bounded_options(end) + skip + facts
+        )
         if answer.outcome == "failed":
-            low = [name for name in left if f"{CLAIM}_{name}" in answer.low]
+            low = [name for name in remaining if f"{CLAIM}_{name}" in answer.low]
             _refute(low, answer, result)
-            left = [name for name in left if name not in low]
+            remaining = [name for name in remaining if name not in low]
         else:
-            cycles = goal
-            result.verdicts |= {name: Verdict(name, cycles) for name in left}
+            cycles = end
+            result.verdicts |= {name: Verdict(name, cycles) for name in remaining}
 
 
-def _bounded(depth: int) -> str:
+def _bounded_options(depth: int) -> str:
     """Return the options for a proof of the first ``depth`` cycles after the reset cycle."""
     return f"-tempinduct-baseonly -maxsteps {depth + 1}"
 
 
-def _refute(names: Sequence[str], answer: _Answer, result: ProofResult) -> None:
+def _refute(names: Sequence[str], answer: _SolverAnswer, result: ProofResult) -> None:
     """Record claims as failed; the cycle in the answer counts the reset cycle, a verdict does not."""
     result.verdicts |= {name: Verdict(name, answer.cycles - 1, has_failed=True) for name in names}
 
@@ -325,7 +329,7 @@ def _write_waveform(prover: _Prover, verdict: Verdict, path: Path) -> None:
         InputError: the file cannot be written.
     """
     file = "counterexample.vcd"
-    options = f"{_bounded(verdict.cycles)} -show-public -dump_vcd {file}"
+    options = f"{_bounded_options(verdict.cycles)} -show-public -dump_vcd {file}"
     prover.ask([f"{CLAIM}_{verdict.claim}"], 1, options)
     make_folder(path.parent)
     write_text(path, (prover.folder / file).read_text(encoding="utf-8"))

@@ -25,14 +25,14 @@ from fiberscope.hw.lanes.sorting_network_rtl import SortingNetworkParameters
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
 from fiberscope.rtl.formal.pipeline import Pipeline, RowConstant
-from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, count, implies
+from fiberscope.rtl.formal.properties import LaneFields, Properties, StreamWires, all_of, count, implies
 
 
-def _assume_stops_last(properties: Properties, rows: End) -> None:
+def _assume_stops_last(properties: Properties, rows: StreamWires) -> None:
     """Assume that no number follows a stop within a row."""
     pairs = pairwise(rows.lanes)
-    wire = all_of([implies(before["control"], behind["control"]) for before, behind in pairs])
-    properties.assume("stops_last", implies(rows.valid, wire))
+    is_ordered = all_of([implies(lane["control"], next_lane["control"]) for lane, next_lane in pairs])
+    properties.assume("stops_last", implies(rows.valid, is_ordered))
 
 
 def add_sorting_network(parameters: SortingNetworkParameters, properties: Properties) -> None:
@@ -40,33 +40,33 @@ def add_sorting_network(parameters: SortingNetworkParameters, properties: Proper
 
     The items are counted in every stage: each item (``watched``) is there as often as in the input row.
     """
-    source, sink = properties.end("lanes"), properties.end("sorted")
+    source, sink = properties.stream("lanes"), properties.stream("sorted")
     stages = sort_depth(parameters.lanes) - 1
     rows = Pipeline(properties, source, sink, stages)
-    names = [name for name in source.stream.widths if name != "control"]
-    watched = properties.constant(sum(source.stream.widths[name] for name in names), "watched_item")
+    names = [name for name in source.definition.widths if name != "control"]
+    watched = properties.constant(sum(source.definition.widths[name] for name in names), "watched_item")
 
-    def number(lanes: Sequence[Group]) -> Signal:
-        own = [packed({name: lane[name] for name in names}) == watched for lane in lanes]
-        return count([same & ~lane["control"] for same, lane in zip(own, lanes, strict=True)])
+    def items(lanes: Sequence[LaneFields]) -> Signal:
+        is_item = [packed({name: lane[name] for name in names}) == watched for lane in lanes]
+        return count([flag & ~lane["control"] for flag, lane in zip(is_item, lanes, strict=True)])
 
     for stage in range(stages):
-        inside = [
+        stage_lanes = [
             {name: properties.inner(f"stage{stage:02}_lane{i:02}_{name}") for name in ("control", *names)}
             for i in range(parameters.lanes)
         ]
-        same = number(inside) == number(rows.lanes(stage))
-        properties.claim(f"items_of_stage_{stage}", same, when=rows.full[stage])
-    properties.claim("same_items", number(sink.lanes) == number(rows.lanes(-1)), when=sink.valid)
+        is_same = items(stage_lanes) == items(rows.lanes(stage))
+        properties.claim(f"items_of_stage_{stage}", is_same, when=rows.is_full[stage])
+    properties.claim("same_items", items(sink.lanes) == items(rows.lanes(-1)), when=sink.valid)
     pairs = [
-        (pyrtl.concat(before["control"], before["coordinate"]), behind)
-        for before, behind in pairwise(sink.lanes)
+        (pyrtl.concat(lane["control"], lane["coordinate"]), next_lane)
+        for lane, next_lane in pairwise(sink.lanes)
     ]
-    ascending = [
-        behind["control"] | (key <= pyrtl.concat(behind["control"], behind["coordinate"]))
-        for key, behind in pairs
+    is_ascending = [
+        next_lane["control"] | (key <= pyrtl.concat(next_lane["control"], next_lane["coordinate"]))
+        for key, next_lane in pairs
     ]
-    properties.claim("sorted", all_of(ascending), when=sink.valid)
+    properties.claim("sorted", all_of(is_ascending), when=sink.valid)
 
 
 def add_cluster_counter(_parameters: ClusterCounterParameters, properties: Properties) -> None:
@@ -74,19 +74,21 @@ def add_cluster_counter(_parameters: ClusterCounterParameters, properties: Prope
 
     The row passes within the cycle. The count is the ``reference`` of the output.
     """
-    source, sink = properties.end("sorted"), properties.end("clusters")
+    source, sink = properties.stream("sorted"), properties.stream("clusters")
     properties.claim("passes", (source.valid == sink.valid) & (source.ready == sink.ready))
     rank = pyrtl.Const(0, 1)
-    before: Group | None = None
-    for i, (lane, sent) in enumerate(zip(source.lanes, sink.lanes, strict=True)):
-        if before is not None:
-            equal = lane["coordinate"] == before["coordinate"]
-            rank = pyrtl.select(equal, rank + 1, pyrtl.Const(0, len(rank) + 1))
-        same = [sent[name] == wire for name, wire in lane.items() if name not in ("control", "reference")]
-        right = all_of([sent["reference"] == rank, *same])
-        claim = (sent["control"] == lane["control"]) & (lane["control"] | right)
+    previous: LaneFields | None = None
+    for i, (lane, sent_lane) in enumerate(zip(source.lanes, sink.lanes, strict=True)):
+        if previous is not None:
+            is_equal = lane["coordinate"] == previous["coordinate"]
+            rank = pyrtl.select(is_equal, rank + 1, pyrtl.Const(0, len(rank) + 1))
+        same = [
+            sent_lane[name] == wire for name, wire in lane.items() if name not in ("control", "reference")
+        ]
+        is_right = all_of([sent_lane["reference"] == rank, *same])
+        claim = (sent_lane["control"] == lane["control"]) & (lane["control"] | is_right)
         properties.claim(f"rank_of_lane_{i}", claim, when=sink.valid)
-        before = lane
+        previous = lane
 
 
 def add_comparator_bank(parameters: ComparatorBankParameters, properties: Properties) -> None:
@@ -94,30 +96,32 @@ def add_comparator_bank(parameters: ComparatorBankParameters, properties: Proper
 
     The test is ``value != 0``, or a coordinate that differs from that of the item before in its fiber.
     """
-    source, flags, kept = (properties.end(name) for name in ("lanes", "flags", "kept"))
-    can = source.valid & flags.ready & kept.ready
-    together = (flags.moves == can) & (kept.moves == can) & (source.moves == can)
+    source, flags, kept = (properties.stream(name) for name in ("lanes", "flags", "kept"))
+    can_fire = source.valid & flags.ready & kept.ready
+    together = (flags.fire == can_fire) & (kept.fire == can_fire) & (source.fire == can_fire)
     properties.claim("together", together)
-    has_item, last = pyrtl.Register(1, "has_item"), DataRegister(parameters.width, "last_coordinate")
-    any_before, before = has_item, last
+    has_item, last = (pyrtl.Register(1, "has_item"), DataRegister(parameters.width, "last_coordinate"))
+    has_previous, previous = has_item, last
     for i, lane in enumerate(source.lanes):
         stop, item = lane[MASK] & lane["control"], lane[MASK] & ~lane["control"]
         if parameters.test == NONZERO:
-            passes = lane["value"] != 0
+            passing = lane["value"] != 0
         else:
-            passes = ~any_before | (lane["coordinate"] != before)
-        any_before = pyrtl.select(stop, pyrtl.Const(0, 1), any_before | item)
-        before = pyrtl.select(item, lane["coordinate"], before)
-        flag, again = flags.lanes[i], kept.lanes[i]
-        tested = (flag[MASK] == lane[MASK]) & implies(item, flag["coordinate"] == passes)
-        properties.claim(f"flag_of_lane_{i}", tested, when=flags.moves)
-        same = implies(again[MASK] & item, packed(again) == packed(lane))
-        properties.claim(f"lane_{i}", (again[MASK] == (stop | (item & passes))) & same, when=kept.moves)
-    has_item.next <<= pyrtl.select(source.moves, any_before, has_item)
-    last.next <<= pyrtl.select(source.moves, before, last)
+            passing = ~has_previous | (lane["coordinate"] != previous)
+        has_previous = pyrtl.select(stop, pyrtl.Const(0, 1), has_previous | item)
+        previous = pyrtl.select(item, lane["coordinate"], previous)
+        flag, kept_lane = flags.lanes[i], kept.lanes[i]
+        is_tested = (flag[MASK] == lane[MASK]) & implies(item, flag["coordinate"] == passing)
+        properties.claim(f"flag_of_lane_{i}", is_tested, when=flags.fire)
+        is_same = implies(kept_lane[MASK] & item, packed(kept_lane) == packed(lane))
+        properties.claim(
+            f"lane_{i}", (kept_lane[MASK] == (stop | (item & passing))) & is_same, when=kept.fire
+        )
+    has_item.next <<= pyrtl.select(source.fire, has_previous, has_item)
+    last.next <<= pyrtl.select(source.fire, previous, last)
     if parameters.test != NONZERO:
-        same = implies(has_item, properties.inner("coordinate_before") == last)
-        properties.claim("last_item", (properties.inner("known") == has_item) & same)
+        is_same = implies(has_item, properties.inner("coordinate_before") == last)
+        properties.claim("last_item", (properties.inner("known") == has_item) & is_same)
 
 
 def add_position_multiplier(parameters: PositionMultiplierParameters, properties: Properties) -> None:
@@ -125,29 +129,29 @@ def add_position_multiplier(parameters: PositionMultiplierParameters, properties
 
     A digit has ``digit_bits`` bits of the factor. A stage adds the number times its digit.
     """
-    source, factors, sink = (properties.end(name) for name in ("lanes", "factors", "products"))
+    source, factors, sink = (properties.stream(name) for name in ("lanes", "factors", "products"))
     factor = RowConstant(properties, factors, source).word
     rows = Pipeline(properties, source, sink, DEPTH - 1, factor)
     width, bits = parameters.width, digit_bits(parameters.width)
     for stage in range(DEPTH - 1):
-        digits = rows.attached(stage)[: min((stage + 1) * bits, width)]
-        goes_on = (stage + 1) * bits < width  # a later stage multiplies
-        claims = [properties.inner(f"stage{stage:02}_factor") == rows.attached(stage)] if goes_on else []
+        digits = rows.extra(stage)[: min((stage + 1) * bits, width)]
+        is_partial = (stage + 1) * bits < width  # a later stage multiplies
+        claims = [properties.inner(f"stage{stage:02}_factor") == rows.extra(stage)] if is_partial else []
         for i, lane in enumerate(rows.lanes(stage)):
-            inside = {**lane, "reference": _product(lane, digits, width)}
+            stage_fields = {**lane, "reference": _product(lane, digits, width)}
             claims += [
                 properties.inner(f"stage{stage:02}_lane{i:02}_{field}") == wire
-                for field, wire in inside.items()
-                if goes_on or field != "coordinate"
+                for field, wire in stage_fields.items()
+                if is_partial or field != "coordinate"
             ]
-        properties.claim(f"digits_of_stage_{stage}", all_of(claims), when=rows.full[stage])
-    for i, (lane, sent) in enumerate(zip(rows.lanes(-1), sink.lanes, strict=True)):
-        right = sent["coordinate"] == _product(lane, rows.attached(-1), width)
-        claim = (sent["control"] == lane["control"]) & (lane["control"] | right)
+        properties.claim(f"digits_of_stage_{stage}", all_of(claims), when=rows.is_full[stage])
+    for i, (lane, output) in enumerate(zip(rows.lanes(-1), sink.lanes, strict=True)):
+        is_right = output["coordinate"] == _product(lane, rows.extra(-1), width)
+        claim = (output["control"] == lane["control"]) & (lane["control"] | is_right)
         properties.claim(f"product_of_lane_{i}", claim, when=sink.valid)
 
 
-def _product(lane: Group, factor: Signal, width: int) -> Signal:
+def _product(lane: LaneFields, factor: Signal, width: int) -> Signal:
     """Return the offset (``reference``) of a lane plus its number (``coordinate``) times a factor."""
     return (lane["reference"] + lane["coordinate"] * factor)[:width]
 
@@ -158,20 +162,22 @@ def add_prefix_sum(parameters: PrefixSumParameters, properties: Properties) -> N
     In the parallel form, a lane has the sum of its last 2, 4, 8, ... lanes after each level of adders. An
     array ends with a row whose last lane is a stop.
     """
-    source, sink = properties.end("lanes"), properties.end("sums")
+    source, sink = properties.stream("lanes"), properties.stream("sums")
     _assume_stops_last(properties, source)
     stages = sum_depth(parameters.form, parameters.lanes)
     rows = Pipeline(properties, source, sink, stages)
-    before = pyrtl.Register(parameters.width, "sum_before")
-    total = before
-    for i, (lane, sent) in enumerate(zip(rows.lanes(-1), sink.lanes, strict=True)):
+    previous_sum = pyrtl.Register(parameters.width, "sum_before")
+    total = previous_sum
+    for i, (lane, output) in enumerate(zip(rows.lanes(-1), sink.lanes, strict=True)):
         total = (total + lane["coordinate"])[: parameters.width]
-        claim = (sent["control"] == lane["control"]) & (lane["control"] | (sent["coordinate"] == total))
+        claim = (output["control"] == lane["control"]) & (lane["control"] | (output["coordinate"] == total))
         properties.claim(f"sum_of_lane_{i}", claim, when=sink.valid)
-    ends = rows.lanes(-1)[-1]["control"]
-    following = pyrtl.select(ends, pyrtl.Const(0, parameters.width), total)
-    before.next <<= pyrtl.select(sink.moves, following, before)
-    properties.claim("offset", properties.inner("offset") == pyrtl.select(rows.full[-1], following, before))
+    is_array_end = rows.lanes(-1)[-1]["control"]
+    next_sum = pyrtl.select(is_array_end, pyrtl.Const(0, parameters.width), total)
+    previous_sum.next <<= pyrtl.select(sink.fire, next_sum, previous_sum)
+    properties.claim(
+        "offset", properties.inner("offset") == pyrtl.select(rows.is_full[-1], next_sum, previous_sum)
+    )
     for stage in range(stages - 1 if parameters.form == PARALLEL else 0):
         numbers = [lane["coordinate"] for lane in rows.lanes(stage)]
         claims = [
@@ -179,6 +185,6 @@ def add_prefix_sum(parameters: PrefixSumParameters, properties: Properties) -> N
             for i, lane in enumerate(rows.lanes(stage))
         ]
         for i in range(parameters.lanes):
-            near = reduce(add, numbers[max(0, i + 1 - (2 << stage)) : i + 1])[: parameters.width]
-            claims.append(properties.inner(f"stage{stage:02}_lane{i:02}_coordinate") == near)
-        properties.claim(f"sums_of_stage_{stage}", all_of(claims), when=rows.full[stage])
+            partial_sum = reduce(add, numbers[max(0, i + 1 - (2 << stage)) : i + 1])[: parameters.width]
+            claims.append(properties.inner(f"stage{stage:02}_lane{i:02}_coordinate") == partial_sum)
+        properties.claim(f"sums_of_stage_{stage}", all_of(claims), when=rows.is_full[stage])

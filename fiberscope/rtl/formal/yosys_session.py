@@ -17,8 +17,8 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 
 _SCRIPT = "commands"  # a named pipe, so that Yosys waits for further commands
 _PROGRAM = f"from pyosys import libyosys as yosys; yosys.run_pass('script {_SCRIPT}', yosys.Design())"
-_ANSWER = "answer.txt"
-_END = "fiberscope-end-of-answer"
+_OUTPUT_FILE = "answer.txt"
+_END_MARK = "fiberscope-end-of-answer"
 
 
 def find_yosys() -> list[str]:
@@ -80,7 +80,7 @@ class YosysSession:
         timer = threading.Timer(seconds, self._process.kill)
         timer.start()
         try:
-            return self._answer(commands)
+            return self._run_commands(commands)
         except HdlError:
             if self._process.wait() == -signal.SIGKILL:
                 raise TimeoutError from None
@@ -88,21 +88,21 @@ class YosysSession:
         finally:
             timer.cancel()
 
-    def _answer(self, commands: Iterable[str]) -> str:
+    def _run_commands(self, commands: Iterable[str]) -> str:
         """Run commands; return the output of the last, once Yosys has logged the mark after it."""
         *first, last = commands
         text = "".join(f"{command}\n" for command in first)
         with suppress(BrokenPipeError):  # the process has ended; its output says why
-            self._commands.write(f"{text}tee -q -o {_ANSWER} {last}\nlog {_END}\n")
+            self._commands.write(f"{text}tee -q -o {_OUTPUT_FILE} {last}\nlog {_END_MARK}\n")
         assert self._process.stdout is not None
-        said: list[str] = []
+        log: list[str] = []
         for line in self._process.stdout:
-            if line.strip() == _END:
-                return (self.folder / _ANSWER).read_text(encoding="utf-8", errors="replace")
-            said.append(line)
-        answer = self.folder / _ANSWER
-        said += answer.read_text(encoding="utf-8", errors="replace").splitlines() if answer.exists() else []
-        errors = [line.strip() for line in said if "ERROR" in line]
+            if line.strip() == _END_MARK:
+                return (self.folder / _OUTPUT_FILE).read_text(encoding="utf-8", errors="replace")
+            log.append(line)
+        file = self.folder / _OUTPUT_FILE
+        log += file.read_text(encoding="utf-8", errors="replace").splitlines() if file.exists() else []
+        errors = [line.strip() for line in log if "ERROR" in line]
         raise HdlError(f"Yosys: {errors[-1] if errors else 'the process ended'}")
 
     def close(self) -> None:
