@@ -45,13 +45,24 @@ class Attachment:
     placed: bool = False
 
 
-def attach(nest: Nest, attachment: Attachment) -> None:
+@dataclass(frozen=True)
+class BodyAttachment:
+    """A recorder of each body of the innermost loop; without a loop, it records nothing."""
+
+    recorder: Recorder
+
+
+def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
     """Attach a recorder to the cursors of its rank; without such a rank in the nest nothing is recorded.
 
     Args:
         nest: a nest that has not run.
-        attachment: the recorder, and the accesses that it records.
+        attachment: the recorder, and the accesses or bodies that it records.
     """
+    if isinstance(attachment, BodyAttachment):
+        for innermost in nest.loops[-1:]:
+            innermost.body_recorders.append(attachment.recorder)
+        return
     if attachment.tensor == nest.plan.einsum.output:
         _attach_to_output(nest, attachment)
     for operand, levels in zip(nest.operands, nest.inputs, strict=True):
@@ -171,10 +182,10 @@ class CascadeRun:
         return next((run.verification for run in self.runs if not run.verification.passed), None)
 
 
-Observer = Callable[[Prepared], Sequence[Attachment]]
+Observer = Callable[[Prepared], Sequence[Attachment | BodyAttachment]]
 
 
-def _attach_nothing(prepared: Prepared) -> Sequence[Attachment]:
+def _attach_nothing(prepared: Prepared) -> Sequence[Attachment | BodyAttachment]:
     return ()
 
 

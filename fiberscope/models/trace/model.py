@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from fiberscope.models.trace.evaluate import Attachment, CascadeRun, EinsumRun, Prepared
+from fiberscope.models.trace.evaluate import Attachment, BodyAttachment, CascadeRun, EinsumRun, Prepared
 from fiberscope.models.trace.options import Effects
 from fiberscope.models.trace.sorted_heads import merge_steps, sort_steps
 from fiberscope.models.trace.spacetime import Imbalance
@@ -138,7 +138,7 @@ class Model:
         self.storages: list[Storage | None] = []
         self.imbalances: list[Imbalance | None] = []
 
-    def observe(self, prepared: Prepared) -> Sequence[Attachment]:
+    def observe(self, prepared: Prepared) -> Sequence[Attachment | BodyAttachment]:
         """Return the recorders for an Einsum before its run; complete the counts of the previous Einsum.
 
         ``run`` calls this method once for each run of an Einsum, in order. An Einsum without bindings has no

@@ -17,6 +17,7 @@ from fiberscope.models.trace.body import Body
 from fiberscope.models.trace.codes import ENDED, NO_WINDOW
 from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.output import OutputRank
+from fiberscope.models.trace.recorder import Recorder
 from fiberscope.sim.interrupt import give_way
 
 BODIES_PER_LOOK = 1 << 10  # bodies of a loop between two checks for Ctrl-C
@@ -63,6 +64,7 @@ class Loop:
         self.piece = 0  # C: public; coordinates of a piece, for a loop over pieces by shape; else 0
         self.outer_piece = NO_WINDOW  # C: public; the loop over pieces that encloses this loop's pieces
         self.marks_body = False  # C: public
+        self.body_recorders: list[Recorder] = []  # C: public; record each body
         self.intersects = False  # C: public
         self.steps = self.skips = self.leader_steps = 0
 
@@ -99,6 +101,9 @@ class Loop:
             cursor.record_lookup_payload()
         if self.marks_body:
             self.state.last_body[:] = self.state.serials
+        for item in self.body_recorders:
+            recorder: Recorder = item
+            recorder.touch(0, 0, False, self.state.serials[recorder.evict_level])
         if self.output is None:
             return self._open(0)
         self.output.open(coordinate)

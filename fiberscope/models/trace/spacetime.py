@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fiberscope.models.trace.evaluate import Attachment, Prepared
+from fiberscope.models.trace.evaluate import BodyAttachment, Prepared
 from fiberscope.models.trace.instances import Work
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import Configuration
@@ -49,7 +49,7 @@ class Stamps:
 
 
 class _Serials(Recorder):
-    """A recorder of the iterations of one loop, one an access."""
+    """A recorder of the iteration of one loop in which each body runs."""
 
     def __init__(self, evict_level: int) -> None:
         super().__init__(1, 1, evict_level)
@@ -58,7 +58,7 @@ class _Serials(Recorder):
     def touch(  # type: ignore[override]  # the compiled method returns an integer
         self, fiber: int, position: int, write: bool, group: int
     ) -> int:
-        """Record the iteration."""
+        """Record a body."""
         if len(self.groups) <= MOST_BODIES:  # one body more than the limit shows that bodies were left out
             self.groups.append(group)
         return 0
@@ -68,22 +68,19 @@ class _Serials(Recorder):
 class Watcher:
     """An observer of ``run`` that records the bodies of the Einsums with a spacetime mapping.
 
-    Of each Einsum, the first ``MOST_BODIES`` bodies count. Bodies are observed at the first input that has
-    the innermost rank: a body in which this input has no element is not recorded.
+    Of each Einsum, the first ``MOST_BODIES`` bodies count.
     """
 
     recordings: list[tuple[Prepared, list[_Serials]]] = field(default_factory=list)
 
-    def observe(self, prepared: Prepared) -> Sequence[Attachment]:
-        """Return a recorder for each loop, at the accesses of the innermost loop; none without spacetime."""
+    def observe(self, prepared: Prepared) -> Sequence[BodyAttachment]:
+        """Return a recorder of the bodies for each loop; none without spacetime."""
         einsum = prepared.einsum
-        innermost = einsum.loop_order[-1]
-        tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)
-        if einsum.spacetime is None or tensor is None:
+        if einsum.spacetime is None:
             return ()
         serials = [_Serials(prepared.levels[rank]) for rank in einsum.loop_order]
         self.recordings.append((prepared, serials))
-        return [Attachment(tensor, innermost, "payload", recorder) for recorder in serials]
+        return [BodyAttachment(recorder) for recorder in serials]
 
     def stamps(self) -> list[Stamps]:
         """Return the recorded stamps, Einsum by Einsum."""
@@ -168,34 +165,30 @@ class Imbalance:
     """The bodies of the innermost loop by instance, of an Einsum with a loop in space.
 
     Args:
-        tensor, rank: the rank at whose accesses bodies are counted.
         work: by number of instances, the bodies of each; for each number above 1 in the architecture.
     """
 
-    tensor: str
-    rank: str
     work: dict[int, Work]
 
     @classmethod
     def create(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
-        """Return the recorder of an Einsum; None without loops in space, or if no body can be observed."""
-        space, innermost = outermost_in_space(prepared), prepared.einsum.loop_order[-1]
-        tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)
-        if space is None or tensor is None:
+        """Return the recorder of an Einsum; None without loops in space."""
+        space = outermost_in_space(prepared)
+        if space is None:
             return None
         numbers = {each.instances for each in configuration.components.values() if each.instances > 1}
         level = prepared.levels[space]
         work = {number: Work(np.zeros(number, np.int64), level) for number in sorted(numbers)}
-        return cls(tensor, innermost, work)
+        return cls(work)
 
-    def attachments(self) -> Sequence[Attachment]:
-        """Return the recorders with their accesses."""
-        return [Attachment(self.tensor, self.rank, "payload", work) for work in self.work.values()]
+    def attachments(self) -> Sequence[BodyAttachment]:
+        """Return the recorders."""
+        return [BodyAttachment(work) for work in self.work.values()]
 
     def factor(self, instances: int) -> float:
         """Return the bodies of the busiest instance, divided by the mean over all instances.
 
-        The factor is 1 if no component has this number of instances, or if no body was observed.
+        The factor is 1 if no component has this number of instances, or if no body ran.
 
         Args:
             instances: number of instances of a component in its level.

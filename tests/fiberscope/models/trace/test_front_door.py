@@ -2,7 +2,9 @@
 
 import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.api import prepare
+from fiberscope.models.trace.evaluate import BodyAttachment, Prepared, run
+from fiberscope.models.trace.spacetime import Imbalance
 from fiberscope.results.report.document import Report
 
 ROOT = Path(__file__).parents[4]
@@ -256,3 +260,31 @@ def test_a_symbol_in_an_index_needs_a_value_and_is_its_coefficient(tmp_path):
     file.write_text(file.read_text().replace("2 * x", "g * x"))
     with pytest.raises(ConfigurationError, match=r"symbol g has no value; give it one by --set g=2"):
         fiberscope.model(str(file), tensors=tensors)
+
+
+UNION = """
+einsum:
+  declaration: {A: [M, N], B: [M, N], Z: [M, N]}
+  expressions: ["Z[m, n] = A[m, n] + B[m, n]"]
+mapping:
+  loop-order: {Z: [M, N]}
+  spacetime: {Z: {space: [M], time: [N]}}
+"""
+
+
+def test_bodies_of_a_union_count_whichever_operand_is_there(tmp_path: Path) -> None:
+    (tmp_path / "union.yaml").write_text(UNION)
+    a, b = np.zeros((4, 6)), np.zeros((4, 6))
+    a[0, 0] = a[1, 1] = 1
+    b[1] = b[3, 2] = 2
+    ready = prepare(str(tmp_path / "union.yaml"), tensors={"A": a, "B": b})
+    assert np.bincount(ready.stamps()[0].places).tolist() == [1, 6, 1]
+    configuration = SimpleNamespace(components={"ALU": SimpleNamespace(instances=4)})
+    imbalances = []
+
+    def observe(prepared: Prepared) -> Sequence[BodyAttachment]:
+        imbalances.append(Imbalance.create(prepared, configuration))
+        return imbalances[0].attachments()
+
+    run(ready.specification, ready.trees, observe)
+    assert imbalances[0].factor(4) == 6 * 4 / 8
