@@ -23,7 +23,7 @@ MASK_BITS = WORD_BITS = 32  # bits of a word; a mask is transferred in words
 COPIED = "lines"  # stream and port of a copy, whose words are not interpreted
 REGION_SHIFT = 34  # shift of the number of a target's array in an address
 POINTER_BITS = 62  # bits of a whole word of a token, for an array that gets the word unchanged
-NO_ENDS = integers_of(np.zeros(0, np.int64))
+NO_ENDS = integers_of(np.zeros(0, np.int64))  # ``ends`` of an array whose items have one width
 
 
 def shifts_of(shape: Sequence[int]) -> list[int]:
@@ -39,30 +39,31 @@ class Source:
         encoded: encoded tensor to convert.
         lanes: items per cycle of a stream other than ``keys``.
         chunk: items per cycle of the stream ``keys``.
-        lines: largest number of lines of each array that are in flight or wait.
+        max_lines: largest number of lines of each array that are in flight or wait.
         ranges: number of ranges of keys. The source is read again for each range.
 
     Attributes:
         layouts: layouts of the arrays in memory, which begin at address 0, each at a line.
     """
 
-    def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, lines: int, ranges: int) -> None:
+    def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, max_lines: int, ranges: int) -> None:
         self.encoded = encoded
-        self.lanes, self.chunk, self.lines, self.ranges = lanes, chunk, lines, ranges
+        self.lanes, self.chunk, self.max_lines, self.ranges = lanes, chunk, max_lines, ranges
         self.shifts = shifts_of(encoded.shape)
         self.addresses: dict[str, int] = {}
         self.layouts: list[memory.Layout] = []
         address = 0
-        for part, bits in zip(encoded.fields, encoded.format.packed_bits(encoded.layout), strict=False):
-            self.addresses[part.name] = address
+        # RLC packs its two arrays as one
+        for array, bits in zip(encoded.fields, encoded.format.packed_bits(encoded.layout), strict=False):
+            self.addresses[array.name] = address
             self.layouts.append(memory.Layout.whole(address, -(-bits // 8), memory.Role.OPERAND))
             address += -(-bits // LINE_BITS) * LINE_BYTES
-        self.items = {part.name: integers_of(part.items.astype(np.int64)) for part in encoded.fields}
-        self.widths = {part.name: part.width for part in encoded.fields}
+        self.items = {array.name: integers_of(array.items.astype(np.int64)) for array in encoded.fields}
+        self.widths = {array.name: array.width for array in encoded.fields}
 
     def _field(self, name: str, shift: int = 0) -> StreamField:
         items = self.items[name]
-        return StreamField(items, self.widths[name], NO_ENDS, shift, self.addresses[name], self.lines)
+        return StreamField(items, self.widths[name], NO_ENDS, shift, self.addresses[name], self.max_lines)
 
     def stream(self, name: str, *, twice: bool = False) -> ItemStream:
         """Return a stream of this source, which is read once or ``twice`` for each range of keys.
@@ -72,21 +73,10 @@ class Source:
                 ``entries`` of RLC, ``level_<n>`` of CSF, ``pointers``, ``mask``, ``keys``, ``COPIED``.
             twice: whether each range needs two readings, for counting and for scattering.
         """
-        times = (2 if twice else 1) * self.ranges
+        readings = (2 if twice else 1) * self.ranges
         if name == "keys":
-            return self._item_stream([self._field(self._keys())], None, self.chunk, times, 0)
-        return self._item_stream(*self._arrays(name), self.lanes, times, 1)
-
-    def _item_stream(
-        self,
-        fields: list[StreamField],
-        values: StreamField | None,
-        lanes: int,
-        times: int,
-        turn: int,
-    ) -> ItemStream:
-        count = fields[0].count if values is None else values.count
-        return ItemStream(fields, values, lanes, count, times, turn)
+            return ItemStream([self._field(self._keys())], None, self.chunk, readings, 0)
+        return ItemStream(*self._arrays(name), self.lanes, readings, 1)
 
     def _keys(self) -> str:
         return "row_ids" if self.encoded.format.name == "csc" else "col_ids"
@@ -106,9 +96,8 @@ class Source:
         if name == "items":
             ids = {"csr": ["col_ids"], "csc": ["row_ids"]}.get(self.encoded.format.name)
             shifts = {"csr": self.shifts[1:], "csc": self.shifts[:1]}.get(self.encoded.format.name)
-            names = ids or [part for part in self.items if part != "values"]
-            pairs = zip(names, shifts or self.shifts, strict=True)
-            return [self._field(*pair) for pair in pairs], self._field("values")
+            names = ids or [array for array in self.items if array != "values"]
+            return [*map(self._field, names, shifts or self.shifts)], self._field("values")
         if name == "values":
             return [], self._field("values")
         return [self._field(name)], None
@@ -131,20 +120,20 @@ class Source:
 
     def _words(self, words: Integers, address: int) -> StreamField:
         """Return an array of 32-bit words at an address."""
-        return StreamField(integers_of(words), WORD_BITS, NO_ENDS, 0, address, self.lines)
+        return StreamField(integers_of(words), WORD_BITS, NO_ENDS, 0, address, self.max_lines)
 
     def _entries(self) -> tuple[list[StreamField], StreamField]:
         """Return runs and values, which are interleaved in one array; an entry without a value is shorter."""
-        form, bits = self.encoded.format, self.encoded.bits
-        assert isinstance(form, Rlc)
+        rlc, bits = self.encoded.format, self.encoded.bits
+        assert isinstance(rlc, Rlc)
         runs = np.asarray(self.items["runs"])
-        lone = (runs == form.greatest_run) & (not form.continuation_has_value)
+        is_valueless = (runs == rlc.greatest_run) & (not rlc.continuation_has_value)
         values = np.zeros(len(runs), np.int64)
-        values[~lone] = np.asarray(self.items["values"])
-        ends = np.cumsum(np.where(lone, 0, bits) + form.run_bits)
+        values[~is_valueless] = np.asarray(self.items["values"])
+        ends = np.cumsum(np.where(is_valueless, 0, bits) + rlc.run_bits)
         address = self.addresses["runs"]
-        entries = StreamField(integers_of(runs), 0, integers_of(ends), 0, address, self.lines)
-        return [entries], StreamField(integers_of(values), 0, NO_ENDS, 0, address, self.lines)
+        entries = StreamField(integers_of(runs), 0, integers_of(ends), 0, address, self.max_lines)
+        return [entries], StreamField(integers_of(values), 0, NO_ENDS, 0, address, self.max_lines)
 
 
 @dataclass
@@ -172,9 +161,9 @@ class Target:
     def __post_init__(self) -> None:
         """Assign a region of memory to every array; the arrays of RLC share one region."""
         self.shifts = shifts_of(self.shape)
-        for number, span in enumerate(self.layout):
+        for index, span in enumerate(self.layout):
             if not (self.regions and isinstance(self.format, Rlc)):
-                self.regions.append(Region((1 << TENSOR_SHIFT) + (number << REGION_SHIFT)))
+                self.regions.append(Region((1 << TENSOR_SHIFT) + (index << REGION_SHIFT)))
             width = MASK_BITS if span.name == "mask" else span.width
             self.arrays[span.name] = TargetArray(width, self.regions[-1])
 
@@ -201,9 +190,9 @@ class Target:
             return [self._route([f"crd_{level}"], values=level == last) for level in range(1, last + 1)]
         if name == "rlc":
             return [self._route(["runs"], values=True), self._route(["runs"])]
-        parts: Mapping[str, Iterable[int]] = {"csr": (1,), "csc": (0,), "coo": range(len(self.shifts))}
+        ranks: Mapping[str, Iterable[int]] = {"csr": (1,), "csc": (0,), "coo": range(len(self.shifts))}
         ids = [span.name for span in self.layout if span.name.endswith("_ids") or span.name.startswith("ids")]
-        return [self._route(ids if name in parts else [], parts.get(name, ()), values=True)]
+        return [self._route(ids if name in ranks else [], ranks.get(name, ()), values=True)]
 
     def _route(self, names: Sequence[str], ranks: Iterable[int] = (), *, values: bool = False) -> Route:
         """Return a route to arrays, each of which gets the coordinate of a rank or the whole word."""
@@ -233,7 +222,8 @@ class Target:
     def _copied(self, counts: Mapping[str, int]) -> Encoded:
         words = np.asarray(self.arrays[COPIED].items()).astype("<u4").view("<u8")
         items = self.format.unpack(words, self.layout, counts)
-        fields = [Field(span.name, span.width, part) for span, part in zip(self.layout, items, strict=True)]
+        pairs = zip(self.layout, items, strict=True)
+        fields = [Field(span.name, span.width, values) for span, values in pairs]
         return Encoded(self.format, tuple(self.shape), self.bits, counts, tuple(fields))
 
     def _written(self, name: str) -> np.ndarray:

@@ -8,48 +8,48 @@ from collections.abc import Callable, Mapping, Sequence
 from fiberscope.converters import counting, encoding, gathering, stages
 from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.configuration import WORD_BITS, MintParameters
-from fiberscope.converters.job import Job, run_of
+from fiberscope.converters.job import Job, run_limits
 from fiberscope.converters.recipes import kind_of
 from fiberscope.hw.lanes import divider, prefix_sum
 from fiberscope.sim import Component
 from fiberscope.workloads.formats import Bsr, index_bits
 
-Maker = Callable[[str, Job], Component]
+BlockFactory = Callable[[str, Job], Component]
 
 
-def _blocks(name: str, job: Job) -> Component:
+def _make_blocks(name: str, job: Job) -> Component:
     assert isinstance(job.target, Bsr)
     first_seen = job.parameters.bsr_order == "first_seen"
-    grid, places = job.target.grid(job.shape), job.target.block**2
-    return gathering.Blocks(name, job.parameters.lanes.words, grid, places, first_seen)
+    grid, block_elements = job.target.grid(job.shape), job.target.block**2
+    return gathering.Blocks(name, job.parameters.lanes.words, grid, block_elements, first_seen)
 
 
-def _divide_blocks(name: str, job: Job) -> Component:
+def _make_block_divide(name: str, job: Job) -> Component:
     assert isinstance(job.target, Bsr)
-    across = job.target.grid(job.shape)[1]
-    return stages.BlockDivide(name, job.parameters.lanes.divide, job.target.block, across, job.shifts[0])
+    lanes, blocks_per_row = job.parameters.lanes.divide, job.target.grid(job.shape)[1]
+    return stages.BlockDivide(name, lanes, job.target.block, blocks_per_row, job.shifts[0])
 
 
-def _expand(name: str, job: Job) -> Component:
-    return encoding.Expand(name, _words(job), 0 if job.source.name == "csc" else job.shifts[0])
+def _make_expand(name: str, job: Job) -> Component:
+    return encoding.Expand(name, _word_lanes(job), 0 if job.source.name == "csc" else job.shifts[0])
 
 
-def _words(job: Job) -> int:
+def _word_lanes(job: Job) -> int:
     return job.parameters.lanes.words
 
 
-BLOCKS: Mapping[str, Maker] = {
-    "divide_blocks": _divide_blocks,
-    "expand": _expand,
+BLOCKS: Mapping[str, BlockFactory] = {
+    "divide_blocks": _make_block_divide,
+    "expand": _make_expand,
     "tally": lambda name, job: encoding.Tally(
-        name, _words(job), job.parameters.lanes.scan, job.shape[0], job.shifts[0]
+        name, _word_lanes(job), job.parameters.lanes.scan, job.shape[0], job.shifts[0]
     ),
-    "fill": lambda name, job: encoding.Fill(name, _words(job), job.size),
-    "mask": lambda name, job: encoding.Mask(name, _words(job), job.size, MASK_BITS),
-    "difference": lambda name, job: encoding.Difference(name, _words(job), *run_of(job.target)),
-    "blocks": _blocks,
-    "tree": lambda name, job: encoding.Tree(name, _words(job), job.shifts),
-    "turn": lambda name, job: counting.Turn(name, _words(job), *job.key),
+    "fill": lambda name, job: encoding.Fill(name, _word_lanes(job), job.size),
+    "mask": lambda name, job: encoding.Mask(name, _word_lanes(job), job.size, MASK_BITS),
+    "difference": lambda name, job: encoding.Difference(name, _word_lanes(job), *run_limits(job.target)),
+    "blocks": _make_blocks,
+    "tree": lambda name, job: encoding.Tree(name, _word_lanes(job), job.shifts),
+    "turn": lambda name, job: counting.Turn(name, _word_lanes(job), *job.key_field),
 }
 
 

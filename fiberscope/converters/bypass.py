@@ -10,17 +10,17 @@ them yet. A row has one channel per lane, as in ``fiberscope.converters.rows``.
 from __future__ import annotations
 
 from fiberscope.converters.stages import ITEM
-from fiberscope.hw.lanes import channels as rows
+from fiberscope.hw.lanes import channels
 from fiberscope.hw.stream import DATA, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output
 
 
-class Passage(Component):
+class BypassBlock(Component):
     """Base class of the blocks that move one coordinate of each item between a row and ``rests``.
 
     A subclass declares the ports ``lanes`` (input), ``rests``, and one output array for the rows. It
-    overrides ``_pass_on``, and ``_has_room`` if it pushes on ``rests``.
+    overrides ``_forward_item``, and ``_has_free_slots`` if it pushes on ``rests``.
 
     Timing: one row per cycle.
 
@@ -44,37 +44,41 @@ class Passage(Component):
     def elaborate(self) -> None:
         """Collect the channels of the output port for rows."""
         super().elaborate()
-        (leaving,) = (port.name for port in self.PORTS if port.array and isinstance(port, Output))
-        self.passed = self.channels(leaving)  # C: list
+        (output_port,) = (port.name for port in self.PORTS if port.array and isinstance(port, Output))
+        self.row_outputs = self.channels(output_port)  # C: list
 
     def tick(self, now: int) -> int:
         """Pass a row on once all its lanes have a token and all outputs have a free slot."""
-        if rows.first_missing(self.lanes) >= 0:
+        if channels.first_missing(self.lanes) >= 0:
             return self.idle()
-        full = rows.first_full(self.passed)
-        if full >= 0:
-            return self.wait_output(self.passed[full])
-        if not self._has_room():
+        blocked = channels.first_full(self.row_outputs)
+        if blocked >= 0:
+            return self.wait_output(self.row_outputs[blocked])
+        if not self._has_free_slots():
             return self.wait_output(self.rests)
-        for lane in range(self.width):
-            source, sink = self.lanes[lane], self.passed[lane]  # C: source=Channel, sink=Channel
-            if source.control() == DATA:
-                self._pass_on(source, sink)
+        for number in range(self.width):
+            lane, output = self.lanes[number], self.row_outputs[number]  # C: lane=Channel, output=Channel
+            if lane.control() == DATA:
+                self._forward_item(lane, output)
             else:
-                sink.push(source.control())
-            source.pop()
+                output.push(lane.control())
+            lane.pop()
         self.rows += 1
         return self.busy(now + 1)
 
-    def _has_room(self) -> bool:
-        """Return whether ``rests`` has a free slot for each lane; if not, it wakes the block when it has."""
+    def _has_free_slots(self) -> bool:
+        """Return whether ``rests`` has a free slot for each lane, even if some lanes have no item.
+
+        If not, ``rests`` wakes the block when it has. A block that pops ``rests`` needs no slots.
+        """
         return True
 
-    def _pass_on(self, source: Channel, sink: Channel) -> None:
-        """Pass an item on from a lane to the output of that lane."""
+    def _forward_item(self, lane: Channel, output: Channel) -> None:
+        """Pass an item on from a lane to the output of that lane; override this method."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _forward_item")
 
 
-class Peel(Passage):
+class RemainderSplit(BypassBlock):
     """A block that moves the remainder of each division, which needs no more division, to ``rests``.
 
     Interface: items on ``lanes`` have the quotient as coordinate and the remainder as reference. ``parted``
@@ -85,18 +89,18 @@ class Peel(Passage):
 
     parted: list[Channel]
 
-    def _has_room(self) -> bool:
+    def _has_free_slots(self) -> bool:
         if self.rests.space() >= self.width:
             return True
         self.rests.want(self.width)  # ``space`` asked for a wake at one more free slot
         return False
 
-    def _pass_on(self, source: Channel, sink: Channel) -> None:
-        sink.push(DATA, source.coordinate(), 0, source.value())
-        self.rests.push(DATA, source.reference())
+    def _forward_item(self, lane: Channel, output: Channel) -> None:
+        output.push(DATA, lane.coordinate(), 0, lane.value())
+        self.rests.push(DATA, lane.reference())
 
 
-class Join(Passage):
+class OffsetJoin(BypassBlock):
     """A block that sets the reference of each product: the next coordinate of its item, from ``rests``.
 
     Interface: rows of products on ``lanes``, and a token on ``rests`` for each product, in the order of the
@@ -108,6 +112,6 @@ class Join(Passage):
 
     joined: list[Channel]
 
-    def _pass_on(self, source: Channel, sink: Channel) -> None:
-        sink.push(DATA, source.coordinate(), self.rests.coordinate(), source.value())
+    def _forward_item(self, lane: Channel, output: Channel) -> None:
+        output.push(DATA, lane.coordinate(), self.rests.coordinate(), lane.value())
         self.rests.pop()

@@ -84,7 +84,7 @@ class MintParameters(CompositionParameters):
         """Return the quotient bits per divider stage for which a division takes ``divide_latency`` cycles."""
         return -(-WORD_BITS // self.lanes.divide_latency)
 
-    def wire(self, kind: str) -> int:
+    def wire_latency(self, kind: str) -> int:
         """Return the latency of the channels after a unit, in cycles.
 
         It is 1 for the output register, and more for multipliers, to reach their configured latency.

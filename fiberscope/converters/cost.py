@@ -80,15 +80,17 @@ def conversion_cost(
         WorkloadError: if no recipe exists.
     """
     start, end = (format_called(form) if isinstance(form, str) else form for form in (source, target))
-    chosen = parameters or shipped_parameters()
-    way = recipe(start.name, end.name, len(shape), chosen.lanes.chunk)
+    parameters = parameters or shipped_parameters()
+    blocks = recipe(start.name, end.name, len(shape), parameters.lanes.chunk)
     if start == end:
         return ConversionCost(0, 0, {})
-    return _Cost(way, start, end, shape, nonzeros, bits, chosen, counts).total()
+    return _Cost(blocks, start, end, shape, nonzeros, bits, parameters, counts).total()
 
 
 class _Cost:
-    """The computation of the cost of one conversion; the arguments are those of ``conversion_cost``.
+    """The computation of the cost of one conversion.
+
+    The arguments are the recipe and those of ``conversion_cost``, with formats and not their names.
 
     A conversion in one pass takes as many cycles as its slowest block has beats, minus one, plus the longest
     latency from the reader to the end of a write.
@@ -96,7 +98,7 @@ class _Cost:
 
     def __init__(
         self,
-        way: Recipe,
+        recipe: Recipe,
         source: Format,
         target: Format,
         shape: Sequence[int],
@@ -105,7 +107,7 @@ class _Cost:
         parameters: MintParameters,
         counts: Mapping[str, float] | None,
     ) -> None:
-        self.way, self.shape, self.nonzeros, self.parameters = way, shape, nonzeros, parameters
+        self.recipe, self.shape, self.nonzeros, self.parameters = recipe, shape, nonzeros, parameters
         self.size = math.prod(shape)
         self.source = _spans(source, shape, nonzeros, bits, counts)
         self.target = _spans(target, shape, nonzeros, bits, counts)
@@ -114,10 +116,10 @@ class _Cost:
 
     def total(self) -> ConversionCost:
         """Return the cycles and operations of the conversion."""
-        if self.way.is_two_pass:
+        if self.recipe.is_two_pass:
             return ConversionCost(*self._two_passes(), self._operations())
-        front = [block for block in self.way.blocks if block != WRITE]
-        beats = max(self._input_beats(self.source), self._output_beats(), *map(self._beats, front))
+        blocks = [block for block in self.recipe.blocks if block != WRITE]
+        beats = max(self._input_beats(self.source), self._output_beats(), *map(self._beats, blocks))
         return ConversionCost(beats - 1 + self._tail_latency(READ), 0, self._operations())
 
     def _two_passes(self) -> tuple[int, int]:
@@ -125,47 +127,52 @@ class _Cost:
         lanes = self.parameters.lanes
         window = min(self.keys, self.parameters.counters)
         ranges = math.ceil(self.keys / window)
-        front = [block for block in self.way.blocks if self._is_front(block)] if self._is_turned() else []
-        reading = self._input_beats(self.source) if front else 0
-        decoded = max([reading, *map(self._beats, front)])
-        counted = self._latencies(*(block for block in KEYS if block in self.way.blocks))
-        first = max(decoded, _rows(self.nonzeros, lanes.chunk)) - 1 + self._latencies(READ, *front) + counted
-        swept = _rows(window, lanes.scan)
-        summed = swept - 1 + self._latencies("offsets")
-        # The source is decoded again for scattering, and this overlaps with counting and summing.
-        again = decoded - counted - summed  # cycles of the second decoding left when scattering begins
-        scattered = max(_rows(self.nonzeros, lanes.scatter), again) - 1 + self._latencies("count", DRAIN)
-        behind = [block for block in self.way.blocks if self._is_behind(block)]
-        stored = max(self._output_beats(), *map(self._beats, behind)) + self._tail_latency(DRAIN) - 1
-        return first, (ranges - 1) * (first + summed + scattered + swept) + summed + scattered + stored
+        is_read_twice = self._is_read_twice()
+        decoders = [block for block in self.recipe.blocks if is_read_twice and self._is_decoder(block)]
+        read_beats = self._input_beats(self.source) if decoders else 0
+        decode_beats = max([read_beats, *map(self._beats, decoders)])
+        count_latency = self._latencies(*(block for block in KEYS if block in self.recipe.blocks))
+        count_beats = max(decode_beats, _count_rows(self.nonzeros, lanes.chunk))
+        count = count_beats - 1 + self._latencies(READ, *decoders) + count_latency
+        sweep = _count_rows(window, lanes.scan)  # cycles of reading all counters of a range
+        prefix_sum_cycles = sweep - 1 + self._latencies("offsets")
+        # The second decoding of the source overlaps with counting and summing, and limits scattering only
+        # with the beats that remain.
+        remaining_beats = decode_beats - count_latency - prefix_sum_cycles
+        scatter_beats = max(_count_rows(self.nonzeros, lanes.scatter), remaining_beats)
+        rearrange = prefix_sum_cycles + scatter_beats - 1 + self._latencies("count", DRAIN)
+        encoders = [block for block in self.recipe.blocks if self._is_after_drain(block)]
+        store = max(self._output_beats(), *map(self._beats, encoders)) + self._tail_latency(DRAIN) - 1
+        # After each range but the last, another sweep clears the counters
+        return count, (ranges - 1) * (count + rearrange + sweep) + rearrange + store
 
     def _latencies(self, *blocks: str) -> int:
         return sum(self._latency(block, "results") for block in blocks)
 
-    def _is_turned(self) -> bool:
-        return "turn" in self.way.blocks
+    def _is_read_twice(self) -> bool:
+        return "turn" in self.recipe.blocks
 
-    def _is_front(self, block: str) -> bool:
+    def _is_decoder(self, block: str) -> bool:
         """Return whether a block decodes the source, before keys are counted."""
-        return block not in (READ, WRITE, *KEYS, *SLOTS) and not self._is_behind(block)
+        return block not in (READ, WRITE, *KEYS, *SLOTS) and not self._is_after_drain(block)
 
-    def _is_behind(self, block: str) -> bool:
+    def _is_after_drain(self, block: str) -> bool:
         """Return whether a block works on items in their new order."""
-        order = self.way.blocks
+        order = self.recipe.blocks
         return block != WRITE and order.index(block) >= order.index(DRAIN)
 
     def _tail_latency(self, block: str) -> int:
         """Return the longest latency from an item's arrival at a block to the end of its write."""
         if block == WRITE:
             return 1
-        edges = [edge for edge in self.way.edges if edge.block == block and edge.to != READ]
-        return max(self._latency(block, edge.output) + self._tail_latency(edge.to) for edge in edges)
+        edges = [edge for edge in self.recipe.edges if edge.producer == block and edge.consumer != READ]
+        return max(self._latency(block, edge.output) + self._tail_latency(edge.consumer) for edge in edges)
 
     def _latency(self, block: str, output: str) -> int:
         return latency(block, output, self.parameters, self.shape)
 
     def _input_beats(self, spans: Layout) -> int:
-        return _beats(sum(span.bits for span in spans), LINE_BITS)
+        return math.ceil(sum(span.bits for span in spans) / LINE_BITS)
 
     def _words(self, spans: Layout) -> float:
         """Return the number of words on the chip: one per item, but one per ``MASK_BITS`` bits of a mask."""
@@ -174,7 +181,7 @@ class _Cost:
         )
 
     def _output_beats(self) -> int:
-        return _beats(self._words(self.target), self.parameters.lanes.words)
+        return math.ceil(self._words(self.target) / self.parameters.lanes.words)
 
     def _count(self, spans: Layout, name: str) -> float:
         return sum(span.length for span in spans if span.name == name)
@@ -204,10 +211,12 @@ class _Cost:
         return self.nonzeros
 
     def _beats(self, block: str) -> int:
+        """Return the number of beats in which the items pass a block; 0 for the reader."""
         if block == READ:
             return 0
         name, lanes = kind_of(block), self.parameters.lanes
-        beats = {
+        default_lanes = lanes.chunk if name in KEYS else lanes.words
+        lanes_by_kind = {
             **dict.fromkeys(("steps", "increment"), min(lanes.scan, lanes.words)),
             **dict.fromkeys(("bits", "scan", "compare", "offsets"), lanes.scan),
             **dict.fromkeys(("gather", "scan_counts", "collect_counts"), lanes.scan),
@@ -215,19 +224,18 @@ class _Cost:
             "divide_blocks": lanes.divide,
             **dict.fromkeys(("split", "multiply", "join"), max(1, lanes.multiply // self.rounds)),
         }
-        chunked = lanes.chunk if name in KEYS else lanes.words
-        return _beats(self._items(block), beats.get(name, chunked))
+        return math.ceil(self._items(block) / lanes_by_kind.get(name, default_lanes))
 
     def _operations(self) -> dict[str, int]:
         """Return the operations of all blocks by name; blocks that decode in both passes count twice."""
         operations: dict[str, int] = {}
-        for block in self.way.blocks:
-            twice = 2 if self._is_turned() and self._is_front(block) else 1
-            for name, number in self._done(kind_of(block), block).items():
-                operations[name] = operations.get(name, 0) + twice * math.ceil(number)
+        for block in self.recipe.blocks:
+            readings = 2 if self._is_read_twice() and self._is_decoder(block) else 1
+            for name, number in self._block_operations(kind_of(block), block).items():
+                operations[name] = operations.get(name, 0) + readings * math.ceil(number)
         return operations
 
-    def _done(self, name: str, block: str) -> Mapping[str, float]:
+    def _block_operations(self, name: str, block: str) -> Mapping[str, float]:
         """Return the operations of a block by name.
 
         Args:
@@ -254,11 +262,7 @@ class _Cost:
         return dict([operations[name]]) if name in operations else {}
 
 
-def _beats(items: float, lanes: int) -> int:
-    return math.ceil(items / lanes)
-
-
-def _rows(items: float, lanes: int) -> int:
+def _count_rows(items: float, lanes: int) -> int:
     """Return the number of rows of an array, the last of which contains a stop."""
     return int(items // lanes) + 1
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fiberscope.converters.job import Job
-from fiberscope.converters.lanes import Line
+from fiberscope.converters.lanes import UnitChain
 from fiberscope.converters.recipes import DEFAULT_OUTPUT, Recipe
 from fiberscope.hw.lanes.counter_protocol import COUNT, FETCH, READ, SCAN
 from fiberscope.workloads.formats import index_bits
@@ -15,21 +15,21 @@ BLOCKS = ("keys", "sort", "cluster", "control", "count", "offsets", "scatter", "
 
 
 @dataclass(frozen=True)
-class Counters(Line):
+class Counters(UnitChain):
     """The units around the banked counters of a two-pass recipe.
 
     Args:
-        points: whether the target has pointers, which are the ends of the items of each key.
+        has_pointers: whether the target has pointers, which are the ends of the items of each key.
     """
 
-    points: bool
+    has_pointers: bool
 
     @classmethod
     def from_recipe(cls, recipe: Recipe, job: Job) -> Counters:
-        """Return the line of units around the counters of a recipe."""
+        """Return the units around the counters of a recipe."""
         blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
-        points = any(edge.block == "ends" for edge in recipe.edges)
-        return cls(job, blocks, points)
+        has_pointers = any(edge.producer == "ends" for edge in recipe.edges)
+        return cls(job, blocks, has_pointers)
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
         """Return the number of lanes of the rows that leave a block at an output port."""
@@ -38,32 +38,27 @@ class Counters(Line):
             return lanes.scatter
         return lanes.scan if block in ("count", "offsets") else lanes.chunk
 
-    def room(self, block: str) -> int:
+    def max_tokens(self, block: str) -> int:
         """Return the largest number of tokens that a block pushes into a channel of items in one cycle."""
         lanes = self.job.parameters.lanes
         return {"drain": lanes.words + 1, "ends": lanes.scan + 2}.get(block, lanes.scatter)
-
-    @property
-    def constants(self) -> list[tuple[str, int]]:
-        """Return an empty list: no unit around the counters takes a constant."""
-        return []
 
     def arguments(self, block: str) -> tuple[object, ...]:
         """Return the arguments of a block's constructor after the instance name."""
         job, lanes = self.job, self.job.parameters.lanes
         window, ranges = job.window, job.ranges
-        own: Mapping[str, tuple[object, ...]] = {
+        arguments_by_block: Mapping[str, tuple[object, ...]] = {
             "keys": (lanes.chunk, window),
             "sort": (lanes.chunk, index_bits(window)),
             "cluster": (lanes.chunk, index_bits(window)),
             "control": (self.program,),
             "count": (window, lanes.chunk, lanes.scan, lanes.scatter, job.parameters.scratchpad.banks),
             "offsets": (job.parameters.scan_form, lanes.scan, job.position_bits),
-            "scatter": (lanes.scatter, window, *job.key),
+            "scatter": (lanes.scatter, window, *job.key_field),
             "drain": (lanes.scatter, lanes.words, ranges, job.nonzeros),
             "ends": (lanes.scan, ranges),
         }
-        return own[block]
+        return arguments_by_block[block]
 
     @property
     def program(self) -> list[tuple[int, int]]:
@@ -71,10 +66,10 @@ class Counters(Line):
 
         READ returns the counters for the pointers and clears them for the next range of keys.
         """
-        job, instructions = self.job, []
-        for first in range(0, job.keys, job.window):
-            count = min(job.window, job.keys - first)
-            last = first + count == job.keys
-            instructions += [(COUNT, 0), (SCAN, count), (FETCH, 0)]
-            instructions += [(READ, count)] if self.points or not last else []
-        return instructions
+        job, commands = self.job, []
+        for first in range(0, job.key_count, job.window):
+            count = min(job.window, job.key_count - first)
+            is_last_range = first + count == job.key_count
+            commands += [(COUNT, 0), (SCAN, count), (FETCH, 0)]
+            commands += [(READ, count)] if self.has_pointers or not is_last_range else []
+        return commands

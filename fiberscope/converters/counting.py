@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from fiberscope.converters.rows import Former
 from fiberscope.converters.stages import ITEM, LaneStage
-from fiberscope.hw.lanes import channels as rows
+from fiberscope.hw.lanes import channels
 from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.hw.lanes.counter_protocol import COMMAND
 from fiberscope.hw.stream import DATA, STOP, STREAM
@@ -42,11 +42,11 @@ class Selector(Former):
         self.shift, self.mask = shift, (1 << bits) - 1
         self.base = 0  # first key of the current range
 
-    def _form(self, word: int, value: float) -> None:
+    def _add_item(self, word: int, value: float) -> None:
         key = (word >> self.shift & self.mask) - self.base
         if 0 <= key < self.window:
-            self.more[self.held] = word
-            self._put(key, 0, value)
+            self.row_rests[self.row_items] = word
+            self._append(key, 0, value)
 
     def _restart(self) -> None:
         self.base += self.window
@@ -114,7 +114,7 @@ class Drain(Component):
         self.values = memoryview(bytearray(8 * max(1, items))).cast("d")
         self.base = 0  # first slot of the current range of keys
         self.scattered = self.drained = 0
-        self.ended = False
+        self.is_finished = False
 
     def elaborate(self) -> None:
         """Fetch the channels, and check that all lanes are connected."""
@@ -123,7 +123,7 @@ class Drain(Component):
 
     def tick(self, now: int) -> int:
         """Write a row of items, or send the next items."""
-        if self.ended or (self.ranges > 0 and rows.first_missing(self.slots) >= 0):
+        if self.is_finished or (self.ranges > 0 and channels.first_missing(self.slots) >= 0):
             return self.idle()
         if self.ranges > 0:
             self._scatter()
@@ -131,33 +131,33 @@ class Drain(Component):
             self.results.want(self.words + 1)
             return self.wait_output(self.results)
         else:
-            self._give()
+            self._send_items()
         return self.busy(now + 1)
 
     def _scatter(self) -> None:
-        last = False
+        is_last_row = False
         for lane in range(self.width):
             slot = self.slots[lane]
             if slot.control() == DATA:
-                place = self.base + slot.coordinate()
-                self.sorted_words[place] = self.rests.coordinate()
-                self.values[place] = slot.value()
+                index = self.base + slot.coordinate()
+                self.sorted_words[index] = self.rests.coordinate()
+                self.values[index] = slot.value()
                 self.rests.pop()
                 self.scattered += 1
-            last = slot.control() == STOP
+            is_last_row = slot.control() == STOP
             slot.pop()
-        if last:
+        if is_last_row:
             self.base = self.scattered
             self.ranges -= 1
 
-    def _give(self) -> None:
+    def _send_items(self) -> None:
         end = min(self.items, self.drained + self.words)
         for item in range(self.drained, end):
             self.results.push(DATA, self.sorted_words[item], 0, self.values[item])
         self.drained = end
         if end == self.items:
             self.results.push(STOP)
-            self.ended = True
+            self.is_finished = True
 
 
 class Ends(Component):
@@ -184,7 +184,7 @@ class Ends(Component):
         super().__init__(name)
         self.width, self.ranges = width, ranges
         self.pointed = 0
-        self.base = self.last = 0  # number of items before the current range, and the latest pointer
+        self.base = self.last_pointer = 0  # number of items before the current range, and the latest pointer
 
     def elaborate(self) -> None:
         """Fetch the channels, and check that all lanes are connected."""
@@ -193,23 +193,23 @@ class Ends(Component):
 
     def tick(self, now: int) -> int:
         """Take a row of counters and send its pointers."""
-        if rows.first_missing(self.stored) >= 0:
+        if channels.first_missing(self.stored) >= 0:
             return self.idle()
         if self.results is not None and self.results.space() < self.width + 2:
             self.results.want(self.width + 2)
             return self.wait_output(self.results)
-        last = False
+        is_last_row = False
         for lane in range(self.width):
-            source = self.stored[lane]
-            last = source.control() == STOP
-            if not last:
-                self._point(self.base + source.coordinate())
-            source.pop()
-        if last:
-            self._turn()
+            counter = self.stored[lane]
+            is_last_row = counter.control() == STOP
+            if not is_last_row:
+                self._send_pointer(self.base + counter.coordinate())
+            counter.pop()
+        if is_last_row:
+            self._end_range()
         return self.busy(now + 1)
 
-    def _point(self, end: int) -> None:
+    def _send_pointer(self, end: int) -> None:
         if self.results is None:
             return
         if self.pointed == 0:
@@ -217,11 +217,11 @@ class Ends(Component):
             self.pointed = 1
         self.results.push(DATA, end)
         self.pointed += 1
-        self.last = end
+        self.last_pointer = end
 
-    def _turn(self) -> None:
+    def _end_range(self) -> None:
         """End a range; after the last range, send the stop."""
-        self.base = self.last
+        self.base = self.last_pointer
         self.ranges -= 1
         if self.ranges == 0 and self.results is not None:
             self.results.push(STOP)
@@ -255,7 +255,7 @@ class Turn(LaneStage):
             self.keys.push(DATA, word >> self.shift & self.mask)
         return True
 
-    def _close(self) -> None:
+    def _send_stop(self) -> None:
         if self.scatters:
             self.results.push(STOP)
         else:

@@ -36,53 +36,53 @@ class Expand(LaneStage):
     def __init__(self, name: str, lanes: int, shift: int) -> None:
         super().__init__(name, lanes, lanes)
         self.shift = shift
-        self.outer = 0
+        self.outer_word = 0
         self.compares = 0
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
-        self.number = -2  # number of the interval: -2 before the first pointer, 0 after the second
+    def _reset(self) -> None:
+        self.interval = -2  # number of the interval: -2 before the first pointer, 0 after the second
         self.end = 0  # end of the interval
-        self.seen = 0  # number of items so far
-        self.ended = False  # whether the stop of the pointers has been taken
+        self.item_count = 0  # number of items so far
+        self.has_pointer_stop = False  # whether the stop of the pointers has been taken
 
     def _step(self) -> bool:
         """Take a pointer if the head item lies after the interval, or if all items have been processed."""
-        if self.items.control() != STOP and self.seen < self.end:
+        if self.items.control() != STOP and self.item_count < self.end:
             return False
-        if self.ended or not self.pointers.can_pop():
+        if self.has_pointer_stop or not self.pointers.can_pop():
             return False
-        if self.outers is not None and self.number >= -1 and not self.outers.can_pop():
+        if self.outers is not None and self.interval >= -1 and not self.outers.can_pop():
             return False
         self._advance()
         return True
 
     def _advance(self) -> None:
-        if self.outers is not None and self.number >= -1:
-            self.outer = self.outers.coordinate()
+        if self.outers is not None and self.interval >= -1:
+            self.outer_word = self.outers.coordinate()
             self.outers.pop()
         if self.pointers.control() == STOP:
-            self.ended = True
+            self.has_pointer_stop = True
         else:
             self.end = self.pointers.coordinate()
-            self.number += 1
+            self.interval += 1
             self.compares += 1
         self.pointers.pop()
 
-    def _ready(self) -> bool:
-        return self.ended if self.items.control() == STOP else self.seen < self.end
+    def _is_head_ready(self) -> bool:
+        return self.has_pointer_stop if self.items.control() == STOP else self.item_count < self.end
 
     def _take(self) -> bool:
-        outer = self.number << self.shift if self.outers is None else self.outer
-        self.results.push(DATA, outer | self.items.coordinate(), 0, self.items.value())
-        self.seen += 1
+        path = self.interval << self.shift if self.outers is None else self.outer_word
+        self.results.push(DATA, path | self.items.coordinate(), 0, self.items.value())
+        self.item_count += 1
         return True
 
-    def _close(self) -> None:
-        self._begin()
+    def _send_stop(self) -> None:
+        self._reset()
         self.results.push(STOP)
 
-    def _lack(self) -> int:
+    def _wait_for_input(self) -> int:
         missing = self.outers if self.pointers.can_pop() else self.pointers
         assert missing is not None
         return self.wait_input(missing)
@@ -124,7 +124,7 @@ class Tally(LaneStage):
         """Return the row of the head item; the number of rows for a stop."""
         return self.rows if self.items.control() == STOP else self.items.coordinate() >> self.shift
 
-    def _ready(self) -> bool:
+    def _is_head_ready(self) -> bool:
         return self.row == self._head()
 
     def _take(self) -> bool:
@@ -150,15 +150,15 @@ class Fill(LaneStage):
         self.filled = 0
 
     def _take(self) -> bool:
-        here = self.filled == self.items.coordinate()
-        self.results.push(DATA, 0, 0, self.items.value() if here else 0.0)
+        is_present = self.filled == self.items.coordinate()
+        self.results.push(DATA, 0, 0, self.items.value() if is_present else 0.0)
         self.filled += 1
-        return here
+        return is_present
 
-    def _left(self) -> bool:
+    def _has_remaining_output(self) -> bool:
         return self.filled < self.size
 
-    def _give(self) -> None:
+    def _send_remaining(self) -> None:
         self.results.push(DATA)
         self.filled += 1
 
@@ -197,7 +197,7 @@ class Mask(LaneStage):
         """Return the number of the word that has the head item's bit; the number of words for a stop."""
         return self.words if self.items.control() == STOP else self.items.coordinate() // self.width
 
-    def _ready(self) -> bool:
+    def _is_head_ready(self) -> bool:
         return self.word == self._head()
 
     def _take(self) -> bool:
@@ -216,31 +216,31 @@ class Difference(LaneStage):
 
     Args:
         name, lanes: as of a ``LaneStage``; a continuation entry uses a lane.
-        greatest: longest run of an entry.
+        max_run: longest run of an entry.
         has_value: whether a continuation entry has a value, which is zero.
     """
 
     COUNTERS = ("taken", "beats", "continuations")
 
-    def __init__(self, name: str, lanes: int, greatest: int, has_value: bool) -> None:
+    def __init__(self, name: str, lanes: int, max_run: int, has_value: bool) -> None:
         super().__init__(name, lanes)
-        self.greatest = greatest
+        self.max_run = max_run
         self.has_value = has_value
-        self.next = 0  # first position after all entries so far
+        self.next_position = 0  # first position after all entries so far
         self.continuations = 0
 
     def _take(self) -> bool:
-        run = self.items.coordinate() - self.next
-        if run > self.greatest or (run == self.greatest and not self.has_value):
-            self._continue()
+        run = self.items.coordinate() - self.next_position
+        if run > self.max_run or (run == self.max_run and not self.has_value):
+            self._send_continuation()
             return False
         self.results.push(DATA, run, 0, self.items.value())
-        self.next += run + 1
+        self.next_position += run + 1
         return True
 
-    def _continue(self) -> None:
-        self.results.push(DATA, self.greatest, 0 if self.has_value else 1)
-        self.next += self.greatest + (1 if self.has_value else 0)
+    def _send_continuation(self) -> None:
+        self.results.push(DATA, self.max_run, 0 if self.has_value else 1)
+        self.next_position += self.max_run + (1 if self.has_value else 0)
         self.continuations += 1
 
 
@@ -267,36 +267,36 @@ class Tree(LaneStage):
         self.ranks = len(shifts)
         self.shifts = array("q", shifts)
         self.children = array("q", bytes(8 * (self.ranks + 1)))  # by level of the children
-        self.word = -1  # word of the previous item
+        self.previous_word = -1  # word of the previous item
         self.nodes = 0
 
     def _take(self) -> bool:
         word = self.items.coordinate()
         rank = 0  # C: long
-        while self.word >= 0 and word >> self.shifts[rank] == self.word >> self.shifts[rank]:
+        while self.previous_word >= 0 and (word ^ self.previous_word) >> self.shifts[rank] == 0:
             rank += 1
-        self.word = word
+        self.previous_word = word
         while rank < self.ranks:
-            self._open(rank, word)
+            self._open_node(rank, word)
             rank += 1
         return True
 
-    def _open(self, rank: int, word: int) -> None:
-        above = word >> self.shifts[rank - 1] << self.shifts[rank - 1] if rank > 0 else 0
+    def _open_node(self, rank: int, word: int) -> None:
+        prefix = word >> self.shifts[rank - 1] << self.shifts[rank - 1] if rank > 0 else 0
         value = self.items.value() if rank == self.ranks - 1 else 0.0
-        self.results.push(DATA, (word - above) >> self.shifts[rank], rank, value)
+        self.results.push(DATA, (word - prefix) >> self.shifts[rank], rank, value)
         self.children[rank] += 1
         self.nodes += 1
         if rank < self.ranks - 1:
-            self._tell(rank)
+            self._send_count(rank)
 
-    def _tell(self, rank: int) -> None:
+    def _send_count(self, rank: int) -> None:
         """Send the number of children of the last node of a level."""
         counts = self.counts[rank]
         counts.push(DATA, self.children[rank + 1])
         self.children[rank + 1] = 0
 
-    def _close(self) -> None:
+    def _send_stop(self) -> None:
         for rank in range(self.ranks - 1):
-            self._tell(rank)
-        LaneStage._close(self)
+            self._send_count(rank)
+        LaneStage._send_stop(self)

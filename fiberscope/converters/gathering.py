@@ -20,7 +20,7 @@ class Blocks(LaneStage):
     Args:
         name, lanes: as of a ``LaneStage``.
         grid: number of block rows and of block columns.
-        places: number of elements of a block.
+        block_elements: number of elements of a block.
         first_seen: whether the blocks of a block row leave in the order of their first items, not of columns.
     """
 
@@ -36,61 +36,62 @@ class Blocks(LaneStage):
     counts: Channel
 
     def __init__(
-        self, name: str, lanes: int, grid: tuple[int, int], places: int, first_seen: bool = False
+        self, name: str, lanes: int, grid: tuple[int, int], block_elements: int, first_seen: bool = False
     ) -> None:
         super().__init__(name, lanes, lanes)
-        self.rows, self.across = grid  # C: across=long, rows=long
-        self.places = places
+        self.rows, self.blocks_per_row = grid  # C: blocks_per_row=long, rows=long
+        self.block_elements = block_elements
         self.first_seen = first_seen
         self.row = -1  # current block row; the count of row -1 is the leading 0 of ``counts``
-        self.gathered: dict[int, list[float]] = {}  # values of the current row's blocks, by block column
-        self.leaving: list[tuple[int, list[float]]] = []  # blocks to send; the next block is last
-        self.place = 0  # position in the block that leaves
+        self.row_blocks: dict[int, list[float]] = {}  # values of the current row's blocks, by block column
+        self.outgoing: list[tuple[int, list[float]]] = []  # blocks to send, the next block last
+        self.position = 0  # position in the block that is sent
         self.blocks = 0
 
-    def _pending(self) -> bool:
-        return bool(self.leaving) or self.items.can_pop()
+    def _has_work(self) -> bool:
+        return bool(self.outgoing) or self.items.can_pop()
 
     def _step(self) -> bool:
-        if self.leaving:
-            self._leave()
+        if self.outgoing:
+            self._send_value()
         elif self.items.can_pop() and self.row < self._head():
-            self._turn()
+            self._end_block_row()
         else:
             return False
         return True
 
     def _head(self) -> int:
         """Return the block row of the head item; the number of block rows for a stop."""
-        return self.rows if self.items.control() == STOP else self.items.coordinate() // self.across
+        return self.rows if self.items.control() == STOP else self.items.coordinate() // self.blocks_per_row
 
-    def _turn(self) -> None:
-        """Send the number of blocks in the current block row, and begin to send the blocks."""
-        self.counts.push(DATA, len(self.gathered))
-        blocks = list(self.gathered.items())
-        self.leaving = (blocks if self.first_seen else sorted(blocks))[::-1]
+    def _end_block_row(self) -> None:
+        """Send the number of blocks in the current block row, and queue the blocks."""
+        self.counts.push(DATA, len(self.row_blocks))
+        blocks = list(self.row_blocks.items())
+        self.outgoing = (blocks if self.first_seen else sorted(blocks))[::-1]
         self.blocks += len(blocks)
-        self.gathered = {}
+        self.row_blocks = {}
         self.row += 1
 
-    def _leave(self) -> None:
-        column, values = self.leaving[len(self.leaving) - 1]  # C: values=list, column=long
-        if self.place == 0:
+    def _send_value(self) -> None:
+        # An index of -1 is not possible: compiled code has no wraparound
+        column, values = self.outgoing[len(self.outgoing) - 1]  # C: values=list, column=long
+        if self.position == 0:
             self.columns.push(DATA, column)
-        self.results.push(DATA, 0, 0, values[self.place])
-        self.place += 1
-        if self.place == self.places:
-            self.place = 0
-            self.leaving.pop()
+        self.results.push(DATA, 0, 0, values[self.position])
+        self.position += 1
+        if self.position == self.block_elements:
+            self.position = 0
+            self.outgoing.pop()
 
-    def _ready(self) -> bool:
+    def _is_head_ready(self) -> bool:
         if self.items.control() == STOP:
-            return self.row == self.rows and not self.leaving
+            return self.row == self.rows and not self.outgoing
         return self.row == self._head()
 
     def _take(self) -> bool:
-        column = self.items.coordinate() % self.across  # C: long
-        if column not in self.gathered:
-            self.gathered[column] = [0.0] * self.places
-        self.gathered[column][self.items.reference()] = self.items.value()
+        column = self.items.coordinate() % self.blocks_per_row  # C: long
+        if column not in self.row_blocks:
+            self.row_blocks[column] = [0.0] * self.block_elements
+        self.row_blocks[column][self.items.reference()] = self.items.value()
         return True

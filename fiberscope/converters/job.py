@@ -49,12 +49,12 @@ class Job:
         return 1 if self.target.name == "csc" else 0
 
     @property
-    def key(self) -> tuple[int, int]:
+    def key_field(self) -> tuple[int, int]:
         """Return the position of the key in a word: shift and bits."""
         return self.shifts[self.key_rank], index_bits(self.shape[self.key_rank])
 
     @property
-    def keys(self) -> int:
+    def key_count(self) -> int:
         """Return the number of distinct keys, each of which needs a counter."""
         return self.shape[self.key_rank]
 
@@ -64,11 +64,6 @@ class Job:
         return max(WORD_BITS, index_bits(self.size))
 
     @property
-    def division_bits(self) -> int:
-        """Return the number of quotient bits that one divider stage computes."""
-        return self.parameters.division_bits
-
-    @property
     def rounds(self) -> int:
         """Return the number of consecutive divisions, or multiplications, that an item needs."""
         return max(1, len(self.shape) - 1)
@@ -76,19 +71,19 @@ class Job:
     @property
     def window(self) -> int:
         """Return the number of keys in a range: the smaller of the number of counters and of all keys."""
-        return min(self.keys, self.parameters.counters)
+        return min(self.key_count, self.parameters.counters)
 
     @property
     def ranges(self) -> int:
         """Return the number of ranges of keys, which are counted one after the other."""
-        return -(-self.keys // self.window)
+        return -(-self.key_count // self.window)
 
-    def lanes_of(self, units: int) -> int:
+    def lanes_per_round(self, units: int) -> int:
         """Return the items per cycle of dividers or multipliers, of which each round gets an equal share."""
         return max(1, units // self.rounds)
 
 
-def run_of(form: Format) -> tuple[int, bool]:
+def run_limits(form: Format) -> tuple[int, bool]:
     """Return the longest run that an RLC entry can have, and whether an entry with this run has a value.
 
     Args:

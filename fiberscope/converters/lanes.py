@@ -1,4 +1,4 @@
-"""Lines of units: chains of a former, units of ``fiberscope.hw.lanes``, and a collector.
+"""Chains of a former, units of ``fiberscope.hw.lanes``, and a collector.
 
 This module has the units of each kind of block in a recipe, their ports, their constructor arguments, and
 their number of lanes.
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fiberscope.converters.arrays import MASK_BITS
-from fiberscope.converters.bypass import Join, Peel
+from fiberscope.converters.bypass import OffsetJoin, RemainderSplit
 from fiberscope.converters.counting import Control, Drain, Ends, Selector
-from fiberscope.converters.job import Job, run_of
+from fiberscope.converters.job import Job, run_limits
 from fiberscope.converters.recipes import DEFAULT_INPUT, DEFAULT_OUTPUT, Edge, Recipe, kind_of
 from fiberscope.converters.rows import Bits, Collector, Former, Increment, Steps
 from fiberscope.hw.lanes.cluster_counter import ClusterCounter
@@ -46,16 +46,17 @@ class Unit:
         part: name of the part in ``PARTS``, or the class of the component.
         inputs, outputs: default port for rows at each side; "" if the block has none.
         constants: port that takes one constant for each array; "" if the block has none.
-        more: further ports for rows, which recipes name explicitly.
+        further_ports: further ports for rows, which recipes name explicitly.
     """
 
     part: str | type[Component]
     inputs: str = "lanes"
     outputs: str = ""
     constants: str = ""
-    more: tuple[str, ...] = ()
+    further_ports: tuple[str, ...] = ()
 
 
+COUNTER_PORTS = ("fetches", "slots", "counts", "starts", "stored")
 UNITS: Mapping[str, Unit] = {  # by the kind of block
     "steps": Unit(Steps, "", "lanes"),
     "increment": Unit(Increment, "", "lanes"),
@@ -65,9 +66,9 @@ UNITS: Mapping[str, Unit] = {  # by the kind of block
     "compare": Unit("comparator_bank", outputs="kept"),
     "pack": Unit("packer", outputs="packed"),
     "divide": Unit("divider", "dividends", "results", "divisors"),
-    "peel": Unit(Peel, outputs="parted"),
+    "peel": Unit(RemainderSplit, outputs="parted"),
     "multiply": Unit("position_multiplier", outputs="products", constants="factors"),
-    "join": Unit(Join, outputs="joined"),
+    "join": Unit(OffsetJoin, outputs="joined"),
     "collect": Unit(Collector),
     "gather": Unit(Former, "", "lanes"),
     "scan_counts": Unit("prefix_sum", outputs="sums"),
@@ -75,7 +76,7 @@ UNITS: Mapping[str, Unit] = {  # by the kind of block
     "keys": Unit(Selector, "", "lanes"),
     "sort": Unit("sorting_network", outputs="sorted"),
     "cluster": Unit("cluster_counter", "sorted", "clusters"),
-    "count": Unit("counter_banks", "updates", more=("fetches", "slots", "counts", "starts", "stored")),
+    "count": Unit("counter_banks", "updates", further_ports=COUNTER_PORTS),
     "offsets": Unit("prefix_sum", outputs="sums"),
     "control": Unit(Control, ""),
     "scatter": Unit(Selector, "", "lanes"),
@@ -88,24 +89,25 @@ FORMERS = ("steps", "increment", "bits", "split", "gather")
 
 def ports_of(edge: Edge) -> tuple[str, str]:
     """Return the names of the output port and the input port that an edge between units connects."""
-    giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
+    producer, consumer = UNITS[kind_of(edge.producer)], UNITS[kind_of(edge.consumer)]
     return (
-        giver.outputs if edge.output == DEFAULT_OUTPUT else edge.output,
-        taker.inputs if edge.input == DEFAULT_INPUT else edge.input,
+        producer.outputs if edge.output == DEFAULT_OUTPUT else edge.output,
+        consumer.inputs if edge.input == DEFAULT_INPUT else edge.input,
     )
 
 
 def is_row(edge: Edge) -> bool:
     """Return whether an edge carries rows, and not items."""
-    if not UNITS.keys() >= {kind_of(edge.block), kind_of(edge.to)}:
+    if not UNITS.keys() >= {kind_of(edge.producer), kind_of(edge.consumer)}:
         return False
-    giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
+    producer, consumer = UNITS[kind_of(edge.producer)], UNITS[kind_of(edge.consumer)]
     output, port = ports_of(edge)
-    return output != "" and output in (giver.outputs, *giver.more) and port in (taker.inputs, *taker.more)
+    row_outputs = (producer.outputs, *producer.further_ports)
+    return output != "" and output in row_outputs and port in (consumer.inputs, *consumer.further_ports)
 
 
 @dataclass(frozen=True)
-class Line:
+class UnitChain:
     """A chain of a former, units and a collector.
 
     Args:
@@ -120,18 +122,18 @@ class Line:
         """Return the number of lanes of the rows that leave a block; for the last block, that enter it."""
         lanes, kind = self.job.parameters.lanes, kind_of(block)
         if kind in ("divide", "peel"):
-            return self.job.lanes_of(lanes.divide)
+            return self.job.lanes_per_round(lanes.divide)
         if kind in ("split", "multiply", "join"):
-            return self.job.lanes_of(lanes.multiply)
-        place = self.blocks.index(block)
-        if place == len(self.blocks) - 1:
-            return self.lanes(self.blocks[place - 1])
+            return self.job.lanes_per_round(lanes.multiply)
+        index = self.blocks.index(block)
+        if index == len(self.blocks) - 1:
+            return self.lanes(self.blocks[index - 1])
         if kind == "pack":
-            behind = self.blocks[place + 1]
-            return self.lanes(behind) if kind_of(behind) == "divide" else lanes.words
+            successor = self.blocks[index + 1]
+            return self.lanes(successor) if kind_of(successor) == "divide" else lanes.words
         return lanes.scan
 
-    def room(self, block: str) -> int:
+    def max_tokens(self, block: str) -> int:
         """Return the largest number of tokens that a block pushes into a channel of items in one cycle."""
         return 1 + self.lanes(block)
 
@@ -146,19 +148,19 @@ class Line:
         The first divider divides by the last rank, ``divide_2`` by the rank before it, and so on. The first
         multiplier multiplies by the second rank, ``multiply_2`` by the third rank, and so on.
         """
-        turn = int(block.partition("_")[2] or 1)
-        return self.job.shape[-turn if kind_of(block) == "divide" else turn]
+        number = int(block.partition("_")[2] or 1)
+        return self.job.shape[-number if kind_of(block) == "divide" else number]
 
     def arguments(self, block: str) -> tuple[object, ...]:
         """Return the arguments of a block's constructor after the instance name."""
         job, kind, lanes = self.job, kind_of(block), self.lanes(block)
         constants = [constant for _block, constant in self.constants]
         if kind == "divide":
-            return (lanes, job.position_bits, job.division_bits)
+            return (lanes, job.position_bits, job.parameters.division_bits)
         if block == self.blocks[-1]:
-            return (lanes, self._collected())
-        own: Mapping[str, tuple[object, ...]] = {
-            "increment": (lanes, *run_of(job.source), constants) if kind == "increment" else (),
+            return (lanes, self._collector_shifts())
+        arguments_by_kind: Mapping[str, tuple[object, ...]] = {
+            "increment": (lanes, *run_limits(job.source), constants) if kind == "increment" else (),
             "steps": (lanes, (0,), constants),
             "gather": (lanes,),
             "bits": (lanes, MASK_BITS, constants),
@@ -170,9 +172,9 @@ class Line:
             "peel": (lanes,),
             "join": (lanes,),
         }
-        return own[kind]
+        return arguments_by_kind[kind]
 
-    def _collected(self) -> list[int]:
+    def _collector_shifts(self) -> list[int]:
         """Return the shifts of coordinate, reference and rests in an item's word, the last rest first."""
         if not any(kind_of(block) == "divide" for block in self.blocks):
             return [0]
@@ -180,12 +182,12 @@ class Line:
         return [first, second, *reversed(rests)]
 
 
-def lines(recipe: Recipe, job: Job) -> Iterator[Line]:
-    """Yield the lines of a recipe, one for each former: the former and all blocks that follow it by rows."""
-    behind = {edge.block: edge.to for edge in recipe.edges if is_row(edge)}
+def unit_chains(recipe: Recipe, job: Job) -> Iterator[UnitChain]:
+    """Yield the chains of a recipe, one for each former: the former and all blocks that follow it by rows."""
+    successors = {edge.producer: edge.consumer for edge in recipe.edges if is_row(edge)}
     for block in recipe.blocks:
         if kind_of(block) in FORMERS:
-            line = [block]
-            while line[-1] in behind:
-                line.append(behind[line[-1]])
-            yield Line(job, tuple(line))
+            chain = [block]
+            while chain[-1] in successors:
+                chain.append(successors[chain[-1]])
+            yield UnitChain(job, tuple(chain))

@@ -1,7 +1,7 @@
 """The machine MINT: a reader and a writer of memory, and the blocks of a recipe between them.
 
 The machine is built for one conversion. Some blocks are stages, with one channel for all lanes; others are
-chains of units with one channel per lane (*lines*, see ``lanes``). Source: MINT, Section V.
+chains of units with one channel per lane (see ``lanes``). Source: MINT, Section V.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import ClassVar
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.accelerators.layout import Layout as Place
+from fiberscope.accelerators.layout import Layout as MemoryLayout
 from fiberscope.accelerators.machine import Traffic
 from fiberscope.converters.arrays import Source, Target
 from fiberscope.converters.blocks import BLOCKS, latency
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.counters import Counters
 from fiberscope.converters.job import Job
-from fiberscope.converters.lanes import PARTS, ROWS, SUMS, UNITS, Line, is_row, lines, ports_of
+from fiberscope.converters.lanes import PARTS, ROWS, SUMS, UNITS, UnitChain, is_row, ports_of, unit_chains
 from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
 from fiberscope.converters.reader import Reader
 from fiberscope.converters.recipes import Edge, kind_of, recipe
@@ -73,7 +73,7 @@ class Mint(Composition[MintParameters]):
         self.recipe = recipe(source.format.name, target.name, len(source.shape), parameters.lanes.chunk)
         self.target = Target(target, source.shape, source.bits, self.layout)
         self.stages: dict[str, Component] = {}
-        self._add_ends()
+        self._add_reader_and_writer()
         self._add_stages()
         self._connect()
         if not parameters.port.ideal:
@@ -84,19 +84,19 @@ class Mint(Composition[MintParameters]):
     def _ports(self, block: str) -> list[str]:
         """Return the distinct ports of the reader or the writer that the recipe uses."""
         if block == READ:
-            named = [edge.output for edge in self.recipe.edges if edge.block == READ]
+            ports = [edge.output for edge in self.recipe.edges if edge.producer == READ]
         else:
-            named = [edge.input for edge in self.recipe.edges if edge.to == WRITE]
-        return list(dict.fromkeys(named))
+            ports = [edge.input for edge in self.recipe.edges if edge.consumer == WRITE]
+        return list(dict.fromkeys(ports))
 
-    def _add_ends(self) -> None:
+    def _add_reader_and_writer(self) -> None:
         """Add the reader of the source and the writer of the target."""
         parameters, lanes = self.parameters, self.parameters.lanes
         self.arrays = source = Source(
             self.source,
             lanes=lanes.words,
             chunk=lanes.chunk,
-            lines=parameters.port.lines,
+            max_lines=parameters.port.lines,
             ranges=self.job.ranges if self.recipe.is_two_pass else 1,
         )
         twice = "turn" in self.recipe.blocks
@@ -114,80 +114,75 @@ class Mint(Composition[MintParameters]):
         )
 
     def _add_stages(self) -> None:
-        self.lines = list(lines(self.recipe, self.job))
+        self.chains = list(unit_chains(self.recipe, self.job))
         if self.recipe.is_two_pass:
-            self.lines.append(Counters.from_recipe(self.recipe, self.job))
+            self.chains.append(Counters.from_recipe(self.recipe, self.job))
         for block in self.recipe.blocks:
             if kind_of(block) in BLOCKS:
                 self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job)
-        for line in self.lines:
-            for block in line.blocks:
-                self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *line.arguments(block))
+        for chain in self.chains:
+            for block in chain.blocks:
+                self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *chain.arguments(block))
 
     def _connect(self) -> None:
-        line_of = {block: line for line in self.lines for block in line.blocks}
+        chain_of = {block: chain for chain in self.chains for block in chain.blocks}
         for edge in self.recipe.edges:
             if is_row(edge):
-                self._connect_rows(edge, line_of[edge.block])
+                self._connect_rows(edge, chain_of[edge.producer])
             else:
                 self._connect_items(edge)
-        for line in self.lines:
-            for place, (block, _constant) in enumerate(line.constants):
-                former, unit = self.stages[line.blocks[0]], self.stages[block]
+        for chain in self.chains:
+            for index, (block, _constant) in enumerate(chain.constants):
+                former, unit = self.stages[chain.blocks[0]], self.stages[block]
                 port = UNITS[kind_of(block)].constants
-                self.kernel.connect(former, f"{port}[{place}]", unit, port, capacity=ARRAYS)
+                self.kernel.connect(former, f"{port}[{index}]", unit, port, capacity=ARRAYS)
 
-    def _connect_rows(self, edge: Edge, line: Line) -> None:
+    def _connect_rows(self, edge: Edge, chain: UnitChain) -> None:
         """Connect an edge that carries rows with one channel per lane."""
-        giver, taker = self.stages[edge.block], self.stages[edge.to]
+        producer, consumer = self.stages[edge.producer], self.stages[edge.consumer]
         output, port = ports_of(edge)
-        wire = self.parameters.wire(kind_of(edge.block))
-        for lane in range(line.lanes(edge.block, edge.output)):
-            self.kernel.connect(
-                giver, f"{output}[{lane}]", taker, f"{port}[{lane}]", capacity=ROWS + wire, latency=wire
-            )
+        cycles = self.parameters.wire_latency(kind_of(edge.producer))
+        for lane in range(chain.lanes(edge.producer, edge.output)):
+            ends = producer, f"{output}[{lane}]", consumer, f"{port}[{lane}]"
+            self.kernel.connect(*ends, capacity=ROWS + cycles, latency=cycles)
 
     def _connect_items(self, edge: Edge) -> None:
-        cycles = latency(edge.block, edge.output, self.parameters, self.source.shape)
-        producer, output, room = self._producer(edge)
+        cycles = latency(edge.producer, edge.output, self.parameters, self.source.shape)
+        producer, output, max_tokens = self._producer(edge)
         consumer, port = self._consumer(edge)
         if kind_of(edge.input) == "rests" or kind_of(edge.output) == "rests":
-            capacity = room * self._rows_in_flight(edge.block)
+            capacity = max_tokens * self._rows_in_flight(edge.producer)
         else:
-            capacity = room * (cycles + 2)
+            capacity = max_tokens * (cycles + 2)
         self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
 
     def _rows_in_flight(self, block: str) -> int:
-        """Return the largest number of rows in flight from a block to the end of its line.
+        """Return the largest number of rows in flight from a block to the end of its chain.
 
         The rests of these rows wait in the bypass.
         """
-        line = next(line for line in self.lines if block in line.blocks)
-        behind = line.blocks[line.blocks.index(block) :]
-        cycles = [latency(unit, "results", self.parameters, self.source.shape) for unit in behind]
-        return sum(cycles) + ROWS * len(behind) + 1
+        chain = next(chain for chain in self.chains if block in chain.blocks)
+        remaining = chain.blocks[chain.blocks.index(block) :]
+        cycles = [latency(unit, "results", self.parameters, self.source.shape) for unit in remaining]
+        return sum(cycles) + ROWS * len(remaining) + 1
 
     def _producer(self, edge: Edge) -> tuple[Component, str, int]:
         """Return the component at the start of an edge, its port, and the most tokens pushed in a cycle."""
-        if edge.block == READ:
-            place = self.inputs.index(edge.output)
-            return (
-                self.reader,
-                f"streams[{place}]",
-                1 + max(self.parameters.lanes.words, self.parameters.lanes.chunk),
-            )
-        stage = self.stages[edge.block]
+        if edge.producer == READ:
+            index, lanes = self.inputs.index(edge.output), self.parameters.lanes
+            return self.reader, f"streams[{index}]", 1 + max(lanes.words, lanes.chunk)
+        stage = self.stages[edge.producer]
         if isinstance(stage, LaneStage):
-            return stage, _numbered(edge.output), stage.room
-        line = next(line for line in self.lines if edge.block in line.blocks)
-        return stage, _numbered(edge.output), line.room(edge.block)
+            return stage, _indexed_port(edge.output), stage.beat_tokens
+        chain = next(chain for chain in self.chains if edge.producer in chain.blocks)
+        return stage, _indexed_port(edge.output), chain.max_tokens(edge.producer)
 
     def _consumer(self, edge: Edge) -> tuple[Component, str]:
-        if edge.to == WRITE:
+        if edge.consumer == WRITE:
             return self.writer, f"items[{self.outputs.index(edge.input)}]"
-        if edge.to == READ:
+        if edge.consumer == READ:
             return self.reader, edge.input
-        return self.stages[edge.to], _numbered(edge.input)
+        return self.stages[edge.consumer], _indexed_port(edge.input)
 
     def result(self) -> Encoded:
         """Return the target as it has been written."""
@@ -207,7 +202,7 @@ class Mint(Composition[MintParameters]):
             operations["count"] = operations.get("cluster", operations["scatter"])
         return operations
 
-    def layouts(self) -> Sequence[Place]:
+    def layouts(self) -> Sequence[MemoryLayout]:
         """Return the layouts of the source's arrays, and of the target's arrays as written so far."""
         return [*self.arrays.layouts, *self.target.layouts()]
 
@@ -230,9 +225,9 @@ class Mint(Composition[MintParameters]):
         statistics = self.kernel.statistics()
         parts = {"read": self.reader, **self.stages, "write": self.writer}
         busy = {name: statistics[part.name].busy for name, part in parts.items()}
-        most = max(busy, key=lambda name: busy[name])
-        share = busy[most] / max(1, self.kernel.length(self.kernel.clocks[0]))
-        return f"The block that works most is {most}, {share:.0%} of the time."
+        busiest = max(busy, key=lambda name: busy[name])
+        share = busy[busiest] / max(1, self.kernel.length(self.kernel.clocks[0]))
+        return f"The block that works most is {busiest}, {share:.0%} of the time."
 
     def progress(self) -> tuple[int, int]:
         """Return the number of words written so far, and of all items of the target (at least 1).
@@ -263,7 +258,7 @@ def _check_words(source: Encoded) -> None:
         )
 
 
-def _numbered(port: str) -> str:
+def _indexed_port(port: str) -> str:
     """Return the port for a port name in a recipe: ``rests_2`` is ``rests[0]``, as levels start at 2."""
     name, _, level = port.partition("_")
     return f"{name}[{int(level) - 2}]" if level else name

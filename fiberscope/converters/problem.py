@@ -32,7 +32,7 @@ class Conversion(Problem):
     Parameters = ConversionParameters
 
     @property
-    def asked(self) -> ConversionParameters:
+    def settings(self) -> ConversionParameters:
         """Return the parameters as requested."""
         assert isinstance(self.parameters, ConversionParameters)
         return self.parameters
@@ -40,7 +40,7 @@ class Conversion(Problem):
     @property
     def title(self) -> str:
         """Return a title such as ``A from csr to csc``."""
-        return f"A from {self.asked.source} to {self.asked.target}"
+        return f"A from {self.settings.source} to {self.settings.target}"
 
     @property
     def tensor(self) -> SparseTensor:
@@ -54,23 +54,23 @@ class Conversion(Problem):
         Raises:
             WorkloadError: naming the format, recipe or property that prevents the conversion.
         """
-        check_width(self.asked.bits)
-        recipe(self.asked.source, self.asked.target)
+        check_width(self.settings.bits)
+        recipe(self.settings.source, self.settings.target)
         operand: Any = self.operands["A"]
         if not operand.matrix.has_canonical_format:
-            what = f"{operand.name} has several values at one place, and a format holds one"
-            raise WorkloadError(what, fix="read it with duplicates=sum, or draw it with duplicates=drop")
-        for name in (self.asked.source, self.asked.target):
+            message = f"{operand.name} has several values at one place, and a format holds one"
+            raise WorkloadError(message, fix="read it with duplicates=sum, or draw it with duplicates=drop")
+        for name in (self.settings.source, self.settings.target):
             format_called(name).check(operand.shape)
 
     @cached_property
     def expected(self) -> Encoded:
         """Return the expected result, which is the tensor encoded in the target format."""
-        return format_called(self.asked.target).encode(self.tensor, self.asked.bits)
+        return format_called(self.settings.target).encode(self.tensor, self.settings.bits)
 
     def machine_inputs(self) -> tuple[Encoded, Format, tuple[Layout, Mapping[str, int]]]:
         """Return the source, the format of the target, and the header of the target: layout and counts."""
-        source = format_called(self.asked.source).encode(self.tensor, self.asked.bits)
+        source = format_called(self.settings.source).encode(self.tensor, self.settings.bits)
         return source, self.expected.format, (self.expected.layout, self.expected.counts)
 
     def check(self, answer: Encoded) -> Comparison:

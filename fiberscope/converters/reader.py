@@ -27,60 +27,53 @@ class StreamField:  # C: final
             with another array, and is fetched with it.
         shift: shift of an item in the word of a token.
         address: byte address of the array.
-        lines: largest number of lines that are in flight or hold items not yet sent.
+        max_lines: largest number of lines that are in flight or hold items not yet sent.
     """
 
     def __init__(
-        self, items: memoryview, width: int, ends: memoryview, shift: int, address: int, lines: int
+        self, items: memoryview, width: int, ends: memoryview, shift: int, address: int, max_lines: int
     ) -> None:
-        self.items, self.width, self.ends, self.shift = (
-            items,
-            width,
-            ends,
-            shift,
-        )  # C: ends=long[::1], items=long[::1]
-        self.address = address
-        count = len(items)
-        self.count = count
-        bits = count * width if width else (ends[count - 1] if len(ends) else 0)
-        self.lines = (bits + LINE_BITS - 1) // LINE_BITS  # C: long
-        self.room = lines
-        self.window = ReorderWindow(lines)
-        self.used = 0  # bits of the items that have been sent
-        self.here = count if self.lines == 0 else 0  # number of items that have arrived completely
+        self.items, self.ends = items, ends  # C: ends=long[::1], items=long[::1]
+        self.width, self.shift, self.address, self.max_lines = width, shift, address, max_lines
+        self.count = len(items)
+        bits = self.count * width if width else (ends[self.count - 1] if len(ends) else 0)
+        self.lines = (bits + LINE_BITS - 1) // LINE_BITS  # C: long; number of lines to fetch
+        self.restart()
 
-    def begin(self) -> None:  # C: cdef
-        """Restart the fetch from the first item."""
-        self.window = ReorderWindow(self.room)
-        self.used = 0
-        self.here = self.count if self.lines == 0 else 0
+    def restart(self) -> None:  # C: cdef
+        """Start the fetch at the first item."""
+        self.window = ReorderWindow(self.max_lines)
+        self.sent_bits = 0  # bits of the items that have been sent
+        self.arrived_items = self.count if self.lines == 0 else 0  # number of items that arrived completely
 
-    def wants(self) -> bool:  # C: cdef, noexcept
-        """Return whether a line is left to request and a line buffer is free."""
-        return self.window.sent < self.lines and self.window.sent - self.used // LINE_BITS < self.room
+    def can_request(self) -> bool:  # C: cdef, noexcept
+        """Return whether a line remains to be requested and a line buffer is free."""
+        used_buffers = self.window.sent - self.sent_bits // LINE_BITS
+        return self.window.sent < self.lines and used_buffers < self.max_lines
 
-    def lags(self, other: StreamField) -> bool:  # C: cdef, noexcept
-        """Return whether a smaller fraction of this array than of another array has been requested."""
-        return self.window.sent * other.lines < other.window.sent * self.lines
+    def is_behind(self, field: StreamField) -> bool:  # C: cdef, noexcept
+        """Return whether a smaller fraction of this array than of ``field`` has been requested."""
+        # Compare products instead of the two quotients
+        return self.window.sent * field.lines < field.window.sent * self.lines
 
     def receive(self, slot: int) -> None:  # C: cdef
         """Take a line that has arrived, and count the items that are complete."""
         self.window.receive(slot)
         bits = self.window.arrived * LINE_BITS
         if self.window.arrived == self.lines:
-            self.here = self.count
+            self.arrived_items = self.count
         elif self.width > 0:
-            self.here = bits // self.width
+            self.arrived_items = bits // self.width
         else:
-            while self.ends[self.here] <= bits:
-                self.here += 1
+            while self.ends[self.arrived_items] <= bits:
+                self.arrived_items += 1
 
-    def use(self, item: int) -> int:  # C: cdef, noexcept
-        """Mark an item and all items before it as sent; return the item, shifted to its place in the word."""
+    def send_item(self, item: int) -> int:  # C: cdef, noexcept
+        """Mark an item and all items before it as sent; return the item, shifted to its bits of the word."""
         if self.width > 0:
-            self.used = (item + 1) * self.width
+            self.sent_bits = (item + 1) * self.width
         elif self.lines > 0:
-            self.used = self.ends[item]
+            self.sent_bits = self.ends[item]
         return self.items[item] << self.shift
 
 
@@ -91,12 +84,11 @@ class ItemStream:  # C: final
         fields: arrays whose items form the word of a token.
         values: array of values, or None.
         lanes: largest number of tokens sent per cycle.
-        count: number of tokens.
-        times: number of times that the stream is read, one after the other.
-        turn: priority for requests; streams with a lower number go first.
+        readings: number of times that the stream is read, one after the other.
+        priority: priority for requests; streams with a lower number go first.
 
     Attributes:
-        time: number of complete readings so far.
+        completed_readings: number of complete readings so far.
         sent: number of tokens sent in the current reading.
     """
 
@@ -105,41 +97,41 @@ class ItemStream:  # C: final
         fields: Sequence[StreamField],
         values: StreamField | None,
         lanes: int,
-        count: int,
-        times: int = 1,
-        turn: int = 0,
+        readings: int = 1,
+        priority: int = 0,
     ) -> None:
         self.fields = list(fields)
         self.values = values
-        self.all = [*self.fields, *([values] if values is not None else [])]
-        self.lanes, self.count, self.times, self.turn = lanes, count, times, turn
-        self.time = 0
+        self.all_fields = [*self.fields, *([values] if values is not None else [])]
+        self.lanes, self.readings, self.priority = lanes, readings, priority
+        self.count = (self.fields[0] if values is None else values).count  # C: long; number of tokens
+        self.completed_readings = 0
         self.sent = 0
 
-    def active(self) -> bool:  # C: cdef, noexcept
-        """Return whether the stream has not been read ``times`` times yet."""
-        return self.time < self.times
+    def is_active(self) -> bool:  # C: cdef, noexcept
+        """Return whether the stream has not been read ``readings`` times yet."""
+        return self.completed_readings < self.readings
 
-    def word(self, item: int) -> int:  # C: cdef
+    def send_word(self, item: int) -> int:  # C: cdef
         """Return the word of a token, and mark its items as sent, except for the value."""
         word = 0  # C: long
         for field in self.fields:  # C: StreamField
-            word |= field.use(item)
+            word |= field.send_item(item)
         return word
 
-    def here(self) -> int:  # C: cdef
+    def count_arrived(self) -> int:  # C: cdef
         """Return the number of tokens whose items have arrived completely in all arrays."""
-        least = self.count  # C: long
-        for field in self.all:  # C: StreamField
-            least = min(least, field.here)
-        return least
+        arrived = self.count  # C: long
+        for field in self.all_fields:  # C: StreamField
+            arrived = min(arrived, field.arrived_items)
+        return arrived
 
-    def finish(self) -> None:  # C: cdef
+    def end_reading(self) -> None:  # C: cdef
         """End one reading of the stream and restart the fetches of its arrays."""
-        self.time += 1
+        self.completed_readings += 1
         self.sent = 0
-        for field in self.all:  # C: StreamField
-            field.begin()
+        for field in self.all_fields:  # C: StreamField
+            field.restart()
 
 
 class Reader(Component):
@@ -150,8 +142,8 @@ class Reader(Component):
     which it is requested.
 
     Timing: in each cycle, the reader takes one line of 512 bits and requests one line. Each stream sends up
-    to one complete item per lane. Among the arrays of the lowest turn, the array with the smallest requested
-    fraction goes first.
+    to one complete item per lane. Among the arrays with the lowest ``priority``, the array with the smallest
+    requested fraction goes first.
 
     Args:
         name: instance name.
@@ -173,29 +165,27 @@ class Reader(Component):
 
     def __init__(self, name: str, streams: Sequence[ItemStream], port: int = 0) -> None:
         super().__init__(name)
-        self.sources = list(streams)
+        self.item_streams = list(streams)
         self.tag = port << PORT_SHIFT
-        self.fields = [field for stream in streams for field in stream.all]
-        self.owners = [stream for stream in streams for _field in stream.all]
+        self.fields = [field for stream in streams for field in stream.all_fields]
+        self.field_streams = [stream for stream in streams for _field in stream.all_fields]
         self.lines = self.sent = 0
-        self.blocked = -1  # number of a stream whose output has too few free slots; -1 for none
+        self.blocked_stream = -1  # number of a stream whose output has too few free slots; -1 for none
 
     def tick(self, now: int) -> int:
         """Take a line, request a line, and send the items that have arrived."""
-        moved = self._receive()
-        if self._ask():
-            moved = True
-        self.blocked = -1
-        for i in range(len(self.sources)):
-            if self._send(i):
-                moved = True
-        if moved:
-            return self.busy(now + 1)
-        return self._wait()
+        has_progressed = self._receive()
+        if self._request_line():
+            has_progressed = True
+        self.blocked_stream = -1
+        for number in range(len(self.item_streams)):
+            if self._send(number):
+                has_progressed = True
+        return self.busy(now + 1) if has_progressed else self._wait()
 
     def _wait(self) -> int:
-        if self.blocked >= 0:
-            return self.wait_output(self.streams[self.blocked])
+        if self.blocked_stream >= 0:
+            return self.wait_output(self.streams[self.blocked_stream])
         if self._next_field() >= 0:
             assert self.requests is not None
             return self.wait_output(self.requests)
@@ -214,7 +204,7 @@ class Reader(Component):
         field.receive(tag & SLOT_MASK)
         return True
 
-    def _ask(self) -> bool:
+    def _request_line(self) -> bool:
         """Request the next line; return whether a request was sent."""
         if self.requests is not None and not self.requests.can_push():
             return False
@@ -232,15 +222,17 @@ class Reader(Component):
         return True
 
     def _next_field(self) -> int:
-        """Return the array that requests the next line, by turn and requested fraction; -1 if none does."""
-        latest, turn = -1, 0  # C: turn=long
+        """Return the number of the array to request a line of; -1 if no array can request one."""
+        selected, lowest = -1, 0  # C: lowest=long
         for number in range(len(self.fields)):
-            owner, field = self.owners[number], self.fields[number]  # C: field=StreamField, owner=ItemStream
-            if not owner.active() or not field.wants():
+            field = self.fields[number]  # C: StreamField
+            stream = self.field_streams[number]  # C: ItemStream
+            if not stream.is_active() or not field.can_request():
                 continue
-            if latest < 0 or owner.turn < turn or (owner.turn == turn and field.lags(self.fields[latest])):
-                latest, turn = number, owner.turn
-        return latest
+            is_before = selected < 0 or stream.priority < lowest
+            if is_before or (stream.priority == lowest and field.is_behind(self.fields[selected])):
+                selected, lowest = number, stream.priority
+        return selected
 
     def _send(self, number: int) -> bool:
         """Send the items of a stream that have arrived, and the stop after the last item.
@@ -248,29 +240,29 @@ class Reader(Component):
         If the output has too few free slots, wake the reader when it has enough. Return whether anything was
         sent.
         """
-        stream, output = self.sources[number], self.streams[number]  # C: stream=ItemStream
-        if not stream.active():
+        stream, output = self.item_streams[number], self.streams[number]  # C: stream=ItemStream
+        if not stream.is_active():
             return False
-        last = min(stream.here(), stream.sent + stream.lanes)  # C: long
-        if last == stream.sent and stream.sent < stream.count:
+        end = min(stream.count_arrived(), stream.sent + stream.lanes)  # C: long
+        if end == stream.sent and stream.sent < stream.count:
             return False
         if output.space() <= stream.lanes:
             output.want(stream.lanes + 1)
-            self.blocked = number
+            self.blocked_stream = number
             return False
-        self._push(stream, output, last)
+        self._push(stream, output, end)
         if stream.sent == stream.count:
             output.push(STOP)
-            stream.finish()
+            stream.end_reading()
         return True
 
-    def _push(self, stream: ItemStream, output: Channel, last: int) -> None:
+    def _push(self, stream: ItemStream, output: Channel, end: int) -> None:
         values = stream.values
-        for item in range(stream.sent, last):
-            word = stream.word(item)
+        for item in range(stream.sent, end):
+            word = stream.send_word(item)
             value = 0.0  # C: double
             if values is not None:
-                value = values.use(item)
+                value = values.send_item(item)
             output.push(DATA, word, 0, value)
-        self.sent += last - stream.sent
-        stream.sent = last
+        self.sent += end - stream.sent
+        stream.sent = end

@@ -33,13 +33,13 @@ class Edge:
     """An edge of a recipe, from a port of one block to a port of another block.
 
     Attributes:
-        block, output: name and output port of the producer.
-        to, input: name and input port of the consumer.
+        producer, output: name and output port of the producer.
+        consumer, input: name and input port of the consumer.
     """
 
-    block: str
+    producer: str
     output: str
-    to: str
+    consumer: str
     input: str
 
 
@@ -61,20 +61,19 @@ class Recipe:
     @property
     def blocks(self) -> tuple[str, ...]:
         """Return the names of the blocks in order of appearance."""
-        named = [name for edge in self.edges for name in (edge.block, edge.to)]
-        return tuple(dict.fromkeys(named))
+        return tuple(dict.fromkeys(name for edge in self.edges for name in (edge.producer, edge.consumer)))
 
-    def without(self, *passed_by: str) -> Recipe:
+    def without(self, *removed: str) -> Recipe:
         """Return the recipe without some blocks; edges to a removed block lead to its successor instead."""
         edges = self.edges
-        for block in passed_by:
-            behind = {edge.block: edge for edge in edges if edge.block == block}
+        for block in removed:
+            successors = {edge.producer: edge for edge in edges if edge.producer == block}
             edges = tuple(
-                Edge(edge.block, edge.output, behind[block].to, behind[block].input)
-                if edge.to == block
+                Edge(edge.producer, edge.output, successors[block].consumer, successors[block].input)
+                if edge.consumer == block
                 else edge
                 for edge in edges
-                if edge.block != block
+                if edge.producer != block
             )
         return Recipe(self.source, self.target, self.lines, edges)
 
@@ -135,12 +134,12 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
     start, end = family(source), family(target)
     lines = COPY if source == target else _table().get((start, end))
     if lines is None:
-        legal = ", ".join(targets(start))
-        raise NoRecipeError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
+        possible = ", ".join(targets(start))
+        raise NoRecipeError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {possible}")
     lines = tuple(line for template in lines for line in _rounds(template, order))
     lines = tuple(line for template in lines for line in _levels(template, order))
-    whole = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
-    return whole.without("sort", "cluster") if chunk == 1 and "sort" in whole.blocks else whole
+    expanded = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
+    return expanded.without("sort", "cluster") if chunk == 1 and "sort" in expanded.blocks else expanded
 
 
 def _rounds(line: str, order: int) -> list[str]:
@@ -149,13 +148,13 @@ def _rounds(line: str, order: int) -> list[str]:
     Such a line becomes a chain of dividers or multipliers, and lines for the coordinates that bypass them.
     """
     if " divide >" in line:
-        more = "".join(f" peel_{k} > divide_{k} >" for k in range(2, order))
-        past = [f"peel_{k}.rests > collect.rests_{k}" for k in range(2, order)]
-        return [line.replace(" divide >", f" divide >{more}" if order > 1 else ""), *past]
+        chain = "".join(f" peel_{k} > divide_{k} >" for k in range(2, order))
+        bypasses = [f"peel_{k}.rests > collect.rests_{k}" for k in range(2, order)]
+        return [line.replace(" divide >", f" divide >{chain}" if order > 1 else ""), *bypasses]
     if " multiply >" in line:
-        more = "".join(f" join_{k} > multiply_{k} >" for k in range(2, order))
-        past = [f"split.rests_{k} > join_{k}.rests" for k in range(2, order)]
-        return [line.replace(" multiply >", f" multiply >{more}" if order > 1 else ""), *past]
+        chain = "".join(f" join_{k} > multiply_{k} >" for k in range(2, order))
+        bypasses = [f"split.rests_{k} > join_{k}.rests" for k in range(2, order)]
+        return [line.replace(" multiply >", f" multiply >{chain}" if order > 1 else ""), *bypasses]
     return [line]
 
 
@@ -174,7 +173,7 @@ def _edges(line: str) -> list[Edge]:
     """Return the edges of a line, which is a chain of blocks."""
     names = [name.strip().partition(".")[::2] for name in line.split(">")]
     edges = []
-    for place, ((block, port), (to, into)) in enumerate(pairwise(names)):
-        output = port if place == 0 and port else DEFAULT_OUTPUT
-        edges.append(Edge(block, output, to, into or DEFAULT_INPUT))
+    for index, ((producer, output_port), (consumer, input_port)) in enumerate(pairwise(names)):
+        output = output_port if index == 0 and output_port else DEFAULT_OUTPUT
+        edges.append(Edge(producer, output, consumer, input_port or DEFAULT_INPUT))
     return edges

@@ -5,7 +5,7 @@ A *row* is one token in each of several lanes, all for the same cycle. The coord
 into one word; a *shift* is the position of a coordinate in this word, in bits. A token of a row has two
 fields for coordinates. Further coordinates of an item bypass the units: they are called *rests*. The units of
 ``fiberscope.hw.lanes`` have one channel per lane, as their Verilog modules have one port per lane. A former
-makes rows of items before such units, and a collector makes items of rows after them.
+stands before such units, and a collector after them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from fiberscope.converters.stages import ITEM
-from fiberscope.hw.lanes import channels as rows
+from fiberscope.hw.lanes import channels
 from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.hw.lanes.divider import DIVISOR
 from fiberscope.hw.lanes.position_multiplier import FACTOR
@@ -25,9 +25,10 @@ from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 
 class Former(Component):
-    """A former, which groups items into full rows. After the last item, the rest of the row has stops.
+    """A former, which groups items into full rows.
 
-    If the last item of an array fills a row, a row of stops follows.
+    After the last item of an array, the remaining lanes of the row have stops. If this item fills a row, a
+    row of stops follows.
 
     Interface: ``items`` brings the items of one array after the other, each with a stop. ``lanes`` get the
     rows. With the first row of an array, each channel of ``divisors`` or ``factors`` gets its constant. If an
@@ -72,11 +73,10 @@ class Former(Component):
         self.coordinates = array("q", bytes(8 * width))
         self.references = array("q", bytes(8 * width))
         self.values = array("d", bytes(8 * width))
-        # Rests of the row, by rank and lane
-        self.more = array("q", bytes(8 * width * max(1, self.ranks - 2)))
-        self.held = 0  # number of items in the row that is being formed
-        self.ended = False  # whether the stop of the array has been taken
-        self.first = True  # whether the next row is the first of an array
+        self.row_rests = array("q", bytes(8 * width * max(1, self.ranks - 2)))  # by rank, then lane
+        self.row_items = 0  # number of items in the row that is being formed
+        self.is_ended = False  # whether the stop of the array has been taken
+        self.is_first_row = True  # whether the next row is the first of an array
         self.taken = self.rows = 0
 
     def elaborate(self) -> None:
@@ -87,85 +87,85 @@ class Former(Component):
 
     def tick(self, now: int) -> int:
         """Take the items that have arrived, and send a row if it is full or the array has ended."""
-        moved = self._gather()
-        if not self.ended and self.held < self.width:
-            if moved:
+        has_taken = self._gather()
+        if not self.is_ended and self.row_items < self.width:
+            if has_taken:
                 return self.busy(now + 1)
-            return self.wait_input(self.items) if self.held > 0 else self.idle()
+            return self.wait_input(self.items) if self.row_items > 0 else self.idle()
         for sinks in (self.lanes, self.constants):
-            full = rows.first_full(sinks)
-            if full >= 0:
-                return self.wait_output(sinks[full])
-        for rest in self.rests:
-            if rest.space() < self.width:
-                rest.want(self.width)
-                return self.wait_output(rest)
-        self._send()
+            blocked = channels.first_full(sinks)
+            if blocked >= 0:
+                return self.wait_output(sinks[blocked])
+        for channel in self.rests:
+            if channel.space() < self.width:
+                channel.want(self.width)
+                return self.wait_output(channel)
+        self._send_row()
         return self.busy(now + 1)
 
     def _gather(self) -> bool:
-        """Take items until the row is full or a stop arrives; return whether anything was taken."""
-        items, before, ended = self.items, self.taken, self.ended
-        most = before + self.width - self.held
-        while self.taken < most and not self.ended and items.can_pop():
+        """Take up to one item per free lane, or a stop; return whether anything was taken."""
+        items, taken_before, was_ended = self.items, self.taken, self.is_ended
+        limit = taken_before + self.width - self.row_items
+        while self.taken < limit and not self.is_ended and items.can_pop():
             if items.control() == STOP:
-                self.ended = True
+                self.is_ended = True
             else:
-                self._form(items.coordinate(), items.value())
+                self._add_item(items.coordinate(), items.value())
                 self.taken += 1
             items.pop()
-        return self.taken > before or self.ended != ended
+        return self.taken > taken_before or self.is_ended != was_ended
 
-    def _form(self, word: int, value: float) -> None:
+    def _add_item(self, word: int, value: float) -> None:
         """Put an item into the next lane of the row."""
         if self.ranks > 1:
-            self._part(word, value)
+            self._split_item(word, value)
         else:
-            self._put(word, 0, value)
+            self._append(word, 0, value)
 
-    def _part(self, word: int, value: float) -> None:
+    def _split_item(self, word: int, value: float) -> None:
         """Split a word into its coordinates and put the item into the next lane of the row."""
         first = word >> self.shifts[0]
         word -= first << self.shifts[0]
         second = word >> self.shifts[1]
         word -= second << self.shifts[1]
         for rank in range(2, self.ranks):
-            part = word >> self.shifts[rank]
-            word -= part << self.shifts[rank]
-            self.more[(rank - 2) * self.width + self.held] = part
-        self._put(first, second, value)
+            coordinate = word >> self.shifts[rank]
+            word -= coordinate << self.shifts[rank]
+            self.row_rests[(rank - 2) * self.width + self.row_items] = coordinate
+        self._append(first, second, value)
 
-    def _put(self, coordinate: int, reference: int, value: float) -> None:  # C: noexcept
-        self.coordinates[self.held] = coordinate
-        self.references[self.held] = reference
-        self.values[self.held] = value
-        self.held += 1
+    def _append(self, coordinate: int, reference: int, value: float) -> None:  # C: noexcept
+        self.coordinates[self.row_items] = coordinate
+        self.references[self.row_items] = reference
+        self.values[self.row_items] = value
+        self.row_items += 1
 
     def _restart(self) -> None:
         """Prepare for the next array, after the last row of an array."""
 
-    def _send(self) -> None:
-        if self.first:
-            for place in range(len(self.constants)):
-                constant = self.constants[place]
-                constant.push(DATA, self.constant_values[place])
-        for place in range(self.width):
-            lane = self.lanes[place]
-            if place < self.held:
-                lane.push(DATA, self.coordinates[place], self.references[place], self.values[place])
+    def _send_row(self) -> None:
+        if self.is_first_row:
+            for index in range(len(self.constants)):
+                constant = self.constants[index]
+                constant.push(DATA, self.constant_values[index])
+        for index in range(self.width):
+            lane = self.lanes[index]
+            if index < self.row_items:
+                lane.push(DATA, self.coordinates[index], self.references[index], self.values[index])
             else:
                 lane.push(STOP)
         for rank in range(len(self.rests)):
-            rest = self.rests[rank]
-            for place in range(self.held):
-                rest.push(DATA, self.more[rank * self.width + place])
+            channel = self.rests[rank]
+            for index in range(self.row_items):
+                channel.push(DATA, self.row_rests[rank * self.width + index])
         self.rows += 1
         # A full row has no stop: if the array ended with it, another row with stops follows.
-        self.first = self.ended and self.held < self.width
-        if self.first:
-            self.ended = False
+        self.is_first_row = self.is_ended and self.row_items < self.width
+        if self.is_first_row:
+            self.is_ended = False
             self._restart()
-        self.held = 0
+        self.row_items = 0
 
 
 class Steps(Former):
@@ -174,8 +174,8 @@ class Steps(Former):
     A prefix sum after this former turns the distances into positions.
     """
 
-    def _form(self, word: int, value: float) -> None:
-        self._put(0 if self.first and self.held == 0 else 1, 0, value)
+    def _add_item(self, word: int, value: float) -> None:
+        self._append(0 if self.is_first_row and self.row_items == 0 else 1, 0, value)
 
 
 class Increment(Former):
@@ -187,31 +187,31 @@ class Increment(Former):
 
     Args:
         name, width: as of a ``Former``.
-        greatest: longest run of an entry.
+        max_run: longest run of an entry.
         has_value: whether a continuation has a value, which is zero. It is then an entry like any other.
         constants: as of a ``Former``.
     """
 
     def __init__(
-        self, name: str, width: int, greatest: int, has_value: bool, constants: Sequence[int] = ()
+        self, name: str, width: int, max_run: int, has_value: bool, constants: Sequence[int] = ()
     ) -> None:
         super().__init__(name, width, (0,), constants)
-        self.greatest = greatest
+        self.max_run = max_run
         self.has_value = has_value
         self.offset = 0  # 0 before the first value of an array, then 1
 
-    def _form(self, word: int, value: float) -> None:
-        if not self.has_value and word == self.greatest:
-            self._put(word, 0, 0.0)
+    def _add_item(self, word: int, value: float) -> None:
+        if not self.has_value and word == self.max_run:
+            self._append(word, 0, 0.0)
         else:
-            self._put(word + self.offset, 0, value)
+            self._append(word + self.offset, 0, value)
             self.offset = 1
 
     def _restart(self) -> None:
         self.offset = 0
 
 
-class Bits(Former):
+class Bits(Steps):
     """A former of the bits of a mask, which sends each bit as a value with distance 1 from the previous bit.
 
     The first bit of an array has distance 0.
@@ -226,37 +226,29 @@ class Bits(Former):
     def __init__(self, name: str, width: int, word_bits: int, constants: Sequence[int] = ()) -> None:
         super().__init__(name, width, (0,), constants)
         self.word_bits = word_bits
-        self.word = self.left = 0  # remaining bits of the current word, and their number
+        self.word = self.remaining_bits = 0  # remaining bits of the current word, and their number
 
     def _gather(self) -> bool:
         """Take bits until the row is full or a stop arrives; return whether anything was taken."""
-        moved = False
-        while self.held < self.width and not self.ended and self._has_bit():
-            moved = True
-            if self.left > 0:
-                count = min(self.left, self.width - self.held)
-                self._spread(count)
-                self.word >>= count
-                self.left -= count
-        return moved
+        has_taken = False
+        while self.row_items < self.width and not self.is_ended and self._take_word_if_empty():
+            has_taken = True
+            for _bit in range(min(self.remaining_bits, self.width - self.row_items)):
+                self._add_item(0, self.word & 1)
+                self.word >>= 1
+                self.remaining_bits -= 1
+        return has_taken
 
-    def _spread(self, count: int) -> None:
-        """Put the next ``count`` bits into lanes of the row."""
-        bits = self.word  # C: long
-        for _bit in range(count):
-            self._put(0 if self.first and self.held == 0 else 1, 0, bits & 1)
-            bits >>= 1
-
-    def _has_bit(self) -> bool:
-        """Return whether a bit is left, or a word or stop has arrived; take the word or stop."""
-        if self.left > 0:
+    def _take_word_if_empty(self) -> bool:
+        """Take a word or a stop if no bit remains; return False if neither has arrived."""
+        if self.remaining_bits > 0:
             return True
         if not self.items.can_pop():
             return False
         if self.items.control() == STOP:
-            self.ended = True
+            self.is_ended = True
         else:
-            self.word, self.left = self.items.coordinate(), self.word_bits
+            self.word, self.remaining_bits = self.items.coordinate(), self.word_bits
             self.taken += 1
         self.items.pop()
         return True
@@ -297,7 +289,7 @@ class Collector(Component):
         self.shifts = array("q", shifts)
         self.ranks = len(shifts)
         self.lane = 0  # next lane of the current row
-        self.ending = False  # whether the current row has had a stop
+        self.is_stop_sent = False  # whether the stop of the current row has been sent
         self.collected = self.rows = 0
 
     def elaborate(self) -> None:
@@ -307,49 +299,49 @@ class Collector(Component):
 
     def tick(self, now: int) -> int:
         """Take a row, or its lanes up to the first lane without a value."""
-        missing = rows.first_missing(self.lanes)
+        missing = channels.first_missing(self.lanes)
         if self.lane == 0 and missing >= 0:
             return self.idle()
         if self.results.space() <= self.width:
             self.results.want(self.width + 1)
             return self.wait_output(self.results)
-        before = self.lane
+        first_lane = self.lane
         while self.lane < self.width and self._take(self.lane):
             self.lane += 1
-        if self.lane == before:
+        if self.lane == first_lane:
             assert self.values is not None
             return self.wait_input(self.values)
         if self.lane == self.width:
             self.lane = 0
-            self.ending = False
+            self.is_stop_sent = False
             self.rows += 1
         return self.busy(now + 1)
 
     def _take(self, lane: int) -> bool:
         """Take a lane of the row; return False if its value is missing."""
-        source = self.lanes[lane]
-        kind = source.control()
-        if self.values is not None and not self.ending and kind != EMPTY:
+        channel = self.lanes[lane]
+        kind = channel.control()
+        if self.values is not None and not self.is_stop_sent and kind != EMPTY:
             if not self.values.can_pop():
                 return False
             if kind == DATA:
-                self._push(source, self.values.value())
+                self._send_item(channel, self.values.value())
             self.values.pop()
         elif kind == DATA:
-            self._push(source, source.value())
-        if kind == STOP and not self.ending:
+            self._send_item(channel, channel.value())
+        if kind == STOP and not self.is_stop_sent:
             self.results.push(STOP)
-            self.ending = True
-        source.pop()
+            self.is_stop_sent = True
+        channel.pop()
         return True
 
-    def _push(self, source: Channel, value: float) -> None:
-        word = source.coordinate() << self.shifts[0]  # C: long
+    def _send_item(self, channel: Channel, value: float) -> None:
+        word = channel.coordinate() << self.shifts[0]  # C: long
         if self.ranks > 1:
-            word |= source.reference() << self.shifts[1]
+            word |= channel.reference() << self.shifts[1]
         for rank in range(2, self.ranks):
-            rest = self.rests[rank - 2]
-            word |= rest.coordinate() << self.shifts[rank]
-            rest.pop()
+            bypass = self.rests[rank - 2]
+            word |= bypass.coordinate() << self.shifts[rank]
+            bypass.pop()
         self.results.push(DATA, word, 0, value)
         self.collected += 1

@@ -31,15 +31,15 @@ class LaneStage(Component):
     - ``_take`` processes the head of ``items`` in one lane and returns whether the item is finished. An item
       may thus use several lanes;
     - ``_step`` does work that needs no lane, for example takes a pointer or sends a count. It returns whether
-      it did anything. In a beat, it is called before each item, up to ``steps`` times in all;
-    - ``_ready`` returns whether all steps that the head needs are done. The head is taken only then;
-    - ``_flush`` ends a beat and returns its cycles;
-    - ``_left`` returns whether output remains after the last item, and ``_give`` sends one lane of it;
-    - ``_close`` passes on the stop, which needs no lane, and ends the beat;
-    - ``_lack`` returns the result of a tick in which nothing moved.
+      it did anything. It is called before each item until it returns False or ``steps`` are done in the beat;
+    - ``_is_head_ready`` returns whether all steps that the head needs are done. The head is taken only then;
+    - ``_has_remaining_output`` returns whether output remains after the last item, and ``_send_remaining``
+      sends one lane of it;
+    - ``_send_stop`` passes on the stop, which needs no lane, and ends the beat;
+    - ``_wait_for_input`` returns the result of a tick in which nothing moved.
 
     Accounting: busy while items move; waiting for output while an output has too few free slots for a beat;
-    the result of ``_lack`` while the head item lacks other input; else idle.
+    the result of ``_wait_for_input`` while the head item lacks other input; else idle.
 
     Args:
         name: instance name.
@@ -59,59 +59,55 @@ class LaneStage(Component):
         super().__init__(name)
         self.lanes = lanes
         self.steps = steps
-        self.room = (lanes + steps) * burst + 1  # free slots needed for a beat, including the stop
+        self.beat_tokens = (lanes + steps) * burst + 1  # free slots needed for a beat, including the stop
         self.taken = self.beats = 0
-        self.until = 0  # cycle in which the current beat ends; a beat with conflicts takes several cycles
         self.outputs: list[Channel] = []
 
     def elaborate(self) -> None:
         """Collect the connected output channels."""
         super().elaborate()
-        ports = [port for port in self.PORTS if isinstance(port, Output)]
-        self.outputs = [channel for port in ports for channel in self._connected.get(port.name, [])]
+        ports = [port.name for port in self.PORTS if isinstance(port, Output)]
+        self.outputs = [channel for port in ports for channel in self.channels(port)]
 
     def tick(self, now: int) -> int:
         """Process a beat: up to one item per lane, and the stop if it follows."""
-        if now < self.until:
-            return self.busy(self.until)
-        if not self._pending():
+        if not self._has_work():
             return self.idle()
         for output in self.outputs:
-            if output.space() < self.room:
-                output.want(self.room)
+            if output.space() < self.beat_tokens:
+                output.want(self.beat_tokens)
                 return self.wait_output(output)
         if not self._beat():
-            return self._lack()
+            return self._wait_for_input()
         self.beats += 1
-        self.until = now + self._flush()
-        return self.busy(self.until)
+        return self.busy(now + 1)
 
     def _beat(self) -> bool:
         """Use the lanes for items and do steps; return whether anything moved."""
-        free, steps = self.lanes, self.steps  # C: steps=long, free=long
-        while self._pending():
-            while steps > 0 and self._step():
-                steps -= 1
-            if not self.items.can_pop() or not self._ready():
+        free_lanes, free_steps = self.lanes, self.steps  # C: free_steps=long, free_lanes=long
+        while self._has_work():
+            while free_steps > 0 and self._step():
+                free_steps -= 1
+            if not self.items.can_pop() or not self._is_head_ready():
                 break
-            if self.items.control() == STOP and not self._left():
+            if self.items.control() == STOP and not self._has_remaining_output():
                 self.items.pop()
-                self._close()
+                self._send_stop()
                 return True
-            if free == 0:
+            if free_lanes == 0:
                 break
             self._use_lane()
-            free -= 1
-        return free < self.lanes or steps < self.steps
+            free_lanes -= 1
+        return free_lanes < self.lanes or free_steps < self.steps
 
     def _use_lane(self) -> None:
         if self.items.control() == STOP:
-            self._give()
+            self._send_remaining()
         elif self._take():
             self.items.pop()
             self.taken += 1
 
-    def _pending(self) -> bool:
+    def _has_work(self) -> bool:
         """Return whether there is anything to do."""
         return self.items.can_pop()
 
@@ -119,7 +115,7 @@ class LaneStage(Component):
         """Do one step, work that the head needs outside of its lane; return whether a step was done."""
         return False
 
-    def _ready(self) -> bool:
+    def _is_head_ready(self) -> bool:
         """Return whether all steps that the head needs are done."""
         return True
 
@@ -127,23 +123,19 @@ class LaneStage(Component):
         """Process the head of the items in one lane; return whether the item is finished."""
         raise NotImplementedError(f"{type(self).__name__} does not define _take")
 
-    def _left(self) -> bool:
+    def _has_remaining_output(self) -> bool:
         """Return whether output remains after the last item."""
         return False
 
-    def _give(self) -> None:
+    def _send_remaining(self) -> None:
         """Send one lane of the output that remains after the last item."""
 
-    def _flush(self) -> int:
-        """End the beat; return the number of cycles that it takes."""
-        return 1
-
-    def _close(self) -> None:
+    def _send_stop(self) -> None:
         """Pass on the stop to all outputs."""
         for output in self.outputs:
             output.push(STOP)
 
-    def _lack(self) -> int:
+    def _wait_for_input(self) -> int:
         """Return the result of a tick in which the head item lacks other input; override this method."""
         return self.idle()
 
@@ -155,8 +147,8 @@ class BlockDivide(LaneStage):
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        block: number of rows, and of columns, of a block.
-        across: number of blocks in a block row.
+        size: number of rows, and of columns, of a block.
+        blocks_per_row: number of blocks in a block row.
         shift: shift of the row in an item's word; the column has the bits below.
     """
 
@@ -167,14 +159,14 @@ class BlockDivide(LaneStage):
         """Return the number of divisions, of the row and of the column."""
         return 2 * self.taken
 
-    def __init__(self, name: str, lanes: int, block: int, across: int, shift: int) -> None:
+    def __init__(self, name: str, lanes: int, size: int, blocks_per_row: int, shift: int) -> None:
         super().__init__(name, lanes)
-        self.block, self.across, self.shift = block, across, shift
+        self.size, self.blocks_per_row, self.shift = size, blocks_per_row, shift
         self.mask = (1 << shift) - 1
 
     def _take(self) -> bool:
-        word, block = self.items.coordinate(), self.block
+        word, size = self.items.coordinate(), self.size
         row, column = word >> self.shift, word & self.mask
-        number = row // block * self.across + column // block
-        self.results.push(DATA, number, row % block * block + column % block, self.items.value())
+        block_number = row // size * self.blocks_per_row + column // size
+        self.results.push(DATA, block_number, row % size * size + column % size, self.items.value())
         return True

@@ -60,14 +60,14 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
         KeyError: if the variant does not exist.
         WorkloadError: if no recipe exists for one of the conversions.
     """
-    needed = [_needed(*pair) for pair in conversions]
-    separate: Counter[str] = sum(needed, Counter())
-    shared = {kind: max(counts[kind] for counts in needed) for kind in separate}
-    own = {kind: number for kind, number in shared.items() if kind not in BORROWED}
-    return {"mint_b": dict(separate), "mint_m": shared, "mint_mr": own}[variant]
+    by_conversion = [_count_hardware(*pair) for pair in conversions]
+    separate: Counter[str] = sum(by_conversion, Counter())
+    shared = {kind: max(counts[kind] for counts in by_conversion) for kind in separate}
+    not_borrowed = {kind: number for kind, number in shared.items() if kind not in BORROWED}
+    return {"mint_b": dict(separate), "mint_m": shared, "mint_mr": not_borrowed}[variant]
 
 
-def _needed(source: str, target: str) -> Counter[str]:
+def _count_hardware(source: str, target: str) -> Counter[str]:
     """Return the number of instances of each kind of hardware that one conversion needs."""
     names = {kind_of(block) for block in recipe(source, target).blocks}
     if "scan" in names:

@@ -25,16 +25,16 @@ class Region:  # C: final
 
     def __init__(self, address: int) -> None:
         self.address = address
-        self.bits = 0  # C: public; so far
-        self.written = 0  # C: public; lines
+        self.bits = 0  # C: public; bits appended so far
+        self.written_lines = 0  # C: public
 
-    def full(self) -> bool:  # C: cdef, noexcept
+    def has_full_line(self) -> bool:  # C: cdef, noexcept
         """Return whether a full line has not been written yet."""
-        return (self.written + 1) * LINE_BITS <= self.bits
+        return (self.written_lines + 1) * LINE_BITS <= self.bits
 
-    def begun(self) -> bool:  # C: cdef, noexcept
+    def has_unwritten_bits(self) -> bool:  # C: cdef, noexcept
         """Return whether a full or partly filled line has not been written yet."""
-        return self.written * LINE_BITS < self.bits
+        return self.written_lines * LINE_BITS < self.bits
 
 
 class TargetArray:  # C: final
@@ -48,21 +48,21 @@ class TargetArray:  # C: final
     def __init__(self, width: int, region: Region) -> None:
         self.width, self.region = width, region
         self.count = 0
-        self._space = 1024
-        self._items = np.zeros(self._space, np.int64).data
+        self._capacity = 1024
+        self._items = np.zeros(self._capacity, np.int64).data
 
     def append(self, item: int) -> None:  # C: cdef
         """Append an item."""
-        if self.count == self._space:
+        if self.count == self._capacity:
             self._grow()
         self._items[self.count] = item
         self.count += 1
         self.region.bits += self.width
 
     def _grow(self) -> None:
-        larger = np.zeros(2 * self._space, np.int64)
-        larger[: self._space] = self._items
-        self._items, self._space = larger.data, 2 * self._space
+        larger = np.zeros(2 * self._capacity, np.int64)
+        larger[: self._capacity] = self._items
+        self._items, self._capacity = larger.data, 2 * self._capacity
 
     def items(self) -> memoryview:  # C: cpdef
         """Return the items written so far."""
@@ -89,9 +89,9 @@ class Route:  # C: final
         self.shifts = array("q", shifts)
         self.masks = array("q", [(1 << width) - 1 for width in widths])
         self.values = values
-        self.words = len(arrays) + (values is not None)  # words of a token on the chip
+        self.token_words = len(arrays) + (values is not None)  # words of a token on the chip
 
-    def put(self, word: int, value: float) -> None:  # C: cdef
+    def append(self, word: int, value: float) -> None:  # C: cdef
         """Append the parts of a token to the arrays."""
         for i in range(len(self.arrays)):
             target = self.arrays[i]  # C: TargetArray
@@ -116,7 +116,7 @@ class Writer(Component):
         routes: for each port, the routes by reference.
         regions: regions of all arrays.
         words: number of words per cycle.
-        backlog: number of full, unwritten lines from which no more items are taken.
+        backlog: number of full, unwritten lines at which the writer takes no more items.
         port: number of the writer's port at the network to memory.
     """
 
@@ -143,19 +143,19 @@ class Writer(Component):
         self.words = words
         self.backlog = backlog
         self.tag = port << PORT_SHIFT
-        self.open = len(self.routes)  # number of ports that have not had a stop
-        self.first = 0  # port with the highest priority
+        self.open_ports = len(self.routes)  # number of ports that have not had a stop
+        self.first_port = 0  # port with the highest priority
         self.credit = 0  # number of words that may be taken
-        self.waiting = 0  # number of full lines that have not been written
+        self.unwritten_lines = 0  # number of full lines that have not been written
         self.words_taken = self.lines = self.beats = 0
 
     def tick(self, now: int) -> int:
         """Take the items of a cycle, and write a line."""
-        taken = self._take_beat() if self.waiting < self.backlog else False
-        wrote = self._write()
-        if taken or wrote:
+        has_taken = self._take_beat() if self.unwritten_lines < self.backlog else False
+        has_written = self._write()
+        if has_taken or has_written:
             return self.busy(now + 1)
-        if self._any_begun() and (self.waiting > 0 or self.open == 0):
+        if self._has_unwritten_bits() and (self.unwritten_lines > 0 or self.open_ports == 0):
             assert self.requests is not None
             return self.wait_output(self.requests)
         return self.idle()
@@ -163,46 +163,43 @@ class Writer(Component):
     def _take_beat(self) -> bool:
         """Take items up to the credit; return whether an item or stop was taken, or waits for more credit."""
         self.credit += self.words
-        before, ended = self.words_taken, self.open
-        short = False
+        words_before, open_before = self.words_taken, self.open_ports
+        is_short = False
         ports = len(self.items)
         for i in range(ports):
-            port = (self.first + i) % ports
-            if not short:
-                short = not self._take(self.items[port], self.routes[port])
-        if not short:
+            port = (self.first_port + i) % ports
+            if not is_short:
+                is_short = not self._take(self.items[port], self.routes[port])
+        if not is_short:
             self.credit = 0
-        if self.words_taken > before:
+        if self.words_taken > words_before:
             self.beats += 1
-            self.first = (self.first + 1) % ports
-            self._count_waiting()
-        return short or self.words_taken > before or self.open < ended
+            self.first_port = (self.first_port + 1) % ports
+            self.unwritten_lines = 0
+            for region in self.regions:  # C: Region
+                self.unwritten_lines += region.bits // LINE_BITS - region.written_lines
+        return is_short or self.words_taken > words_before or self.open_ports < open_before
 
     def _take(self, channel: Channel, routes: list[Route]) -> bool:
         """Take the items of a port; return False if the credit is too small for the next item."""
         while channel.can_pop():
             if channel.control() == STOP:
-                self.open -= 1
+                self.open_ports -= 1
             else:
                 route = routes[channel.reference()]  # C: Route
-                if route.words > self.credit:
+                if route.token_words > self.credit:
                     return False
-                route.put(channel.coordinate(), channel.value())
-                self.credit -= route.words
-                self.words_taken += route.words
+                route.append(channel.coordinate(), channel.value())
+                self.credit -= route.token_words
+                self.words_taken += route.token_words
             channel.pop()
         return True
 
-    def _count_waiting(self) -> None:
-        self.waiting = 0
+    def _has_unwritten_bits(self) -> bool:
+        regions = 0
         for region in self.regions:  # C: Region
-            self.waiting += region.bits // LINE_BITS - region.written
-
-    def _any_begun(self) -> bool:
-        begun = 0
-        for region in self.regions:  # C: Region
-            begun += region.begun()
-        return begun > 0
+            regions += region.has_unwritten_bits()
+        return regions > 0
 
     def _write(self) -> bool:
         """Write a full line, or a partly filled line after the stops of all ports; return whether sent.
@@ -212,7 +209,7 @@ class Writer(Component):
         if self.requests is not None and not self.requests.can_push():
             return False
         for region in self.regions:  # C: Region
-            while region.full() or (self.open == 0 and region.begun()):
+            while region.has_full_line() or (self.open_ports == 0 and region.has_unwritten_bits()):
                 self._send(region)
                 if self.requests is not None:
                     return True
@@ -220,8 +217,8 @@ class Writer(Component):
 
     def _send(self, region: Region) -> None:
         if self.requests is not None:
-            self.requests.push(WRITE, self.tag, region.address + region.written * LINE_BYTES)
-        if region.full():
-            self.waiting -= 1
-        region.written += 1
+            self.requests.push(WRITE, self.tag, region.address + region.written_lines * LINE_BYTES)
+        if region.has_full_line():
+            self.unwritten_lines -= 1
+        region.written_lines += 1
         self.lines += 1

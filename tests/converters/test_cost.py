@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conversions import EXAMPLE, PAIRS, convert, parameters, random_matrix
 
-from fiberscope.converters.cost import _rows, conversion_cost
+from fiberscope.converters.cost import _count_rows, conversion_cost
 from fiberscope.workloads.tensor import SparseTensor
 
 SAME = ("divide", "multiply", "scatter")
@@ -77,4 +77,4 @@ def test_closed_forms_of_operations_by_hand(source, target, operations):
 
 @pytest.mark.parametrize(("items", "rows"), [(0, 1), (3, 1), (4, 2), (7, 2), (8, 3), (8.5, 3)])
 def test_a_stop_takes_a_place_of_the_last_row(items, rows):
-    assert _rows(items, 4) == rows
+    assert _count_rows(items, 4) == rows

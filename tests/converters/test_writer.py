@@ -40,17 +40,17 @@ class PlainWriter:
     def __init__(self, ports, routes, words, backlog):
         self.ports, self.routes, self.words, self.backlog = [list(p) for p in ports], routes, words, backlog
         self.arrays: dict[int, list[int]] = {}
-        self.bits, self.written, self.lines = [0, 0], [0, 0], []
+        self.bits, self.written_lines, self.lines = [0, 0], [0, 0], []
         self.first = self.credit = self.beats = self.taken = 0
         self.open = set(range(len(ports)))
 
     def run(self) -> PlainWriter:
         for _ in range(10_000):
             if not self.open and all(
-                w * LINE_BITS >= b for w, b in zip(self.written, self.bits, strict=True)
+                w * LINE_BITS >= b for w, b in zip(self.written_lines, self.bits, strict=True)
             ):
                 return self
-            waiting = sum(b // LINE_BITS - w for w, b in zip(self.written, self.bits, strict=True))
+            waiting = sum(b // LINE_BITS - w for w, b in zip(self.written_lines, self.bits, strict=True))
             if self.open and waiting < self.backlog:
                 self.beat()
             self.write()
@@ -83,10 +83,10 @@ class PlainWriter:
 
     def write(self) -> None:
         for region in (0, 1):
-            left = self.bits[region] - self.written[region] * LINE_BITS
+            left = self.bits[region] - self.written_lines[region] * LINE_BITS
             if left >= LINE_BITS or (not self.open and left > 0):
-                self.lines.append(ADDRESSES[region] + self.written[region] * LINE_BYTES)
-                self.written[region] += 1
+                self.lines.append(ADDRESSES[region] + self.written_lines[region] * LINE_BYTES)
+                self.written_lines[region] += 1
                 return
 
 
