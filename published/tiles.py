@@ -12,6 +12,7 @@ import numpy as np
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.tables import simulate_to_end
+from fiberscope.models.tiles.base import Shape
 from fiberscope.models.tiles.baselines.drt import drt
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
@@ -134,14 +135,13 @@ def _totals(a: SparseTensor) -> dict[str, int]:
     totals = {name: counted.total for name, counted in tile_plan.measured.items() if name != "d2t2"}
     totals["drt"] = drt(a, tensors["B"], CAPACITY).words()["total"]
 
-    def judge(shape: Mapping[str, int]) -> float:
-        return measure(kernel, tensors, shape).total
+    def judge(shape: Shape, packed: Shape | None) -> float:
+        return measure(kernel, tensors, shape, base=packed).total
 
     for name, settings in VARIANTS.items():
         options = Options.model_validate(settings)
-        totals[name] = int(
-            judge(optimise(kernel, tensors, CAPACITY, options, tile_plan.statistics, judge).shape)
-        )
+        scheme = optimise(kernel, tensors, CAPACITY, options, tile_plan.statistics, judge)
+        totals[name] = int(judge(scheme.shape, scheme.packed))
     return totals
 
 

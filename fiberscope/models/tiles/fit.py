@@ -23,7 +23,8 @@ class Fitter:
         tensors: the tensors by name.
         capacity: the capacity of the buffer of each operand, in the metric's unit.
         metric: the metric of sizes.
-        packed: the shape of the base tiles of which tiles consist; None: tensors are partitioned anew.
+        packed: the shape of the base tiles of which tiles consist, whose metric is words; None: tensors are
+            partitioned anew.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Fitter:
         self._cache: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """Return the size of the fullest tile of any operand in a buffer; packed tiles are in words."""
+        """Return the size of the fullest tile of any operand in a buffer."""
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._cache:
             sizes = [self._tile_sizes(name, shape) for name in self.kernel.inputs]

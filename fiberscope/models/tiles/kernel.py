@@ -87,6 +87,10 @@ class Kernel:
         """Return the position of the innermost loop over an index of a tensor; -1 for a scalar."""
         return max((self.order.index(index) for index in self.indices[tensor]), default=-1)
 
+    def loops_outside(self, tensor: str) -> tuple[str, ...]:
+        """Return the loops outside of the innermost loop over an index of a tensor; none for a scalar."""
+        return tuple(self.order[: max(self.depth(tensor), 0)])
+
     def carriers(self, index: str) -> tuple[str, ...]:
         """Return the inputs with an index, from left to right."""
         return tuple(name for name in self.inputs if index in self.indices[name])

@@ -201,8 +201,8 @@ def measure(
 def _output_traffic(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
 ) -> OutputTraffic:
-    loops = None if output == "streamed" else kernel.depth(kernel.result)
-    outside = [index for index in kernel.order[:loops] if index in kernel.contracted]
+    loops = kernel.order if output == "streamed" else kernel.loops_outside(kernel.result)
+    outside = [index for index in loops if index in kernel.contracted]
     operands = [(kernel.indices[name], tensors[name]) for name in kernel.inputs]
     ranks = kernel.indices[kernel.result]
     counts = level_counts(operands, ranks, outside, shape)

@@ -28,7 +28,7 @@ from fiberscope.workloads.tiles.metrics import Metric, metric_called
 
 NEAR = 1.01  # factor of the least traffic up to which candidates are equal
 
-Judge = Callable[[Shape], float]
+Judge = Callable[[Shape, Shape | None], float]
 
 
 def optimise(
@@ -49,8 +49,9 @@ def optimise(
         capacity: the capacity of the buffer of each operand, in the metric's unit.
         options: variants of the model, and the kind of search.
         statistics: statistics of the operands' base tiling, by operand; collected if None.
-        judge: returns the measured traffic of a shape. If given, the base tiling replaces a scheme with more
-            traffic, and ``fallback`` of the scheme gives the reason.
+        judge: returns the measured traffic of a shape, and of the shape of its base tiles if they are packed.
+            If given, the base tiling replaces a scheme with more traffic, and ``fallback`` of the scheme
+            gives the reason.
 
     Raises:
         InputError: a base tile does not fit the capacity, the operands do not match, or the model or the
@@ -109,7 +110,9 @@ class _Search:
     def scheme(self, judge: Judge | None) -> Scheme:
         self._check_base()
         scheme = self._search_grid() if self.options.search == "grid" else self._search_reorderings()
-        if judge is None or scheme.shape == self.base or judge(scheme.shape) <= judge(self.base):
+        if judge is None or scheme.shape == self.base:
+            return scheme
+        if judge(scheme.shape, scheme.packed) <= judge(self.base, scheme.packed):
             return scheme
         return self._fall_back(scheme, "it moves more than the base tiling")
 

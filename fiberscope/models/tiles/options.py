@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fiberscope.models.tiles.base import Base
 
@@ -63,6 +63,14 @@ class Options(BaseModel):
     sample: float = Field(default=1.0, gt=0.0, le=1.0)
     leaves: float = Field(default=0.01, gt=0.0, le=1.0)
     seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _check_packed(self) -> Self:
+        if self.tiles == "packed" and self.metric != "words":
+            raise ValueError(f"metric is {self.metric}; it should be words with tiles=packed")
+        if self.tiles == "packed" and self.search == "grid":
+            raise ValueError("search is grid; it should be rf with tiles=packed: a grid has cut tiles")
+        return self
 
 
 DEFAULTS = Options()

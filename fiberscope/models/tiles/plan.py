@@ -185,9 +185,9 @@ def plan(
 
 
 def _measured_total(
-    kernel: Kernel, tensors: Mapping[str, SparseTensor], options: Options, shape: Shape
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], options: Options, shape: Shape, packed: Shape | None
 ) -> float:
-    return measure(kernel, tensors, shape, output=options.output).total
+    return measure(kernel, tensors, shape, output=options.output, base=packed).total
 
 
 def _check_statistics(

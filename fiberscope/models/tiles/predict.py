@@ -98,9 +98,7 @@ def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options
 
     This is the number of iterations of the loops over other indices outside of the tensor's last loop.
     """
-    outer_indices = (
-        index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name]
-    )
+    outer_indices = (index for index in kernel.loops_outside(name) if index not in kernel.indices[name])
     return math.prod(_iterations(kernel, statistics, shape, index, options) for index in outer_indices)
 
 

@@ -84,7 +84,8 @@ def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> st
 def _describe_growth(plan: Plan, candidate: Candidate) -> str:
     """Describe the growth of tiles by TileFactor; tiles end at the tensors' extents."""
     shape, contracted = plan.chosen.shape, plan.kernel.contracted
-    ratio = max(shape[index] / candidate.shape[index] for index in shape if index not in contracted)
+    ratios = (shape[index] / candidate.shape[index] for index in shape if index not in contracted)
+    ratio = max(ratios, default=1.0)  # a scalar result has no index of its own
     if ratio > 1:
         growth = f"TileFactor makes tiles {ratio:.3g} times as long"
     else:
@@ -94,9 +95,9 @@ def _describe_growth(plan: Plan, candidate: Candidate) -> str:
 
 
 def _spans(plan: Plan) -> bool:
-    """Return whether the tiles cover the tensors in all indices of the result."""
+    """Return whether the tiles cover the tensors in all indices of the result; in all, if it is a scalar."""
     extents = plan.kernel.extents({name: of_tensor.extents for name, of_tensor in plan.statistics.items()})
-    free = [index for index in extents if index not in plan.kernel.contracted]
+    free = [index for index in extents if index not in plan.kernel.contracted] or extents
     return all(plan.chosen.shape[index] == extents[index] for index in free)
 
 

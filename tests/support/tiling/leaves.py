@@ -40,7 +40,7 @@ def moved(
     leaves = 0
     fetched: dict[str, dict[tuple[int, ...], list[tuple[int, ...]]]] = {name: {} for name in inputs}
     partials: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
-    deep = len(order) if streamed else 1 + max(map(order.index, output))
+    deep = len(order) if streamed else 1 + max(map(order.index, output), default=-1)
     for place in product(*grid):
         point = dict(zip(order, place, strict=True))
         tiles = {name: _tile(point, *operand, shape) for name, operand in inputs.items()}

@@ -23,6 +23,7 @@ ORDERS = [
     (examples.MTTKRP, "jilk"),
     (SDDMM, "ijk"),
     (SDDMM, "kij"),
+    ("s[] = A[i,k] * B[k,i]", "ik"),
 ]
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from tiling import examples
 
 from fiberscope.base.errors import InputError
@@ -13,6 +14,7 @@ from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
 from fiberscope.models.tiles.optimise import _least, optimise
 from fiberscope.models.tiles.options import Options
+from fiberscope.models.tiles.plan import plan
 from fiberscope.models.tiles.reorder import reorderings
 from fiberscope.models.tiles.statistics import collect_all
 from fiberscope.workloads.tensor import SparseTensor
@@ -226,7 +228,7 @@ def test_the_tile_factor_alone_would_not_fit():
 def test_a_scheme_that_moves_more_than_the_base_is_not_returned():
     tensors, kernel = examples.squared(), kernel_of()
     words = {(16, 1, 16): 900.0, (4, 4, 4): 844.0}
-    scheme = optimise(kernel, tensors, CAPACITY, judge=lambda shape: words[tuple(shape.values())])
+    scheme = optimise(kernel, tensors, CAPACITY, judge=lambda shape, _packed: words[tuple(shape.values())])
     assert scheme.shape == {"i": 4, "k": 4, "j": 4}
     assert scheme.fallback == "it moves more than the base tiling"
     assert len(scheme.candidates) == 3
@@ -287,6 +289,23 @@ def test_packed_tiles_are_whole_base_tiles_and_fit():
             assert size == extent or size % base[index] == 0
         packs = [pack_one(kernel, name, tensors[name], scheme.shape, base) for name in kernel.inputs]
         assert max(int(one.words.max(initial=0)) for one in packs) == scheme.fullest <= capacity
+
+
+@pytest.mark.parametrize("options", [{"metric": "nnz"}, {"search": "grid", "model": "counted"}])
+def test_packed_tiles_are_in_words_and_in_no_grid(options):
+    with pytest.raises(ValidationError, match=f"{next(iter(options))} is .* with tiles=packed"):
+        Options(tiles="packed", **options)
+
+
+def test_packed_tiles_are_judged_as_packed():
+    kernel, generator, schemes = kernel_of(), np.random.default_rng(5), []
+    for _case in range(30):
+        tensors, capacity = random_problem(generator)
+        chosen_plan = plan(kernel, tensors, capacity, Options(tiles="packed"))
+        schemes.append(chosen_plan.chosen)
+        totals = {name: traffic.total for name, traffic in chosen_plan.measured.items()}
+        assert totals["d2t2"] <= totals["conservative"]
+    assert {scheme.fallback == "it moves more than the base tiling" for scheme in schemes} == {True, False}
 
 
 def test_packed_tiles_move_what_they_hold():

@@ -84,6 +84,17 @@ def test_the_screen_does_not_praise_tiles_for_what_the_tensor_cuts_off(capsys):
     assert "TileFactor makes tiles 1.25 times as long, k grows to 16." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("capacity", "why"), [(60, "no larger tiles fit"), (5000, "as long as the tensors")])
+def test_a_scalar_result_is_written_once(capsys, capacity, why):
+    factors = [f"uniform:rows=40,cols=40,nonzeros=400,seed={seed}" for seed in (1, 2)]
+    scalar = ["--kernel", "s[]=A[i,k]*B[k,i]", "--order", "ik", "--capacity", str(capacity), "--measure"]
+    assert cli.run(["tile", *factors, *scalar]) == 0
+    shown = capsys.readouterr().out
+    assert why in shown
+    rows = [line.split() for line in shown.splitlines() if line.startswith(("conservative", "d2t2"))]
+    assert [row[-4] for row in rows] == ["1", "1"]
+
+
 def test_the_screen_says_why_conservative_tiles_are_taken(capsys):
     factors = [f"uniform:rows=40,cols=40,nonzeros=60,seed={seed}" for seed in (1, 2, 3)]
     sampled = ["--kernel", "D[i,j]=S[i,j]*A[i,k]*B[k,j]", "--order", "ijk", "--capacity", "43", "--measure"]
