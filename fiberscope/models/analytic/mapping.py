@@ -48,7 +48,7 @@ class Mappings:
         return len(self.temporal)
 
     def select(self, rows: Integers | range) -> Mappings:
-        """Return a selection of the mappings, without ``reads_first``."""
+        """Return a selection of the mappings."""
         return Mappings(
             self.temporal[rows],
             self.spatial[rows],
@@ -56,6 +56,7 @@ class Mappings:
             self.keep,
             None if self.spatial_order is None else self.spatial_order[rows],
             None if self.on_y is None else self.on_y[rows],
+            self.reads_first,
         )
 
     def chain(self, tensor: int) -> list[int]:
@@ -204,7 +205,7 @@ class Mapping:
     def as_yaml(self, architecture: Architecture, problem: Problem) -> str:
         """Return the section ``mapping``, which ``fiberscope analyze`` reads back.
 
-        ``reads_first`` is left out. In each level, spatial loops along X come before those along Y.
+        In each level, spatial loops along X come before those along Y.
         """
         lines = ["mapping:"]
         for number, level in enumerate(architecture.levels):
@@ -217,17 +218,14 @@ class Mapping:
                 lines += self._directive(level.name, "spatial", self.spatial[number], axis_order, problem)
                 lines[-1] += f", split: {int((~on_y).sum())}}}"
             lines = [line if line.endswith((":", "}")) else f"{line}}}" for line in lines]
-            bypassed = [
-                tensor.name for index, tensor in enumerate(problem.tensors) if not self.keep[number, index]
-            ]
-            if bypassed:
-                kept = [
-                    tensor.name for index, tensor in enumerate(problem.tensors) if self.keep[number, index]
-                ]
-                lines.append(
-                    f"  - {{target: {level.name}, type: dataspace, keep: [{', '.join(kept)}], "
-                    f"bypass: [{', '.join(bypassed)}]}}"
-                )
+            data = {}
+            if not self.keep[number].all():
+                data = {"keep": self.keep[number], "bypass": ~self.keep[number]}
+            if self.reads_first is not None and self.reads_first[number].any():
+                data["rmw_first_update"] = self.reads_first[number]
+            if data:
+                names = (f"{key}: [{_names(problem, tensors)}]" for key, tensors in data.items())
+                lines.append(f"  - {{target: {level.name}, type: dataspace, {', '.join(names)}}}")
         return "\n".join([*lines, ""])
 
     def _directive(
@@ -238,3 +236,8 @@ class Mapping:
         )
         permutation = ", ".join(problem.dimensions[dimension] for dimension in order)
         return [f"  - {{target: {name}, type: {kind}, factors: [{factors}], permutation: [{permutation}]"]
+
+
+def _names(problem: Problem, chosen: Truth) -> str:
+    """Return the names of the chosen tensors as a list in YAML."""
+    return ", ".join(tensor.name for index, tensor in enumerate(problem.tensors) if chosen[index])

@@ -74,9 +74,9 @@ class Watcher:
     recordings: list[tuple[Prepared, list[_Serials]]] = field(default_factory=list)
 
     def observe(self, prepared: Prepared) -> Sequence[BodyAttachment]:
-        """Return a recorder of the bodies for each loop; none without spacetime."""
+        """Return a recorder of the bodies for each loop; none without spacetime or loops."""
         einsum = prepared.einsum
-        if einsum.spacetime is None:
+        if einsum.spacetime is None or not einsum.loop_order:
             return ()
         serials = [_Serials(prepared.levels[rank]) for rank in einsum.loop_order]
         self.recordings.append((prepared, serials))

@@ -142,7 +142,7 @@ class _Reader:
         tensor, output = self._specification.tensors[name], self._specification.einsums[-1].output
         product = self._specification.tensors[output].ranks
         ranks = [rank.lower() for rank in tensor.ranks]
-        is_left_factor = [rank == product[0] for rank in tensor.ranks] == [False, True]
+        is_left_factor = [rank in product[:1] for rank in tensor.ranks] == [False, True]
         return ranks[::-1] if is_left_factor and name in self._specification.inputs else ranks
 
 

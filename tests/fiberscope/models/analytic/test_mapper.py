@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from fiberscope import cli
 from fiberscope.base.errors import InputError
+from fiberscope.models import analytic
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
 from fiberscope.models.analytic.inputs import read_case
 from fiberscope.models.analytic.mapper.api import constraints_of, find
@@ -23,6 +26,7 @@ from fiberscope.models.analytic.mapper.space import Space, factorisations
 from fiberscope.models.analytic.mapper.walks import WALKS
 from fiberscope.models.analytic.mapping import Mappings
 
+DESIGNS = Path(analytic.__file__).parent / "designs"
 MACHINE = """
 architecture:
   version: 0.4
@@ -178,6 +182,27 @@ def test_the_mapping_is_read_back_unchanged(files: list[Path], tmp_path: Path) -
     assert again.valid.all()
     assert again.edp[0] == best.outcome.costs[0]
     assert case.mapping.as_yaml(case.design.architecture, case.design.problem) == best.mapping()
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(DESIGNS.glob("*.yaml"))])
+@pytest.mark.parametrize("reads_first", [False, True])
+def test_every_mapping_is_read_back_unchanged(name: str, reads_first: bool, tmp_path: Path) -> None:
+    case = read_case([name])
+    assert case.mapping is not None
+    machine, problem = case.design.architecture, case.design.problem
+    mapping = case.mapping
+    if reads_first:
+        outputs = np.array([tensor.output for tensor in problem.tensors])
+        mapping = replace(mapping, reads_first=mapping.keep & outputs)
+    design = re.sub(r"^mapping:.*?(?=^\w|\Z)", "", (DESIGNS / f"{name}.yaml").read_text(), flags=re.S | re.M)
+    path = tmp_path / "design.yaml"
+    path.write_text(f"{design}\n{mapping.as_yaml(machine, problem)}")
+    again = read_case([path])
+    assert again.mapping is not None
+    batches = [mapping.batch(), again.mapping.batch(), mapping.batch().select(np.array([0]))]
+    costs = [evaluate_many(case.design, batch) for batch in batches]
+    assert [cost.edp[0] for cost in costs] == [costs[0].edp[0]] * 3
+    assert again.mapping.as_yaml(machine, problem) == mapping.as_yaml(machine, problem)
 
 
 @pytest.mark.parametrize(

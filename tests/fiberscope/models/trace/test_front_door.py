@@ -262,6 +262,14 @@ def test_a_symbol_in_an_index_needs_a_value_and_is_its_coefficient(tmp_path):
         fiberscope.model(str(file), tensors=tensors)
 
 
+def test_an_einsum_without_loops_has_no_bodies_to_place(tmp_path: Path) -> None:
+    (tmp_path / "scalar.yaml").write_text(
+        'einsum: {declaration: {A: [M], Z: []}, expressions: ["Z[] = A[0] * A[1]"]}\n'
+        "mapping: {spacetime: {Z: {space: [], time: []}}}\n"
+    )
+    assert prepare(str(tmp_path / "scalar.yaml"), tensors={"A": np.ones(3)}).stamps() == []
+
+
 UNION = """
 einsum:
   declaration: {A: [M, N], B: [M, N], Z: [M, N]}

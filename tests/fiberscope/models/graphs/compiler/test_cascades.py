@@ -102,6 +102,17 @@ def test_numbers_and_negatives_of_an_einsum_are_of_the_graph_too(tmp_path):
     assert report.verification.passed
 
 
+def test_a_cascade_ends_in_a_scalar(tmp_path):
+    (tmp_path / "norm.yaml").write_text(
+        "einsum:\n  declaration: {A: [K, M], T: [M], Z: []}\n"
+        '  expressions: ["T[m] = A[k, m] * A[k, m]", "Z[] = T[m] * T[m]"]\n'
+    )
+    graph = graph_of_cascade(load_outline(str(tmp_path / "norm.yaml"), {})).graph
+    (a, _b) = matrices(3)
+    report = run(graph, {"A": a}, {"depth": 0})
+    assert report.verification.passed
+
+
 def test_what_no_block_computes_is_named(tmp_path):
     with pytest.raises(
         InputError, match=r"the symbol S: no hardware .* number in the Einsum.* fiberscope model"
