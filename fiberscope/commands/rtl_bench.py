@@ -75,9 +75,9 @@ def bench(
 
 def _select_simulator(simulator: str, line_coverage: Path | None, dut: str, bench_file: Path) -> str:
     """Return the simulator, after a check that a module with lines runs if its line coverage is wanted."""
-    from fiberscope.rtl.user_bench import BOTH, RTL
+    from fiberscope.rtl.user_bench import BOTH_DEVICES, RTL
 
-    if line_coverage is not None and dut not in (RTL, BOTH):
+    if line_coverage is not None and dut not in (RTL, BOTH_DEVICES):
         raise InputError(f"--line-coverage: the module of --dut {dut} is empty; --dut {RTL}")
     return select_simulator(simulator, line_coverage, {"the bench": bench_file})
 

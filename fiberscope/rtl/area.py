@@ -23,17 +23,17 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, writ
 
 SCHEMA = "fiberscope-area-1"
 
-_Measured = tuple[RtlBlock, Parameters, Area | Cells]
+_MeasuredBlock = tuple[RtlBlock, Parameters, Area | Cells]
 _NO_SRAM = {"SRAM\num2": "", "SRAM\nns": ""}
 
 
 def show_area(
-    chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None, liberty: str | None = None
+    selection: Sequence[tuple[RtlBlock, Parameters]], output: Path | None, liberty: str | None = None
 ) -> None:
     """Measure blocks and print a table.
 
     Args:
-        chosen: the blocks, each with its parameters.
+        selection: the blocks, each with its parameters.
         output: a JSON file that is written too; ``-`` prints JSON in place of the table.
         liberty: a cell library, by its file or a known name; None counts generic gates.
 
@@ -44,23 +44,23 @@ def show_area(
     try:
         cells = None if liberty is None else library(liberty)
         require()
-        measured = [
+        blocks = [
             (block, parameters, _measure(block, parameters, cells))
-            for block, parameters in _with_progress(chosen)
+            for block, parameters in _with_progress(selection)
         ]
     except HdlError as error:
         raise InputError(str(error)) from error
     if output is not None:
-        write_json(output, _document(measured, cells))
+        write_json(output, _document(blocks, cells))
     if output == STANDARD_OUTPUT:
         return
     console = Console(highlight=False, markup=False)
-    for line in _common_parameters(measured):
+    for line in _common_parameters(blocks):
         console.print(line)
-    console.print(_table(measured))
-    counted = "Generic gates" if cells is None else f"Cells of {cells.stem}, without wires"
-    console.print(f"{counted}, by Yosys {version()}; memories are not among them.")
-    if cells is not None and any(_macros(block, parameters) for block, parameters, _area in measured):
+    console.print(_table(blocks))
+    unit = "Generic gates" if cells is None else f"Cells of {cells.stem}, without wires"
+    console.print(f"{unit}, by Yosys {version()}; memories are not among them.")
+    if cells is not None and any(_macros(block, parameters) for block, parameters, _area in blocks):
         console.print(f"SRAM is no part of the cells' area, but {ESTIMATED}.")
 
 
@@ -70,58 +70,56 @@ def _measure(block: RtlBlock, parameters: Parameters, cells: Path | None) -> Are
     return cells_of(block.verilog(parameters), block.interface(parameters).module, cells)
 
 
-def _with_progress(
-    chosen: Sequence[tuple[RtlBlock, Parameters]],
-) -> Iterator[tuple[RtlBlock, Parameters]]:
+def _with_progress(selection: Sequence[tuple[RtlBlock, Parameters]]) -> Iterator[tuple[RtlBlock, Parameters]]:
     """Yield the same blocks, with a progress bar on a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield from chosen
+        yield from selection
         return
-    with progress_display(console) as shown:
-        bar = shown.add_task("synthesizing", total=len(chosen), rest="")
-        for block, parameters in chosen:
-            shown.update(bar, rest=block.name)
+    with progress_display(console) as display:
+        bar = display.add_task("synthesizing", total=len(selection), rest="")
+        for block, parameters in selection:
+            display.update(bar, rest=block.name)
             yield block, parameters
-            shown.advance(bar)
+            display.advance(bar)
 
 
-def _varying_parameters(measured: Sequence[_Measured]) -> list[str]:
+def _varying_parameters(blocks: Sequence[_MeasuredBlock]) -> list[str]:
     """Return the parameters in which the rows of a block differ; none if the rows are of several blocks."""
-    if len({block.name for block, _parameters, _area in measured}) > 1:
+    if len({block.name for block, _parameters, _area in blocks}) > 1:
         return []
-    rows = [asdict(parameters) for _block, parameters, _area in measured]
+    rows = [asdict(parameters) for _block, parameters, _area in blocks]
     return [name for name in rows[0] if len({row[name] for row in rows}) > 1]
 
 
-def _common_parameters(measured: Sequence[_Measured]) -> list[str]:
+def _common_parameters(blocks: Sequence[_MeasuredBlock]) -> list[str]:
     """Return one line for each block with the parameters that are no column of the table."""
-    varying = _varying_parameters(measured)
+    varying = _varying_parameters(blocks)
     lines = [
         f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varying)}"
-        for block, parameters, _area in measured
+        for block, parameters, _area in blocks
     ]
     return list(dict.fromkeys(lines))
 
 
-def _table(measured: Sequence[_Measured]) -> Table:
+def _table(blocks: Sequence[_MeasuredBlock]) -> Table:
     """Return a table with one row for each block, or for each set of parameters of a single block."""
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
-    varying = _varying_parameters(measured)
+    varying = _varying_parameters(blocks)
     if not varying:
         table.add_column("block", no_wrap=True)
     for name in varying:
         table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
-    numbers = [_numbers(area) for _block, _parameters, area in measured]
-    if isinstance(measured[0][-1], Cells):
-        srams = [_sram_numbers(_macros(block, parameters)) for block, parameters, _area in measured]
+    numbers = [_numbers(area) for _block, _parameters, area in blocks]
+    if isinstance(blocks[0][-1], Cells):
+        srams = [_sram_numbers(_macros(block, parameters)) for block, parameters, _area in blocks]
         if any(srams):
             numbers = [row | (sram or _NO_SRAM) for row, sram in zip(numbers, srams, strict=True)]
     for name in numbers[0]:
         table.add_column(name, justify="right", overflow="fold")  # digits are never truncated
-    for (block, parameters, _area), row in zip(measured, numbers, strict=True):
-        first = [str(getattr(parameters, name)) for name in varying] or [block.name]
-        table.add_row(*first, *row.values())
+    for (block, parameters, _area), row in zip(blocks, numbers, strict=True):
+        head = [str(getattr(parameters, name)) for name in varying] or [block.name]
+        table.add_row(*head, *row.values())
     return table
 
 
@@ -150,10 +148,7 @@ def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
     estimates = [estimate(macro.size / 8, macro.width) for macro in macros]
     if not estimates:
         return {}
-    area, access = (
-        sum(estimate_.area_um2 for estimate_ in estimates),
-        max(estimate_.access_ns for estimate_ in estimates),
-    )
+    area, access = (sum(sram.area_um2 for sram in estimates), max(sram.access_ns for sram in estimates))
     return dict(zip(_NO_SRAM, (f"{area:,.0f}", f"{access:.2f}"), strict=True))
 
 
@@ -167,7 +162,7 @@ def _sram_document(macros: Sequence[Macro]) -> dict[str, Any]:
     }
 
 
-def _document(measured: Sequence[_Measured], cells: Path | None) -> Mapping[str, Any]:
+def _document(blocks: Sequence[_MeasuredBlock], cells: Path | None) -> Mapping[str, Any]:
     """Return the areas as plain data for JSON."""
     return {
         "schema": SCHEMA,
@@ -180,6 +175,6 @@ def _document(measured: Sequence[_Measured], cells: Path | None) -> Mapping[str,
                 **area.to_json(),
                 **({} if cells is None else _sram_document(_macros(block, parameters))),
             }
-            for block, parameters, area in measured
+            for block, parameters, area in blocks
         ],
     }

@@ -22,11 +22,11 @@ Handle: TypeAlias = Any  # a handle of cocotb, or a model of cocotbext-axi
     json.loads(path.read_text(encoding="utf-8")) for path in Path(__file__).parent.glob("*_told.json")
 )
 SIZES: dict[str, int] = BENCH_DATA["bytes"]
-LINE, ELEMENT, VALUE, PAGE = (SIZES[name] for name in ("line", "element", "value", "page"))
-FIRST: int = BENCH_DATA["z"]  # address of Z
+LINE, ELEMENT, VALUE, PAGE = (SIZES[name] for name in ("line", "element", "value", "page"))  # bytes
+PRODUCT_ADDRESS: int = BENCH_DATA["z"]  # address of Z
 STALL_RATE = 0.3  # share of the cycles in which a memory channel stalls
 QUIET_CYCLES = 200  # cycles without activity after which the machine is done
-LIMIT = 100_000  # cycles
+MAX_CYCLES = 100_000  # cycles
 SPACE = 1 << 48  # bytes
 
 
@@ -61,12 +61,12 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
     """
     valid, ready = (getattr(dut, f"{prefix}{name}") for name in ("valid", "ready"))
     wires = [getattr(dut, f"{prefix}{name}") for name in fields]
-    offered: list[int] | None = None
+    pending_offer: list[int] | None = None
     while True:
         await RisingEdge(dut.clk)
-        seen = [int(wire.value) for wire in wires] if int(valid.value) else None
-        assert offered is None or seen == offered, f"{prefix} takes back what it offered"
-        offered = None if seen is None or int(ready.value) else seen
+        offer = [int(wire.value) for wire in wires] if int(valid.value) else None
+        assert pending_offer is None or offer == pending_offer, f"{prefix} takes back what it offered"
+        pending_offer = None if offer is None or int(ready.value) else offer
 
 
 def pointers() -> tuple[int, int]:
@@ -86,51 +86,51 @@ class Element:
         self._paged, self._ended = (getattr(dut, f"{name}_{number}") for name in ("paged", "ended"))
         self.pages: list[int] = []
 
-    def place(self, number: int) -> int:
+    def address_of(self, number: int) -> int:
         """Return the address of element ``number`` of Z, counted within this processing element."""
         page, offset = divmod(number * ELEMENT, PAGE)
-        return FIRST + self.pages[page] * PAGE + offset
+        return PRODUCT_ADDRESS + self.pages[page] * PAGE + offset
 
-    def see(self, page: int) -> tuple[int, int]:
+    def record_page(self, page: int) -> tuple[int, int]:
         """Record a page if the element receives it; return whether it does, and whether a task ends."""
-        paged = int(self._paged.value)
-        if paged:
+        has_page = int(self._paged.value)
+        if has_page:
             self.pages.append(page)
-        return paged, int(self._ended.value)
+        return has_page, int(self._ended.value)
 
 
-async def follow(dut: Handle, elements: Sequence[Element]) -> None:
+async def record_pages(dut: Handle, elements: Sequence[Element]) -> None:
     """Record the pages of each element until all tasks have ended and nothing happens for ``QUIET_CYCLES``.
 
     Pages are numbered in the order in which the elements receive them, by ascending element within a cycle.
 
     Raises:
-        AssertionError: ``LIMIT`` cycles have passed before.
+        AssertionError: ``MAX_CYCLES`` cycles have passed before.
     """
-    pages = ended = quiet = 0
-    for _ in range(LIMIT):
+    pages = ended_tasks = quiet_cycles = 0
+    for _ in range(MAX_CYCLES):
         await RisingEdge(dut.clk)
         for element in elements:
-            paged, ends = element.see(pages)
-            pages, ended = pages + paged, ended + ends
-        quiet = 0 if int(dut.pending.value) else quiet + 1
-        if ended == BENCH_DATA["tasks"] and quiet == QUIET_CYCLES:
+            has_page, is_task_end = element.record_page(pages)
+            pages, ended_tasks = pages + has_page, ended_tasks + is_task_end
+        quiet_cycles = 0 if int(dut.pending.value) else quiet_cycles + 1
+        if ended_tasks == BENCH_DATA["tasks"] and quiet_cycles == QUIET_CYCLES:
             return
-    raise AssertionError(f"{ended} of {BENCH_DATA['tasks']} tasks have ended in {LIMIT} cycles")
+    raise AssertionError(f"{ended_tasks} of {BENCH_DATA['tasks']} tasks have ended in {MAX_CYCLES} cycles")
 
 
 def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple[int, int]]]:
     """Return the rows of Z in memory, by its row pointers: columns, and the bits of values."""
     first, end_bits = pointers()
-    words = [number(memory, first + 4 * row, 4) for row in range(len(BENCH_DATA["product"]["pointers"]) - 1)]
+    ends = [number(memory, first + 4 * row, 4) for row in range(len(BENCH_DATA["product"]["pointers"]) - 1)]
     entries = {}
     for i, element in enumerate(elements):
-        begin, own = 0, [row for row, word in enumerate(words) if word and word >> end_bits == i]
-        for row in sorted(own, key=words.__getitem__):
-            end = words[row] & (1 << end_bits) - 1
-            places = [element.place(place) for place in range(begin, end)]
-            entries[row] = [(number(memory, at, 4), number(memory, at + 4, VALUE)) for at in places]
-            begin = end
+        start, rows = 0, [row for row, pointer in enumerate(ends) if pointer and pointer >> end_bits == i]
+        for row in sorted(rows, key=ends.__getitem__):
+            end = ends[row] & (1 << end_bits) - 1
+            addresses = [element.address_of(index) for index in range(start, end)]
+            entries[row] = [(number(memory, at, 4), number(memory, at + 4, VALUE)) for at in addresses]
+            start = end
     return entries
 
 
@@ -144,7 +144,7 @@ def expected() -> dict[int, list[tuple[int, int]]]:
     z = BENCH_DATA["product"]
     elements = list(zip(z["columns"], z["values"], strict=True))
     bounds = zip(z["pointers"], z["pointers"][1:], strict=False)
-    return {row: elements[slice(*ends)] for row, ends in enumerate(bounds) if len(set(ends)) > 1}
+    return {row: elements[slice(*pair)] for row, pair in enumerate(bounds) if len(set(pair)) > 1}
 
 
 async def load(dut: Handle) -> None:
@@ -174,5 +174,5 @@ async def the_product_is_right_and_the_protocol_is_kept(dut: Handle) -> None:
             cocotb.start_soon(watch(dut, f"m{i}_axi_{channel}", fields))
     elements = [Element(dut, i) for i in range(BENCH_DATA["elements"])]
     await load(dut)
-    await follow(dut, elements)
+    await record_pages(dut, elements)
     assert product(memory, elements) == expected()

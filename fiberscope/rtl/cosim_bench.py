@@ -28,14 +28,14 @@ async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa
     """Run the accelerator in a thread of its own; the test fails with the error of the run."""
 
     def backend(replacement: Replacement, watched: bool) -> CocotbBackend:
-        within = getattr(dut, replacement.instance) if watched else None
-        return CocotbBackend(dut, replacement.interface, prefix(replacement.instance), within)
+        instance = getattr(dut, replacement.instance) if watched else None
+        return CocotbBackend(dut, replacement.interface, prefix(replacement.instance), instance)
 
-    cocotb.start_soon(heed())
+    cocotb.start_soon(install_interrupt_handlers())
     await bridge(simulate_in_bench)(backend)
 
 
-async def heed() -> None:
+async def install_interrupt_handlers() -> None:
     """Install signal handlers that end the run early, and publish the number of this process.
 
     The handlers serve Ctrl-C and termination signals. They end the run, which is in another thread and then

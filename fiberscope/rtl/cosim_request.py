@@ -45,9 +45,8 @@ def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
     """
     from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (rarely needed)
 
-    own = find_cosim_machine(name).own.values()
-    named = (str(source.path) for source in own if isinstance(source, VerilogPart) and source.part in blocks)
-    return tuple(dict.fromkeys(named))
+    parts = [part for part in find_cosim_machine(name).own.values() if isinstance(part, VerilogPart)]
+    return tuple(dict.fromkeys(str(part.path) for part in parts if part.part in blocks))
 
 
 @dataclass(frozen=True)

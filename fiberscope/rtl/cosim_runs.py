@@ -316,7 +316,7 @@ def _with_rtl(
     adapters: dict[str, Adapter] = {}
 
     def substitute(replacement: Replacement) -> Callable[..., Component]:
-        part = {**find_cosim_machine(request.accelerator).parts, **request.parts}[replacement.block]
+        factory = {**find_cosim_machine(request.accelerator).parts, **request.parts}[replacement.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
             adapter = replacement.unit.adapter(name, replacement.interface, backend(replacement, is_recorded))
@@ -326,7 +326,7 @@ def _with_rtl(
             if request.coverage:
                 adapter.cover()
             # The adapter also runs the original component, to compare the outputs.
-            adapter.shadow = partial(part, name, *arguments, **options)
+            adapter.shadow = partial(factory, name, *arguments, **options)
             adapters[name] = adapter
             return adapter
 

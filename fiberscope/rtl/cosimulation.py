@@ -105,8 +105,8 @@ class CosimulationResult:
         and send the same outputs; the reports may then differ.
         """
         output = earliest(exercise.output for exercise in self.exercised.values())
-        counted = f"{SAME_OUTPUTS}; what differs is what is counted"
-        return output or (counted if self.differences() and self.input_difference is None else None)
+        counters = f"{SAME_OUTPUTS}; what differs is what is counted"
+        return output or (counters if self.differences() and self.input_difference is None else None)
 
     @property
     def instance_names(self) -> tuple[str, ...]:
@@ -115,9 +115,9 @@ class CosimulationResult:
 
     def entries(self) -> int:
         """Return the number of report entries that both runs have to agree on."""
-        return len(self._compared(self.component)) - len(self.missing_counters())
+        return len(self._compared_entries(self.component)) - len(self.missing_counters())
 
-    def _compared(self, report: Report) -> dict[str, object]:
+    def _compared_entries(self, report: Report) -> dict[str, object]:
         """Return the compared entries, without components that a single module replaces together."""
         prefixes = self._omitted_prefixes
         omitted = (*prefixes, "bottleneck") if prefixes else ()
@@ -127,7 +127,7 @@ class CosimulationResult:
         """Return the counters of replaced components for which a user's module has no status output."""
         entries, counters = (
             _entries(self.rtl),
-            tuple(f"components.{at}.counters." for at in self.instance_names),
+            tuple(f"components.{name}.counters." for name in self.instance_names),
         )
         return [key for key in _entries(self.component) if key not in entries and key.startswith(counters)]
 
@@ -139,7 +139,7 @@ class CosimulationResult:
 
     def differences(self) -> list[str]:
         """Return one line for each report entry that differs between the two runs."""
-        first, second = self._compared(self.component), self._compared(self.rtl)
+        first, second = self._compared_entries(self.component), self._compared_entries(self.rtl)
         for key in self.missing_counters():
             del first[key]
         return [
@@ -173,7 +173,7 @@ def cosimulate(
     """
     _check(request, simulator)
     replacements, makers_by_block = locate_rtl(request)
-    return _compared(
+    return _run_and_compare(
         request, replacements, makers_by_block, _find_installed(request, simulator), folder, recorder
     )
 
@@ -197,13 +197,13 @@ def locate_rtl(request: CosimRequest) -> tuple[tuple[Replacement, ...], Mapping[
     resolve_run(find_cosim_machine(request.accelerator), parse_settings(request.settings)).build(
         request.a, request.b, {**request.parts, **makers_by_block}
     )
-    selected, at = (
+    selected, instances = (
         outermost_instances(makers_by_block) if ALL in request.blocks else (makers_by_block, request.at)
     )
-    return choose_replacements(request.accelerator, selected, at, request.module), makers_by_block
+    return choose_replacements(request.accelerator, selected, instances, request.module), makers_by_block
 
 
-def _compared(
+def _run_and_compare(
     request: CosimRequest,
     replacements: Sequence[Replacement],
     makers_by_block: Mapping[str, Maker],

@@ -16,8 +16,7 @@ from fiberscope.results.report.files import write_text
 
 PortBins: TypeAlias = "Mapping[str, Mapping[str, int]]"  # by stream: counts by kind of event
 COLUMNS = (TOKENS, BACK_TO_BACK, WAITS)  # kinds of events in the table
-WIDTH = 80  # columns of a terminal
-NAME = 34  # columns for the name of a port
+NAME_WIDTH = 34  # columns for the name of a port
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Coverage:
         for port, members in _arrays(self.ports).items():
             name = port if len(members) == 1 else f"{port} ({len(members)})"
             counts = "".join(f"{sum(member[kind] for member in members):>14,}" for kind in COLUMNS)
-            yield f"  {name[: NAME - 2]:<{NAME - 2}}{counts}"
+            yield f"  {name[: NAME_WIDTH - 2]:<{NAME_WIDTH - 2}}{counts}"
 
 
 def _arrays(ports: PortBins) -> dict[str, list[Mapping[str, int]]]:
@@ -71,12 +70,12 @@ def write_coverage(modules: Mapping[str, Coverage], file: Path) -> Iterator[str]
     """
     if str(file) != "-":
         document = {
-            name: {"ports": each.ports, "counters": dict(each.counters), "empty": each.empty()}
-            for name, each in modules.items()
+            name: {"ports": coverage.ports, "counters": dict(coverage.counters), "empty": coverage.empty()}
+            for name, coverage in modules.items()
         }
         write_text(file, json.dumps(document, indent=1) + "\n")
-    for name, each in modules.items():
-        bins, empty = each.bins(), each.empty()
+    for name, coverage in modules.items():
+        bins, empty = coverage.bins(), coverage.empty()
         yield f"coverage of {name}: {len(bins) - len(empty)} of {len(bins)} bins"
-        yield f"  {'port':<{NAME - 2}}" + "".join(f"{kind:>14}" for kind in COLUMNS)
-        yield from each.rows()
+        yield f"  {'port':<{NAME_WIDTH - 2}}" + "".join(f"{kind:>14}" for kind in COLUMNS)
+        yield from coverage.rows()

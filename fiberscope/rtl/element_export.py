@@ -36,12 +36,12 @@ from fiberscope.workloads.expressions.expression import Equation, accesses
 PYRTL = "pyrtl"
 MEMORY = "timing.memory"  # setting of a machine from a specification
 SIZES = (12, 10, 11, 9, 8)  # of the ranks of drawn tensors
-FEWER = (4, 3, 5, 2)  # in place of ``SIZES``, if an input has more than two ranks
+SMALL_SIZES = (4, 3, 5, 2)  # in place of ``SIZES``, if an input has more than two ranks
 _CONTENTS = {  # descriptions of the files beside the Verilog, by suffix
     "_words.csv": "words that fill the memories, by port, before the run",
     "_streams.csv": "tokens at the inputs in a run of the machine, and the cycles that offer them",
 }
-MORE = 20  # cycles that a module runs after the machine
+EXTRA = 20  # cycles that a module runs after the machine
 SEED = 1
 
 
@@ -92,9 +92,9 @@ class ElementRequest:
         """
         accelerator = find(self.specification)
         memory = "registered" if self.settings.get(MEMORY) == "registered" else "ideal"
-        ready = resolve_run(accelerator, {**self.settings, MEMORY: memory})
-        problem = ready.maker.load(None, None, False, ignore_progress, self.tensors)
-        return cast(MappedMachine, accelerator.models[EVENT](ready.configured, *problem.machine_inputs()))
+        resolved = resolve_run(accelerator, {**self.settings, MEMORY: memory})
+        problem = resolved.maker.load(None, None, False, ignore_progress, self.tensors)
+        return cast(MappedMachine, accelerator.models[EVENT](resolved.configured, *problem.machine_inputs()))
 
     @property
     def period(self) -> float:
@@ -104,12 +104,12 @@ class ElementRequest:
     def differences(self, backend: Callable[[InstanceVerilog], Backend]) -> list[str]:
         """Return the first token, if any, in which the module and the machine differ."""
         leaf = self.leaf
-        tokens, _stored = module_transcript(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
+        tokens, _stored = module_transcript(leaf.verilog, backend(leaf), leaf.cycles + EXTRA, leaf.offers)
         return [
-            f"{stream}, token {place}: {token} of the machine, {other} of the module"
+            f"{stream}, token {position}: {token} of the machine, {actual} of the module"
             for stream, expected in leaf.expected.items()
-            for place, (token, other) in enumerate(zip_longest(expected, tokens[stream]))
-            if token != other
+            for position, (token, actual) in enumerate(zip_longest(expected, tokens[stream]))
+            if token != actual
         ][:1]
 
 
@@ -139,19 +139,19 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
     Returns:
         The path of each tensor's file.
     """
-    drafted = draft(specification_of(specification))
-    outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
+    preliminary = draft(specification_of(specification))
+    outline = preliminary.complete(dict.fromkeys(preliminary.missing, max(SIZES)))
     sizes = _drawn_sizes(outline)
     signs = [-1, 1] if outline.iteration is None else [1]
     generator = np.random.default_rng(SEED)
     files = {}
     for name in outline.inputs:
         shape = [sizes[rank] for rank in outline.tensors[name].ranks]
-        there = generator.random(shape) < (1.0 if len(shape) < 2 else 0.4)
+        is_nonzero = generator.random(shape) < (1.0 if len(shape) < 2 else 0.4)
         magnitudes = generator.integers(1, 9, shape) if whole else generator.uniform(0.1, 9.0, shape)
         values = magnitudes * generator.choice(signs, shape)
         files[name] = str(folder / f"{name}.npy")
-        np.save(files[name], values * there)
+        np.save(files[name], values * is_nonzero)
     return files
 
 
@@ -165,8 +165,8 @@ def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
                     if index.rank is not None and index.rank in rank_groups:
                         rank_groups.merge(rank, index.rank)
     ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
-    several = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
-    sizes = dict(zip(ranks, cycle(FEWER if several else SIZES), strict=False))
+    has_many_ranks = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
+    sizes = dict(zip(ranks, cycle(SMALL_SIZES if has_many_ranks else SIZES), strict=False))
     return {
         rank: next(sizes[other] for other in ranks if rank_groups.connected(other, rank)) for rank in ranks
     }
@@ -225,9 +225,9 @@ def check_element(exported: ExportedElement, simulator: str, folder: Path) -> in
     """
     order = exported.order
     if simulator == PYRTL:
-        different = order.differences(_in_pyrtl)
-        if different:
-            raise FailedBenchError(f"{order.module} is not its instance: {different[0]}")
+        differences = order.differences(_in_pyrtl)
+        if differences:
+            raise FailedBenchError(f"{order.module} is not its instance: {differences[0]}")
     else:
         ports = order.leaf.verilog.composition.without_status().interface()
         bench_order = {"order": asdict(order), "here": str(Path.cwd())}
@@ -243,4 +243,4 @@ def _in_pyrtl(leaf: InstanceVerilog) -> Backend:
 
 
 def _twin(composition: Composition) -> Twin:
-    return build(composition.interface(), lambda between: flat(composition, between))
+    return build(composition.interface(), lambda streams: flat(composition, streams))

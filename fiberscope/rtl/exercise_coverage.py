@@ -11,27 +11,27 @@ from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.results.report.parts import Component
 
 
-def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
+def exercise_lines(instance: str, exercise: Exercise, component: Component) -> Iterator[str]:
     """Yield a line with the tokens and stalls of a module, and a line with what did not occur, if anything.
 
     Args:
-        at: instance name of the replaced component.
+        instance: instance name of the replaced component.
         exercise: counts of events at the ports of its module.
         component: the entry of the instance in the report of the run with RTL.
     """
     tokens, stalls = exercise.tokens, exercise.stalls
     yield (
-        f"exercised at {at}: {sum(tokens.values()):,} tokens, {sum(stalls.values()):,} stalls, "
+        f"exercised at {instance}: {sum(tokens.values()):,} tokens, {sum(stalls.values()):,} stalls, "
         f"busy in {component.busy:,} of {component.cycles:,} cycles"
     )
-    missing = [
+    absent_events = [
         ("no token at", list(_never(tokens))),
         ("no stall at", list(_never(stalls))),
         ("counters at 0:", [name for name, count in component.counters.items() if not count]),
     ]
-    lines = [f"{what} {', '.join(names)}" for what, names in missing if names]
+    lines = [f"{label} {', '.join(names)}" for label, names in absent_events if names]
     if lines:
-        yield f"NOT exercised at {at}: {'; '.join(lines)}"
+        yield f"NOT exercised at {instance}: {'; '.join(lines)}"
 
 
 def _never(counts: Mapping[str, int]) -> Iterator[str]:

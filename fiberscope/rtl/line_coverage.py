@@ -17,7 +17,7 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, write_text
 DATA = "coverage.dat"  # Verilator's counts, in the folder of a run
 LINE, BRANCH, TOGGLE = "line", "branch", "toggle"  # kinds of points
 HEADER = "# SystemC::Coverage-3\n"
-MOST_SHOWN = 10  # maximum of printed lines that are not covered
+MAX_SHOWN = 10  # maximum of printed lines that are not covered
 
 _RECORD = re.compile(r"^C '(?P<key>[^']*)' (?P<count>\d+)$", re.MULTILINE)
 _TRANSITION = re.compile(r"(\[\d+\])?:(0->1|1->0)$")  # of a bit, behind the name of its signal
@@ -51,14 +51,14 @@ class Point:
         fields = dict(pair.split("\2", 1) for pair in key.split("\1") if pair)
         page, _, module = fields["page"].partition("/")
         kind = page.removeprefix("v_")
-        lines = tuple(_numbers(fields.get("S", fields["l"]))) if kind != TOGGLE else ()
+        lines = tuple(_parse_ranges(fields.get("S", fields["l"]))) if kind != TOGGLE else ()
         return cls(fields["f"], int(fields["l"]), int(fields["n"]), kind, module, fields["o"], lines)
 
 
-def _numbers(ranges: str) -> Iterator[int]:
+def _parse_ranges(ranges: str) -> Iterator[int]:
     """Yield the numbers of ranges such as ``7,9-12``."""
-    for each in filter(None, ranges.split(",")):
-        first, _, last = each.partition("-")
+    for text in filter(None, ranges.split(",")):
+        first, _, last = text.partition("-")
         yield from range(int(first), int(last or first) + 1)
 
 
@@ -98,8 +98,8 @@ class LineCoverage:
         """Return how many lines, branches and toggles of a module are covered."""
         lines = self.lines(module).values()
         branches, toggles = (list(self._points(module, kind).values()) for kind in (BRANCH, TOGGLE))
-        parts = [("lines", lines), ("branches", branches), ("toggles", toggles)]
-        shares = (f"{sum(map(bool, counts)):,} of {len(counts):,} {name}" for name, counts in parts)
+        counts_by_kind = [("lines", lines), ("branches", branches), ("toggles", toggles)]
+        shares = (f"{sum(map(bool, counts)):,} of {len(counts):,} {name}" for name, counts in counts_by_kind)
         return f"line coverage of {module}: {', '.join(shares)}"
 
     def _points(self, module: str, kind: str) -> dict[Point, int]:
@@ -110,26 +110,26 @@ class LineCoverage:
     def uncovered(self, module: str) -> Iterator[str]:
         """Yield each line of a module that never ran, or whose branch was never taken, with its text."""
         untaken: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-        for point, taken in self._points(module, BRANCH).items():
-            if not taken:
+        for point, taken_count in self._points(module, BRANCH).items():
+            if not taken_count:
                 untaken[point.file, point.line].append(point.name)
-        texts = {file: _texts(file) for file, _number in self.lines(module)}
+        texts = {file: _read_lines(file) for file, _number in self.lines(module)}
         for (file, number), count in self.lines(module).items():
             if (file, number) in untaken or not count:
-                what = ", ".join(untaken[file, number]) if count else "never"
+                reason = ", ".join(untaken[file, number]) if count else "never"
                 text = texts[file][number - 1].strip() if number <= len(texts[file]) else ""
-                yield f"{Path(file).name}:{number}: {what}: {text}"
+                yield f"{Path(file).name}:{number}: {reason}: {text}"
 
-    def still_signals(self, module: str) -> Iterator[str]:
+    def untoggled_signals(self, module: str) -> Iterator[str]:
         """Yield each signal of a module with the number of its toggles that did not occur."""
-        missing, every = Counter[str](), Counter[str]()
+        missing_toggles, all_toggles = Counter[str](), Counter[str]()
         for point, count in self._points(module, TOGGLE).items():
             signal = _TRANSITION.sub("", point.name)
-            every[signal] += 1
-            missing[signal] += not count
-        for signal, count in sorted(missing.items()):
+            all_toggles[signal] += 1
+            missing_toggles[signal] += not count
+        for signal, count in sorted(missing_toggles.items()):
             if count:
-                yield f"{signal}: {count:,} of {every[signal]:,} toggles missing"
+                yield f"{signal}: {count:,} of {all_toggles[signal]:,} toggles missing"
 
     def lcov(self) -> str:
         """Return lines and branches in the format of lcov; it has no records for toggles."""
@@ -152,11 +152,11 @@ class LineCoverage:
         """Return the summary of each module, what is not covered, and the signals that did not toggle."""
         sections = []
         for module in self.modules():
-            sections += [self.summary(module), *self.uncovered(module), *self.still_signals(module), ""]
+            sections += [self.summary(module), *self.uncovered(module), *self.untoggled_signals(module), ""]
         return "\n".join(sections)
 
 
-def _texts(file: str) -> list[str]:
+def _read_lines(file: str) -> list[str]:
     """Return the lines of a file; none if the file is gone."""
     path = Path(file)
     return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
@@ -187,18 +187,18 @@ def write_line_coverage(folder: Path, file: Path) -> Iterator[str]:
         InputError: a file cannot be written.
     """
     coverage = LineCoverage((folder / DATA).read_text(encoding="utf-8"))
-    where = ""
+    location = ""
     if file != STANDARD_OUTPUT:
         lcov, report = outputs(file).values()
         write_text(lcov, coverage.lcov())
         write_text(report, coverage.report())
-        where = f" in {report}"
+        location = f" in {report}"
     for module in coverage.modules():
         yield coverage.summary(module)
         lines = list(coverage.uncovered(module))
-        yield from (f"  {line}"[:100] for line in lines[:MOST_SHOWN])
-        if len(lines) > MOST_SHOWN:
-            yield f"  and {len(lines) - MOST_SHOWN:,} more lines{where}"
+        yield from (f"  {line}"[:100] for line in lines[:MAX_SHOWN])
+        if len(lines) > MAX_SHOWN:
+            yield f"  and {len(lines) - MAX_SHOWN:,} more lines{location}"
 
 
 def outputs(file: Path) -> dict[str, Path]:

@@ -17,7 +17,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.memory.cache_parameters_rtl import ARRAY
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
-from fiberscope.hw.rtl.kit.composition import Part as InWhole
+from fiberscope.hw.rtl.kit.composition import Part as ModulePart
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
@@ -48,7 +48,7 @@ from fiberscope.workloads.errors import nearest
 
 SCHEMA = "fiberscope-machine-area-1"
 CHANNELS = "channels"
-Tell = Callable[[str], None]
+StepCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ SUMS = ("count", "cells", "flip_flops", "array_bits", "sram_bits", "um2", "sram_
 
 
 def collect_parts(
-    machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str] = ()
+    machine: str, matrix: str, settings: Sequence[str], prefixes: Sequence[str] = ()
 ) -> MachineParts:
     """Return the modules of a machine.
 
@@ -133,46 +133,46 @@ def collect_parts(
         machine: name of the machine.
         matrix: its operand, which determines the sizes of some memories.
         settings: its parameters, ``key=value``.
-        wanted: prefixes of the selected families; all if empty.
+        prefixes: prefixes of the selected families; all if empty.
 
     Raises:
         InputError: no part, or no selected part, exists as RTL.
     """
-    noted = makers(machine, (ALL,), {})
-    ready = resolve_run(find_machine(machine), parse_settings(settings))
-    ready.build(matrix, None, noted)
-    replacements, without = _replacements(machine, noted, {})
-    parts = _parts(replacements)
+    block_makers = makers(machine, (ALL,), {})
+    resolved = resolve_run(find_machine(machine), parse_settings(settings))
+    resolved.build(matrix, None, block_makers)
+    replacements, without = _replacements(machine, block_makers, {})
+    parts = _count_parts(replacements)
     if not parts:
         reasons = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
         raise InputError(f"{machine}: nothing to measure; {reasons}")
-    parts = _select_parts(machine, parts, wanted)
-    accelerator, configured = ready.accelerator, ready.configured
+    parts = _select_parts(machine, parts, prefixes)
+    accelerator, configured = resolved.accelerator, resolved.configured
     technology = (
         read_cost_file(accelerator.costs_file).document["technology"]
         if accelerator.costs_file.is_file()
         else LIBRARY_NM
     )
-    by_costs = _by_costs(prices_of(accelerator, configured), {part.family: part.count for part in parts})
-    return MachineParts(
-        machine, parts, without, technology, float(str(values(configured)["clock"])), by_costs
-    )
+    counts = {part.family: part.count for part in parts}
+    by_costs = _areas_by_costs(prices_of(accelerator, configured), counts)
+    hertz = float(str(values(configured)["clock"]))
+    return MachineParts(machine, parts, without, technology, hertz, by_costs)
 
 
-def _select_parts(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
+def _select_parts(machine: str, parts: Sequence[Part], prefixes: Sequence[str]) -> list[Part]:
     """Return the parts whose families have one of these prefixes; without prefixes, all parts.
 
     Raises:
         InputError: a prefix matches nothing.
     """
     families = {part.family for part in parts}
-    for name in wanted:
-        if not any(family.startswith(name) for family in families):
-            raise InputError(f"{machine} has no part {name} as RTL; {nearest(name, sorted(families))}")
-    return [part for part in parts if part.family.startswith(tuple(wanted) or "")]
+    for prefix in prefixes:
+        if not any(family.startswith(prefix) for family in families):
+            raise InputError(f"{machine} has no part {prefix} as RTL; {nearest(prefix, sorted(families))}")
+    return [part for part in parts if part.family.startswith(tuple(prefixes) or "")]
 
 
-def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
+def _areas_by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
     """Return the area of each family by the cost table, for families whose costs are all known."""
     parts = {family: prices.find_part(family) for family in counts} if prices else {}
     areas = {name: part.areas.values() for name, part in parts.items() if part and part.areas}
@@ -184,20 +184,21 @@ def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, flo
 
 
 def _replacements(
-    machine: str, noted: Mapping[str, Maker], refused: Mapping[str, str]
+    machine: str, block_makers: Mapping[str, Maker], refused: Mapping[str, str]
 ) -> tuple[list[Replacement], Mapping[str, str]]:
     """Return the outermost parts that have a module; if a part has none, its inner parts, and the reason."""
-    chosen, _ = outermost_instances({block: maker for block, maker in noted.items() if block not in refused})
+    candidates = {block: maker for block, maker in block_makers.items() if block not in refused}
+    outermost, _ = outermost_instances(candidates)
     replacements: list[Replacement] = []
-    for block, maker in chosen.items():
+    for block, maker in outermost.items():
         try:
             replacements += choose_replacements(machine, {block: maker}, [ALL], None)
         except InputError as error:
-            return _replacements(machine, noted, {**refused, block: str(error)})
+            return _replacements(machine, block_makers, {**refused, block: str(error)})
     return replacements, refused
 
 
-def _parts(replacements: Iterable[Replacement]) -> list[Part]:
+def _count_parts(replacements: Iterable[Replacement]) -> list[Part]:
     """Return the first replacement of each family, with the number of replacements."""
     families: dict[str, list[Replacement]] = {}
     for replacement in replacements:
@@ -207,8 +208,8 @@ def _parts(replacements: Iterable[Replacement]) -> list[Part]:
     )
     counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
     for family, members in families.items():
-        whole = InWhole(members[0].unit, _with_line_bits(members[0].parameters, line_bytes))
-        for inner, _name, part in list_modules(family, "", whole):
+        composed = ModulePart(members[0].unit, _with_line_bits(members[0].parameters, line_bytes))
+        for inner, _name, part in list_modules(family, "", composed):
             counts[inner, part.block, part.parameters] += len(members)
     return [
         Part(name, count, describe_module(block, parameters))
@@ -216,7 +217,7 @@ def _parts(replacements: Iterable[Replacement]) -> list[Part]:
     ]
 
 
-def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
+def list_modules(family: str, name: str, part: ModulePart) -> Iterator[tuple[str, str, ModulePart]]:
     """Yield a module, or the modules of a composition, recursively.
 
     Args:
@@ -237,15 +238,15 @@ def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, s
 
 def _with_line_bits(parameters: Parameters, line_bytes: int) -> Parameters:
     """Add the line size of memory, which adapters between the modules determine."""
-    lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
+    widths = {"data": ARRAY, "line_bits": 8 * line_bytes}
     with input_errors():
         return replace(
             parameters,
-            **{field.name: lines[field.name] for field in fields(parameters) if field.name in lines},
+            **{field.name: widths[field.name] for field in fields(parameters) if field.name in widths},
         )
 
 
-def measure_families(parts: MachineParts, tell: Tell, cells: str = LIBRARY) -> list[Row]:
+def measure_families(parts: MachineParts, tell: StepCallback, cells: str = LIBRARY) -> list[Row]:
     """Measure the parts, and return a row for each family. Measurements are kept in the user's table.
 
     Args:
@@ -365,8 +366,8 @@ def slowest_part(rows: Iterable[Row]) -> SlowestPart:
 
 
 def _path_in_45nm(row: Row) -> tuple[float, float]:
-    least, most = (1.0, 1.0) if row.library == PRICED else SPEEDUPS
-    return row.path_ns / most, row.path_ns / least
+    min_speedup, max_speedup = (1.0, 1.0) if row.library == PRICED else SPEEDUPS
+    return row.path_ns / max_speedup, row.path_ns / min_speedup
 
 
 def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
@@ -376,20 +377,20 @@ def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
     clock = _interval((1000 / slowest.path_ns[1], 1000 / slowest.path_ns[0]), ",.0f")
     is_measured = slowest.row.library == PRICED
     guess = "without wires and flip-flops" if is_measured else "by a guess"
-    here = "" if is_measured else f" with {slowest.row.path_ns:.2f} ns here"
+    measured_text = "" if is_measured else f" with {slowest.row.path_ns:.2f} ns here"
     yield f"The machine assumes {gigahertz:g} GHz. Its RTL reaches {clock} MHz in 45 nm, {guess}:"
-    yield f"the slowest part, {slowest.row.family}{here}, takes {cycle} ns."
-    missing = [
+    yield f"the slowest part, {slowest.row.family}{measured_text}, takes {cycle} ns."
+    slow_families = [
         row.family
         for row in sorted(rows, key=lambda row: -row.path_ns)
         if _path_in_45nm(row)[1] * gigahertz > 1
     ]
-    if missing:
+    if slow_families:
         factors = _interval((max(1.0, ns * gigahertz) for ns in slowest.path_ns), ".1f")
-        yield f"{gigahertz:g} GHz {'is' if is_measured else 'may be'} missed by {', '.join(missing)}:"
+        yield f"{gigahertz:g} GHz {'is' if is_measured else 'may be'} missed by {', '.join(slow_families)}:"
         yield f"a run then takes {factors} times as long as its report says."
 
 
-def _interval(ends: Iterable[float], form: str) -> str:
+def _interval(bounds: Iterable[float], form: str) -> str:
     """Return an interval as text, whose ends may be equal."""
-    return " to ".join(dict.fromkeys(f"{end:{form}}" for end in ends))
+    return " to ".join(dict.fromkeys(f"{bound:{form}}" for bound in bounds))

@@ -78,20 +78,21 @@ class MachineModel:
         numbers = count()
 
         def pins(name: str, *_arguments: object) -> Component:
-            i = next(numbers)
-            return MemoryPins(name, requests[i], replies[i])
+            channel = next(numbers)
+            return MemoryPins(name, requests[channel], replies[channel])
 
         make = partial(descriptor.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
         self._machine = cast(Machine, make(configured, *self.problem.machine_inputs()))
         self.problem.precision = getattr(self._machine, "value_type", None)
         self._kernel = self._machine.kernel
-        self._pins = [part for part in self._kernel.components if isinstance(part, MemoryPins)]
-        self._others = [part for part in self._kernel.components if not isinstance(part, MemoryPins)]
-        self._done = False
+        components = self._kernel.components
+        self._pins = [unit for unit in components if isinstance(unit, MemoryPins)]
+        self._other_components = [unit for unit in components if not isinstance(unit, MemoryPins)]
+        self._has_ended = False
 
     def outputs(self) -> dict[str, int]:
         """Return the bits of every output in the next cycle; ``done`` stays high when the machine is done."""
-        bits = {DONE: int(self._done)}
+        bits = {DONE: int(self._has_ended)}
         for pins in self._pins:
             bits.update(pins.outputs())
         return bits
@@ -103,18 +104,19 @@ class MachineModel:
         cycle = self._pins[0].cycle
         while self._pins[0].cycle == cycle and self._kernel.step():
             pass
-        self._done = self._done or self._is_done()
+        self._has_ended = self._has_ended or self._is_done()
 
     def _is_done(self) -> bool:
         """Return whether all work is done and no token is in flight."""
         done, total = self._machine.progress()
         if done < total or any(pins.offered or pins.waiting_replies for pins in self._pins):
             return False
-        return not any(True for part in self._others for _line in blocked_by(part, self._kernel.wiring))
+        wiring = self._kernel.wiring
+        return not any(next(iter(blocked_by(unit, wiring)), "") for unit in self._other_components)
 
     def fault(self) -> str | None:
         """Describe the fault of the machine's answer; None if the answer is right."""
-        if not self._done:
+        if not self._has_ended:
             return "the machine has not come to its end"
         comparison = self.problem.check(self._machine.result())
         return None if comparison.passed else f"the machine's {self.problem.answer} is wrong"

@@ -81,8 +81,8 @@ def build_module(accelerator: str) -> Whole:
     accelerators = [name for name in names() if find_spec(_file(name))]
     if accelerator not in accelerators:
         raise InputError(f"{accelerator} does not exist as one module; {' and '.join(accelerators)} does")
-    whole: Whole = import_module(_file(accelerator)).WHOLE
-    return whole
+    module: Whole = import_module(_file(accelerator)).WHOLE
+    return module
 
 
 def _file(accelerator: str) -> str:
@@ -95,15 +95,15 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     Raises:
         InputError: there is no module of such a machine.
     """
-    whole = build_module(request.accelerator)
+    module = build_module(request.accelerator)
 
     def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
-        raise _CompositionFound(kernel, _compose(whole, kernel))
+        raise _CompositionFound(kernel, _compose(module, kernel))
 
     try:
         _make(request, SeatKernel(MODULE, stop_composing), parts=_seats(request))
-    except _CompositionFound as found_there:
-        return found_there.kernel, found_there.composition
+    except _CompositionFound as composed:
+        return composed.kernel, composed.composition
     raise AssertionError("a machine was made without its kernel")
 
 
@@ -119,16 +119,16 @@ def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Mac
     return built_machine, problem
 
 
-def _parts(request: CosimRequest, name: str) -> Parts:
+def _reference_parts(request: CosimRequest, name: str) -> Parts:
     """Return the components of the machine, to run beside its module and be compared."""
-    noted = PartsKernel()
-    _make(request, noted)
-    return Parts(name, noted)
+    kernel = PartsKernel()
+    _make(request, kernel)
+    return Parts(name, kernel)
 
 
-def _compose(whole: Whole, kernel: SeatKernel) -> Composition:
+def _compose(module: Whole, kernel: SeatKernel) -> Composition:
     try:
-        return whole.compose(kernel)
+        return module.compose(kernel)
     except ValueError as error:
         raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error
 
@@ -152,14 +152,14 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
     check_readme(folder)
     kernel, composition = compose_parts(request)
     try:
-        facts = build_module(request.accelerator).bench_data(kernel, _product(request))
+        bench_data = build_module(request.accelerator).bench_data(kernel, _product(request))
     except ValueError as error:
         raise InputError(str(error)) from error
-    module = with_axi(composition, AxiParameters(facts["bytes"]["line"]))
-    name, rules = composition.module, contract(module.interface(), registered=True)
+    module = with_axi(composition, AxiParameters(bench_data["bytes"]["line"]))
+    name, port_contract = composition.module, contract(module.interface(), registered=True)
     texts = {
-        f"{name}.v": "\n".join([rules, verilog(module), axi_module(module)]),
-        f"{name}_told.json": json.dumps(facts),
+        f"{name}.v": "\n".join([port_contract, verilog(module), axi_module(module)]),
+        f"{name}_told.json": json.dumps(bench_data),
         f"test_{name}.py": BENCH.read_text(encoding="utf-8"),
     }
     with writable_folder(folder):
@@ -173,15 +173,15 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
             period or float(10**9 / kernel.clocks[0].hertz),
             dict(setting.split("=", 1) for setting in request.settings),
             twin_sections(
-                build(module.interface(), lambda between: flat(module, between)), axi_names(module)
+                build(module.interface(), lambda streams: flat(module, streams)), axi_names(module)
             ),
             {
                 f"{name}_told.json": "contents of memory, loads and the product, for the bench",
                 f"test_{name}.py": "cocotb bench, with the memory models of cocotbext-axi",
             },
         )
-        written = write_handover(handover, folder)
-    return (*(folder / file for file in texts), *written)
+        handover_files = write_handover(handover, folder)
+    return (*(folder / file for file in texts), *handover_files)
 
 
 def _product(request: CosimRequest) -> CsrArray:
@@ -211,7 +211,7 @@ def run_in_pyrtl(
 
     def backend(composition: Composition) -> Backend:
         interface = composition.interface()
-        twin = build(interface, lambda between: flat(composition, between))
+        twin = build(interface, lambda streams: flat(composition, streams))
         return wrap_backend(composition, PyrtlBackend(twin, watched=recorder is not None), recorder)
 
     return run_with(request, backend, progress)
@@ -271,9 +271,9 @@ def _sources(
     top = {f"{TOP}.v": harness(TOP, {composition.module: interface})}
     if not request.sources:
         return write_sources(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
-    own, written_files = tuple(map(Path, request.sources)), write_sources(top, folder)
-    check_ports(interface, find_simulator(simulator).ports(own, interface.module, folder))
-    return (*own, *written_files), interface
+    user_sources, written_files = tuple(map(Path, request.sources)), write_sources(top, folder)
+    check_ports(interface, find_simulator(simulator).ports(user_sources, interface.module, folder))
+    return (*user_sources, *written_files), interface
 
 
 def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> CosimRun:
@@ -288,15 +288,15 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
         InputError: there is no module of such a machine.
         FailedRunError: the run failed; the message has the first difference of the module.
     """
-    whole, adapters = build_module(request.accelerator), dict[str, Adapter]()
+    module, adapters = build_module(request.accelerator), dict[str, Adapter]()
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
-        composition = _compose(whole, kernel)
-        adapter = whole.adapter(name, composition.interface(), backend(composition))
+        composition = _compose(module, kernel)
+        adapter = module.adapter(name, composition.interface(), backend(composition))
         adapter.configure(kernel)
         if request.coverage:
             adapter.cover()
-        adapter.shadow = partial(_parts, request, name)
+        adapter.shadow = partial(_reference_parts, request, name)
         adapters[name] = adapter
         return adapter
 

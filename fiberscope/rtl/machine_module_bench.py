@@ -14,7 +14,7 @@ from cocotb.task import bridge
 from fiberscope.hw.rtl.kit.composition import Composition
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.harness import prefix
-from fiberscope.rtl.cosim_bench import heed
+from fiberscope.rtl.cosim_bench import install_interrupt_handlers
 from fiberscope.rtl.cosim_runs import run_in_bench
 from fiberscope.rtl.machine_module import run_with
 
@@ -26,5 +26,5 @@ async def the_machine_runs_as_a_module(dut: Any) -> None:  # noqa: ANN401  (coco
     def backend(composition: Composition) -> CocotbBackend:
         return CocotbBackend(dut, composition.interface(), prefix(composition.module))
 
-    cocotb.start_soon(heed())
+    cocotb.start_soon(install_interrupt_handlers())
     await bridge(run_in_bench)(partial(run_with, backend=backend))

@@ -136,7 +136,7 @@ class EqualParts:
 
 
 def measure_machine(
-    order: CosimRequest, simulator: str, folder: Path, tell: Progress = ignore_progress
+    order: CosimRequest, simulator: str, folder: Path, progress: Progress = ignore_progress
 ) -> MachinePower:
     """Run a machine as one module, and compute the energy of the cells of each part.
 
@@ -144,7 +144,7 @@ def measure_machine(
         order: the run, of the block ``machine``.
         simulator: simulator of the RTL, one of ``fiberscope.rtl.power.SIMULATORS``.
         folder: folder of Verilog, logs and the report.
-        tell: called with the current step.
+        progress: called with the current step.
 
     Raises:
         InputError: a tool or the library is missing, there is no such module, or see ``cosimulate``.
@@ -152,32 +152,32 @@ def measure_machine(
         DifferentNetlistError: the netlist differs from the RTL.
     """
     accelerator = find(order.accelerator)
-    book = read_cost_file(accelerator.costs_file).document
+    costs = read_cost_file(accelerator.costs_file).document
     recordings: list[RecordingBackend] = []
     simulator = check_simulator(simulator)
     kernel, composition = compose_parts(order)
     with tools(LIBRARY) as cells:
-        parts = _equal_parts(kernel, composition, cells, tell)
-        powered = [part for part in parts if part.netlist.registers]
-        netlists = {name: part.netlist for part in powered for name in part.instances}
+        parts = _equal_parts(kernel, composition, cells, progress)
+        clocked_parts = [part for part in parts if part.netlist.registers]
+        netlists = {name: part.netlist for part in clocked_parts for name in part.instances}
 
         def recorder(_module: object, backend: Backend) -> Backend:
             recordings.append(RecordingBackend(backend, netlists))
             return recordings[-1]
 
-        tell(RUNNING, 0, 0)
+        progress(RUNNING, 0, 0)
         outcome = cosimulate(order, simulator, folder, recorder)
         if differences := outcome.differences():
             raise FailedRunError(f"{order.accelerator} as one module: {differences[0]}", outcome.rtl)
-        node = Node(book["technology"], book["voltage"])
+        node = Node(costs["technology"], costs["voltage"])
         rows: list[Row] = []
-        for part in powered:
-            tell(ADDING, len(rows), len(powered))
+        for part in clocked_parts:
+            progress(ADDING, len(rows), len(clocked_parts))
             rows.append(measure_row(part, recordings[-1], cells, node))
     configured = resolve_run(accelerator, parse_settings(list(order.settings)), None).configured
     hertz = float(str(values(configured)["clock"]))
     without = sorted({part.family for part in parts if not part.netlist.registers})
-    cycles = recordings[-1].activity(powered[0].instances[0]).cycles
+    cycles = recordings[-1].activity(clocked_parts[0].instances[0]).cycles
     return MachinePower(outcome.component, cycles, _by_family(rows), without, node, hertz)
 
 
@@ -190,7 +190,7 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
 
 
 def _equal_parts(
-    kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress
+    kernel: SeatKernel, composition: Composition, cells: Path, progress: Progress
 ) -> list[EqualParts]:
     """Return the parts of the module, each mapped once. Channels between parts are a family."""
     instances: dict[tuple[str, Part], list[str]] = {}
@@ -199,25 +199,25 @@ def _equal_parts(
         family = CHANNELS if channel else family_name(kernel.seats[instance.name].name)
         for inner, name, part in list_modules(family, instance.name, instance.part):
             instances.setdefault((inner, part), []).append(name)
-    netlists = _map_parts({part for _family, part in instances}, cells, tell)
+    netlists = _map_parts({part for _family, part in instances}, cells, progress)
     return [EqualParts(family, netlists[part], part, names) for (family, part), names in instances.items()]
 
 
-def _map_parts(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
+def _map_parts(parts: Iterable[Part], cells: Path, progress: Progress) -> Mapping[Part, Netlist]:
     """Map each part to cells, several in parallel: Yosys is a separate process, PyRTL has a single design."""
     texts = {
         part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
     }
     netlists: dict[Part, Netlist] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        tell(MAPPING, 0, len(texts))
+        progress(MAPPING, 0, len(texts))
         for part, netlist in zip(
             texts,
-            pool.map(lambda text: map_to_cells(texts[text], text.interface.module, cells), texts),
+            pool.map(lambda module: map_to_cells(texts[module], module.interface.module, cells), texts),
             strict=True,
         ):
             netlists[part] = netlist
-            tell(MAPPING, len(netlists), len(texts))
+            progress(MAPPING, len(netlists), len(texts))
     return netlists
 
 
@@ -235,15 +235,16 @@ def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Pat
     activity = _combine(map(recording.activity, equal_parts.instances))
     power, count = sta.power_of(equal_parts.netlist, activity, cells), len(equal_parts.instances)
     scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
-    of_memories = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
+    memory_scale = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
     synchronous = {macro.name for macro in srams(equal_parts.part.block.twin(equal_parts.part.parameters))}
-    spent = {True: 0.0, False: 0.0}
+    accesses_pj = {True: 0.0, False: 0.0}
     for (name, entries, bits, event), number in memory_accesses(equal_parts.netlist, activity).items():
         sram = estimate(entries * bits / 8, bits)
-        each = sram.read_pj if event == "read" else sram.write_pj
-        spent[name in synchronous] += of_memories * number * each / activity.cycles
+        access_pj = sram.read_pj if event == "read" else sram.write_pj
+        accesses_pj[name in synchronous] += memory_scale * number * access_pj / activity.cycles
     toggling = power.run_pj - power.idle_pj
-    return Row(equal_parts.family, count, scale * power.idle_pj, scale * toggling, spent[True], spent[False])
+    numbers = count, scale * power.idle_pj, scale * toggling, accesses_pj[True], accesses_pj[False]
+    return Row(equal_parts.family, *numbers)
 
 
 def _combine(activities: Iterable[Activity]) -> Activity:
@@ -278,25 +279,27 @@ def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
     yield _table(power)
     yield f"{total:,.1f} pJ a cycle, {total * gigahertz:,.1f} mW at {gigahertz:g} GHz."
     yield f"Cells of {LIBRARY}, without wires, by Yosys {version()} and OpenSTA {sta.version()}, scaled from"
-    whence = f"{LIBRARY_NM:g} nm at {LIBRARY_VOLTS:g} V"
-    yield f"{whence} to {power.node.technology:g} nm at {power.node.voltage:g} V; no clock tree, none gated."
+    origin = f"{LIBRARY_NM:g} nm at {LIBRARY_VOLTS:g} V"
+    yield f"{origin} to {power.node.technology:g} nm at {power.node.voltage:g} V; no clock tree, none gated."
     yield "Accesses to SRAM, and writes to arrays, are estimated for 45 nm; reads of arrays are in no number."
     if power.without:
         yield f"Without {', '.join(power.without)}: no register, without which OpenSTA knows no activity."
-    energies = {row: spent for row in power.rows if (spent := power.by_costs(row.family)) is not None}
+    energies = {row: cost_pj for row in power.rows if (cost_pj := power.by_costs(row.family)) is not None}
     if energies:
         measured = power.cycles * sum(row.picojoules for row in energies) / 1000
         from_costs = sum(energies.values()) / 1000
         yield f"By costs.yaml {from_costs:,.1f} nJ of the parts of which it knows, here {measured:,.1f}."
-        yield from _each(power, {"by costs.yaml": from_costs, "here": measured})
+        yield from _energy_per_multiplication(power, {"by costs.yaml": from_costs, "here": measured})
     if memory := power.by_costs(MEMORY):
         yield f"Memory is no part of the module; by costs.yaml it takes {memory / 1000:,.1f} nJ."
 
 
-def _each(power: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
+def _energy_per_multiplication(power: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
     """Yield the energy for each multiplication of the run."""
     if count := power.report.operations.get("multiply"):
-        energies_text = ", ".join(f"{of} {each * 1000 / count:,.0f}" for of, each in nanojoules.items())
+        energies_text = ", ".join(
+            f"{source} {energy * 1000 / count:,.0f}" for source, energy in nanojoules.items()
+        )
         yield f"For each of {count:,} multiplications these are, in pJ, {energies_text}."
 
 
@@ -314,7 +317,7 @@ def _table(power: MachinePower) -> Table:
 
 def _numbers(row: Row, power: MachinePower) -> dict[str, str]:
     """Return the numbers of a row by column."""
-    spent = power.by_costs(row.family)
+    cost_pj = power.by_costs(row.family)
     return {
         "part": row.family,
         "number": f"{row.count:,}",
@@ -323,5 +326,5 @@ def _numbers(row: Row, power: MachinePower) -> dict[str, str]:
         "SRAM\npJ": f"{row.sram:,.2f}",
         "arrays\npJ": f"{row.array:,.2f}",
         "the run\nnJ": f"{power.cycles * row.picojoules / 1000:,.1f}",
-        "costs.yaml\nnJ": "" if spent is None else f"{spent / 1000:,.1f}",
+        "costs.yaml\nnJ": "" if cost_pj is None else f"{cost_pj / 1000:,.1f}",
     }

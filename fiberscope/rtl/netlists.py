@@ -78,7 +78,7 @@ def _parameter_text(value: object) -> object:
 
 
 def update_table(
-    modules: Iterable[Module], table: Path, tell: Callable[[str], None], cells: str = LIBRARY
+    modules: Iterable[Module], table: Path, notify: Callable[[str], None], cells: str = LIBRARY
 ) -> list[Netlist]:
     """Measure netlists, add them to a table, and return one for each module, in the order of ``modules``.
 
@@ -88,24 +88,25 @@ def update_table(
     Args:
         modules: the modules to measure.
         table: the file. Its other rows stay.
-        tell: called with the current step.
+        notify: called with the current step.
         cells: the library, by its Liberty file or a known name.
 
     Raises:
         InputError: a tool or the library is missing, the library is not in ``LIBRARIES``, a tool does not
             accept a module, or the table cannot be written.
     """
-    shipped, user_netlists, netlists = read_netlists(SHIPPED_NETLISTS), read_netlists(table), []
+    shipped_netlists, user_netlists, netlists = read_netlists(SHIPPED_NETLISTS), read_netlists(table), []
     try:
         liberty = library(cells)
         require()
         name = _library_name(liberty)
         for module in modules:
             key = module.call, name
-            netlists.append(_measure(module, name, liberty, user_netlists.get(key, shipped.get(key)), tell))
-            if netlists[-1] != shipped.get(key):
+            previous = user_netlists.get(key, shipped_netlists.get(key))
+            netlists.append(_measure(module, name, liberty, previous, notify))
+            if netlists[-1] != shipped_netlists.get(key):
                 user_netlists[key] = netlists[-1]
-                _write(user_netlists.values(), table)  # saved now, as the next module may take minutes
+                _write_table(user_netlists.values(), table)  # saved now, as the next module may take minutes
     except HdlError as error:
         raise InputError(str(error)) from error
     return netlists
@@ -123,20 +124,20 @@ def _library_name(liberty: Path) -> str:
 
 
 def _measure(
-    module: Module, name: str, cells: Path, previous: Netlist | None, tell: Callable[[str], None]
+    module: Module, name: str, cells: Path, previous: Netlist | None, notify: Callable[[str], None]
 ) -> Netlist:
     call, block, parameters = module.call, module.block, module.parameters
     verilog = block.verilog(parameters)
     digest = hashlib.sha256(verilog.encode() + cells.read_bytes()).hexdigest()
     if previous is not None and (previous.digest, previous.yosys) == (digest, version()):
         return previous
-    tell(f"{call}: synthesizing")
-    numbers_ = cells_of(verilog, block.interface(parameters).module, cells)
-    numbers = numbers_.area, numbers_.cells, numbers_.flip_flops, numbers_.memory_bits, numbers_.path_ns
+    notify(f"{call}: synthesizing")
+    measured = cells_of(verilog, block.interface(parameters).module, cells)
+    numbers = measured.area, measured.cells, measured.flip_flops, measured.memory_bits, measured.path_ns
     return Netlist(call, name, *numbers, digest, version())
 
 
-def _write(rows: Iterable[Netlist], table: Path) -> None:
+def _write_table(rows: Iterable[Netlist], table: Path) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Netlist.__dataclass_fields__), lineterminator="\n")
     writer.writeheader()

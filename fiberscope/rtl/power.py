@@ -71,14 +71,14 @@ class BlockRun:
     Args:
         block: name of the block.
         parameters: its parameters.
-        at: instance name of the replaced component.
+        instance: instance name of the replaced component.
         counters: counters of the component after the run.
         subject: description of the run, for the source of a number.
     """
 
     block: str
     parameters: Parameters
-    at: str
+    instance: str
     counters: Mapping[str, int]
     subject: str
 
@@ -86,7 +86,7 @@ class BlockRun:
     def component(self) -> str:
         """Return the class of the component; the block's name if the block replaces several."""
         component = BLOCKS[self.block].component
-        return self.block if component is None else type(component(self.at, self.parameters)).__name__
+        return self.block if component is None else type(component(self.instance, self.parameters)).__name__
 
     @property
     def parameter_text(self) -> str:
@@ -139,9 +139,9 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
         outcome = cosimulate(order, simulator, folder, recorder)
         ((replacement, netlist, recording),) = recorded_runs
         counters = outcome.rtl.components[replacement.at].counters
-        of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
+        subject = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
         return _evaluate(
-            BlockRun(replacement.block, replacement.parameters, replacement.at, counters, of),
+            BlockRun(replacement.block, replacement.parameters, replacement.at, counters, subject),
             netlist,
             recording,
             cells,
@@ -233,16 +233,16 @@ def _cell_energies(block_run: BlockRun, power: sta.Power, cycles: int, cells: st
     """Yield the energy of a cycle in which only the clock toggles, and the additional energy of events."""
     source = f"OpenSTA on the toggles of {block_run.subject}; no wires, no clock gating"
     counts = {event: block_run.counters[event] for event in BLOCKS[block_run.block].adapter.EVENTS}
-    whole = sum(counts.values())
-    each = (power.run_pj - power.idle_pj) * cycles / whole if whole else 0.0
-    shared = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source
+    total_count = sum(counts.values())
+    event_pj = (power.run_pj - power.idle_pj) * cycles / total_count if total_count else 0.0
+    shared_source = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source
 
-    def row(event: str, count: int, picojoules: float, said: str) -> Energy:
+    def row(event: str, count: int, picojoules: float, source_text: str) -> Energy:
         fields = block_run.component, block_run.block, block_run.parameter_text
-        return Energy(*fields, event, count, picojoules, 1000 / power.path_ns, cells, said)
+        return Energy(*fields, event, count, picojoules, 1000 / power.path_ns, cells, source_text)
 
     yield row("cycle", cycles, power.idle_pj, source)
-    yield from (row(event, count, each, shared) for event, count in counts.items() if count)
+    yield from (row(event, count, event_pj, shared_source) for event, count in counts.items() if count)
 
 
 def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, int, str]]:
@@ -299,8 +299,8 @@ def write_rows(measured: MeasuredPower, path: Path) -> None:
 
 def print_power(measured: MeasuredPower) -> None:
     """Print the measured power."""
-    power = measured.power
-    print(f"{measured.block_run.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
+    power, instance = measured.power, measured.block_run.instance
+    print(f"{instance}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
     print(f"{power.run_pj:,.1f} pJ a cycle, of which the clock's are {power.idle_pj:,.1f}")
     clock = f"{1000 / power.path_ns:,.0f} MHz, a period of {power.path_ns:.2f} ns"
     print(f"{power.run_pj / power.path_ns:,.1f} mW at the clock that the cells allow: {clock}")
@@ -309,8 +309,8 @@ def print_power(measured: MeasuredPower) -> None:
     for name in ("count", "pJ each", "nJ"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in measured.energies:
-        whole = row.count * row.picojoules / 1000
-        table.add_row(row.event, f"{row.count:,}", f"{row.picojoules:,.3g}", f"{whole:,.1f}")
+        nanojoules = row.count * row.picojoules / 1000
+        table.add_row(row.event, f"{row.count:,}", f"{row.picojoules:,.3g}", f"{nanojoules:,.1f}")
     Console(highlight=False, markup=False).print(table)
     print(f"Cells of {measured.cells}, without wires, by Yosys {version()} and OpenSTA {sta.version()}.")
     if any(row.source.startswith("estimate") for row in measured.energies):

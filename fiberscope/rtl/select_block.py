@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ALIASES = {"scanner": "compressed_scanner"}  # short names of blocks
 LOG = "fault.log"  # file with all lines of an error of several lines
-ROOM_BYTES = 1 << 20  # a folder with less space counts as full; Verilog compilers write less at once
+MIN_FREE_BYTES = 1 << 20  # a folder with less space counts as full; Verilog compilers write less at once
 FULL = (errno.ENOSPC, errno.EDQUOT)  # error numbers: no space on the device, quota exceeded
 
 
@@ -36,20 +36,20 @@ def condense_error(error: Exception, folder: Path) -> InputError:
     Raises:
         InputError: the folder of the log cannot be created.
     """
-    first, *others = str(error).splitlines()
+    first, *details = str(error).splitlines()
     if full := full_folder((Path(tempfile.gettempdir()), folder)):
         option = "--output" if full == folder else "TMPDIR"
         reason = f"{full}: {os.strerror(errno.ENOSPC)}; make room, or name another folder with {option}"
         return InputError(
-            f"{reason} ({first.removesuffix(':')}{f': {_informative_line(others)}' if others else ''})"
+            f"{reason} ({first.removesuffix(':')}{f': {_informative_line(details)}' if details else ''})"
         )
-    if not others:
+    if not details:
         return InputError(first)
     log = folder / LOG
     make_folder(folder)
-    write_text(log, "\n".join([first, *others, ""]))
+    write_text(log, "\n".join([first, *details, ""]))
     return InputError(
-        f"{first.removesuffix(':')}: {_informative_line(others)}; all that was said is in {log}"
+        f"{first.removesuffix(':')}: {_informative_line(details)}; all that was said is in {log}"
     )
 
 
@@ -59,10 +59,10 @@ def full_folder(folders: Iterable[Path]) -> Path | None:
 
 
 def _is_full(folder: Path) -> bool:
-    """Return whether a file of ``ROOM_BYTES`` fails for lack of space; false if it fails otherwise."""
+    """Return whether a file of ``MIN_FREE_BYTES`` fails for lack of space; false if it fails otherwise."""
     try:
         with tempfile.NamedTemporaryFile(prefix="fiberscope-", dir=folder) as file:
-            file.write(bytes(ROOM_BYTES))
+            file.write(bytes(MIN_FREE_BYTES))
             file.flush()
     except OSError as error:
         return error.errno in FULL

@@ -144,8 +144,8 @@ def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -
     if not block_names:
         return f"{accelerator.name} has no part {block} to replace; none of its parts exists as RTL"
     if block in accelerator.parts:
-        others = ", ".join(sorted(block_names))
-        return f"{accelerator.name}: {block} has no module of its own; those that have: {others}"
+        replaceable = ", ".join(sorted(block_names))
+        return f"{accelerator.name}: {block} has no module of its own; those that have: {replaceable}"
     return f"{accelerator.name} has no part {block} to replace; {nearest(block, block_names)}"
 
 
@@ -168,12 +168,12 @@ def outermost_instances(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str,
     RTL of an outer instance includes its inner instances, which then need no replacement of their own.
     """
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
-    outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
+    outermost = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
     return {
         block: maker
         for block, maker in makers_by_block.items()
-        if maker.parameters_by_name.keys() & set(outer)
-    }, outer
+        if maker.parameters_by_name.keys() & set(outermost)
+    }, outermost
 
 
 def choose_replacements(

@@ -21,8 +21,8 @@ from fiberscope.hw.rtl.tools.verilator import COVERAGE
 from fiberscope.rtl.coverage import PortBins
 from fiberscope.rtl.machine_model import check_operand, machine_interface
 
-MODEL, RTL, BOTH = "model", "rtl", "both"
-DEVICES = (MODEL, RTL, BOTH)
+MODEL, RTL, BOTH_DEVICES = "model", "rtl", "both"
+DEVICES = (MODEL, RTL, BOTH_DEVICES)
 OWN_BENCH = "fiberscope.hw.rtl.tools.own_bench"  # module that runs beside the tests on a block
 BINS_FILE = "bins.json"  # in the folder of a run
 MAX_LANES = 4  # lanes in the description of a transfer
@@ -120,7 +120,7 @@ def run_block_bench(
     violations: list[str] = []
     bins: dict[str, PortBins] = {}
     tests = 0
-    for dut in (MODEL, RTL) if device == BOTH else (device,):
+    for dut in (MODEL, RTL) if device == BOTH_DEVICES else (device,):
         text = module.verilog(parameters) if dut == RTL else shell(interface)
         dut_options, dut_folder = {**options, "model": dut == MODEL}, folder.resolve() / dut
         arguments = COVERAGE if line_coverage and dut == RTL else ()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope.rtl.select_block import LOG, ROOM_BYTES, condense_error, full_folder
+from fiberscope.rtl.select_block import LOG, MIN_FREE_BYTES, condense_error, full_folder
 
 FAULT = "iverilog does not accept module merger:\nerror: vvp.tgt failed to load.\nthe rest"
 SAID = "iverilog does not accept module merger: error: vvp.tgt failed to load."
@@ -24,7 +24,7 @@ def rooms(monkeypatch: pytest.MonkeyPatch) -> dict[Path, int]:
         write = file.write
 
         def limited(content: bytes) -> int:
-            if len(content) > rooms.get(Path(dir), ROOM_BYTES):
+            if len(content) > rooms.get(Path(dir), MIN_FREE_BYTES):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return write(content)
 
@@ -40,7 +40,7 @@ def test_the_first_folder_without_room_is_found(tmp_path: Path, rooms: dict[Path
     for folder in folders[:2]:
         folder.mkdir()
     assert full_folder(folders) is None  # and one that is not there is not full
-    rooms[folders[1]] = ROOM_BYTES - 1
+    rooms[folders[1]] = MIN_FREE_BYTES - 1
     assert full_folder(folders) == folders[1]
     rooms[folders[0]] = 0
     assert full_folder(folders) == folders[0]

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from fiberscope.hw.rtl.kit.interface import Wire
 
-OUTSIDE = 0.3  # share of a clock period for the logic outside of a port, on either side: our choice
+OUTSIDE_SHARE = 0.3  # share of a clock period for the logic outside of a port, on either side: our choice
 
 
 def sdc(module: str, ports: Sequence[Wire], clock: str, period: float) -> str:
@@ -32,7 +32,7 @@ def xdc(module: str, ports: Sequence[Wire], clock: str, period: float) -> str:
 
 
 def _head(module: str) -> list[str]:
-    share = f"{OUTSIDE:.0%}".replace("%", " %")
+    share = f"{OUTSIDE_SHARE:.0%}".replace("%", " %")
     return [
         f"# Timing constraints of the module {module}, for use as the top of a design.",
         f"# The logic outside of a port has {share} of the clock period: change the delays to what is there.",
@@ -42,10 +42,10 @@ def _head(module: str) -> list[str]:
 
 def _commands(ports: Sequence[Wire], clock: str, period: float) -> Iterator[str]:
     yield f"create_clock -name {clock} -period {period:.3f} [get_ports {{{clock}}}]"
-    delay = f"{period * OUTSIDE:.3f}"
-    timed = sorted((port for port in ports if port.name != clock), key=lambda port: port.direction)
-    for direction, alike in groupby(timed, key=lambda port: port.direction):
-        for port in alike:
+    delay = f"{period * OUTSIDE_SHARE:.3f}"
+    sorted_ports = sorted((port for port in ports if port.name != clock), key=lambda port: port.direction)
+    for direction, group in groupby(sorted_ports, key=lambda port: port.direction):
+        for port in group:
             bits = "[*]" if port.width > 1 else ""
             for bound, nanoseconds in (("-max", delay), ("-min", "0.000")):
                 target = f"[get_ports {{{port.name}{bits}}}]"

@@ -10,7 +10,7 @@ from fiberscope.base.version import __version__
 from fiberscope.hw.rtl.kit.core_file import core_file
 from fiberscope.hw.rtl.kit.twin import Twin
 from fiberscope.results.report.files import write_text
-from fiberscope.rtl.handover.constraints import OUTSIDE, sdc, xdc
+from fiberscope.rtl.handover.constraints import OUTSIDE_SHARE, sdc, xdc
 from fiberscope.rtl.handover.module_text import contract_text, module_ports
 from fiberscope.rtl.handover.readme import code, table, write_readme
 from fiberscope.rtl.handover.structure import combinational_paths, memories
@@ -173,7 +173,7 @@ def _ports(handover: Handover) -> str:
 def _clock_and_reset(handover: Handover) -> str:
     clock, period = handover.clock, handover.period
     reset, level = _CLOCKS[clock]
-    share = f"{OUTSIDE:.0%}".replace("%", " %")
+    share = f"{OUTSIDE_SHARE:.0%}".replace("%", " %")
     return f"""\
 - One clock, `{clock}`. The constraints ask for a period of {period:.3f} ns ({1000 / period:,.1f} MHz).
   The period is a goal; it was not measured.

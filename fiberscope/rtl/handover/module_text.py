@@ -35,5 +35,5 @@ def leading_comments(text: str) -> list[str]:
 def contract_text(text: str) -> str:
     """Return the contract of the ports that the head of a file states."""
     lines = leading_comments(text)
-    first = next((place for place, line in enumerate(lines) if line.startswith(CONTRACT)), len(lines))
+    first = next((index for index, line in enumerate(lines) if line.startswith(CONTRACT)), len(lines))
     return "\n".join(lines[first:])

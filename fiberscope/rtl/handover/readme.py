@@ -9,7 +9,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import read_text, write_text
 
 README = "README.md"
-_WRITTEN = "Written by `fiberscope rtl export`, version "  # in a README that an export may replace
+_ORIGIN = "Written by `fiberscope rtl export`, version "  # in a README that an export may replace
 
 
 def check_readme(folder: Path) -> None:
@@ -19,7 +19,7 @@ def check_readme(folder: Path) -> None:
         InputError: the folder has one.
     """
     path = folder / README
-    if path.exists() and _WRITTEN not in read_text(path):
+    if path.exists() and _ORIGIN not in read_text(path):
         raise InputError(f"{path}: was not written by an export, and stays; choose another folder with -o")
 
 
@@ -41,9 +41,9 @@ def write_readme(folder: Path, title: str, summary: str, version: str, sections:
     """
     check_readme(folder)
     path = folder / README
-    parts = [f"# {title}", summary, f"{_WRITTEN}{version}."]
-    parts += [f"## {heading}\n\n{text.strip()}" for heading, text in sections.items() if text.strip()]
-    write_text(path, "\n\n".join(parts) + "\n")
+    paragraphs = [f"# {title}", summary, f"{_ORIGIN}{version}."]
+    paragraphs += [f"## {heading}\n\n{text.strip()}" for heading, text in sections.items() if text.strip()]
+    write_text(path, "\n\n".join(paragraphs) + "\n")
     return path
 
 

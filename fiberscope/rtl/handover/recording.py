@@ -82,12 +82,12 @@ def record(block: RtlBlock, parameters: Parameters, *, plain: bool) -> Recording
     interface = logic.interface(parameters)
     recorder = Recorder(PyrtlBackend(logic.twin(parameters), SEED))
     inputs = BENCH_STIMULI[block.name](random.Random(SEED), parameters)
-    parts = (logic.adapter("block", interface, recorder), block.component("block", parameters))
+    components = (logic.adapter("block", interface, recorder), block.component("block", parameters))
     outputs = _outputs(interface)
-    outcomes = [run_block(part, inputs, outputs, seed=SEED, sleep=False) for part in parts]
+    outcomes = [run_block(component, inputs, outputs, seed=SEED, sleep=False) for component in components]
     # Tokens at optional ports may depend on the cycle, which a channel behind the ports changes.
     compared = outputs if plain else output_ports(interface, block.adapter) or outputs
-    module, event = (_sent(outcome, compared, plain=plain) for outcome in outcomes)
+    module, event = (_output_tokens(outcome, compared, plain=plain) for outcome in outcomes)
     if module != event:
         raise DifferentRunError(f"{block.name}: the RTL does not send the tokens of the event model")
     carries = {port.name: port.carries for port in block.adapter.PORTS}
@@ -105,11 +105,13 @@ def recording(
         cycles: the run, with at least one input token and one output token.
         stops: labels of the streams whose stops have only ``control``.
     """
-    vectors = [_vector(interface, stops, driven, seen) for driven, seen in cycles]
-    moves = [*_moves(interface, cycles)]
-    first = {direction: cycle for cycle, direction in reversed(moves)}
-    tokens = sum(direction == "output" for _cycle, direction in moves)
-    return Recording(replace(interface, status=()), vectors, tokens, first["output"] - first["input"])
+    vectors = [_vector(interface, stops, inputs, outputs) for inputs, outputs in cycles]
+    transfers = [*_find_transfers(interface, cycles)]
+    first_transfers = {direction: cycle for cycle, direction in reversed(transfers)}
+    tokens = sum(direction == "output" for _cycle, direction in transfers)
+    return Recording(
+        replace(interface, status=()), vectors, tokens, first_transfers["output"] - first_transfers["input"]
+    )
 
 
 def _outputs(interface: Interface) -> list[str]:
@@ -134,22 +136,24 @@ class Recorder(BackendObserver):
         self.cycles.append((self.words.driven(), self.words.seen()))
 
 
-def _sent(outcome: Outcome, ports: Iterable[str], *, plain: bool) -> dict[str, list[tuple[float, ...]]]:
+def _output_tokens(
+    outcome: Outcome, ports: Iterable[str], *, plain: bool
+) -> dict[str, list[tuple[float, ...]]]:
     """Return the tokens at these outputs, with their cycles for plain ports."""
     return {
         port: [(cycle if plain else 0, *token) for cycle, token in outcome.received[port]] for port in ports
     }
 
 
-def _moves(interface: Interface, cycles: Sequence[tuple[Bits, Bits]]) -> Iterator[tuple[int, str]]:
+def _find_transfers(interface: Interface, cycles: Sequence[tuple[Bits, Bits]]) -> Iterator[tuple[int, str]]:
     """Yield cycle and direction of each token that moves."""
-    for cycle, (driven, seen) in enumerate(cycles):
+    for cycle, (inputs, outputs) in enumerate(cycles):
         for stream in interface.streams:
-            if stream.moves({**driven, **seen}):
+            if stream.moves({**inputs, **outputs}):
                 yield cycle, stream.direction
 
 
-def _vector(interface: Interface, stops: Collection[str], driven: Bits, seen: Bits) -> Vector:
+def _vector(interface: Interface, stops: Collection[str], inputs: Bits, outputs: Bits) -> Vector:
     """Return a cycle of the recording.
 
     A ``valid`` without ``ready``, and a ``ready`` without ``valid``, are not compared.
@@ -158,16 +162,16 @@ def _vector(interface: Interface, stops: Collection[str], driven: Bits, seen: Bi
     for stream in interface.streams:
         valid, ready = stream.wire("valid"), stream.wire("ready")
         if stream.direction == "input":
-            compared[ready] = driven[valid]
+            compared[ready] = inputs[valid]
             continue
-        compared[valid] = driven[ready]
-        if stream.moves({**driven, **seen}):
-            compared |= _compared_fields(stream, seen, carries_stops=stream.label in stops)
-    expected = {wire.name: seen[wire.name] for wire in interface.wires() if wire.direction == "output"}
-    return Vector(driven, expected, compared)
+        compared[valid] = inputs[ready]
+        if stream.moves({**inputs, **outputs}):
+            compared |= _compared_fields(stream, outputs, carries_stops=stream.label in stops)
+    expected = {wire.name: outputs[wire.name] for wire in interface.wires() if wire.direction == "output"}
+    return Vector(inputs, expected, compared)
 
 
-def _compared_fields(stream: Stream, seen: Bits, *, carries_stops: bool) -> dict[str, int]:
+def _compared_fields(stream: Stream, outputs: Bits, *, carries_stops: bool) -> dict[str, int]:
     """Return a mask of the meaningful bits of a transfer.
 
     The fields of an empty lane, and of a stop except ``control``, have no meaning.
@@ -176,11 +180,11 @@ def _compared_fields(stream: Stream, seen: Bits, *, carries_stops: bool) -> dict
     lanes = stream.lanes if isinstance(stream, Bundle) else 1
     for lane in range(lanes):
         fields = set(stream.widths)
-        if MASK in fields and not seen[stream.wire(MASK)] >> lane & 1:
+        if MASK in fields and not outputs[stream.wire(MASK)] >> lane & 1:
             fields = {MASK}
         elif carries_stops and "control" in fields:
             width = stream.widths["control"]
-            if seen[stream.wire("control")] >> lane * width & (1 << width) - 1 == STOP:
+            if outputs[stream.wire("control")] >> lane * width & (1 << width) - 1 == STOP:
                 fields &= {MASK, "control"}
         for field in fields:
             width = stream.widths[field]

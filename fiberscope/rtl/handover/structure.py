@@ -44,10 +44,10 @@ def memories(twin: Twin) -> dict[Memory, int]:
         macro: Macro | None = getattr(array, "macro", None)
         name = array.name.replace("/", ".")
         if macro is None:
-            by_name[name] = Memory(_alike(name), 1 << array.addrwidth, array.bitwidth, registered=False)
+            by_name[name] = Memory(_generalize(name), 1 << array.addrwidth, array.bitwidth, registered=False)
         else:
             name = _LANE.sub("", name) if macro.lanes > 1 else name
-            by_name[name] = Memory(_alike(name), macro.entries, macro.width, registered=True)
+            by_name[name] = Memory(_generalize(name), macro.entries, macro.width, registered=True)
     return dict(sorted(Counter(by_name.values()).items()))
 
 
@@ -64,24 +64,24 @@ def combinational_paths(twin: Twin, names: Mapping[str, str]) -> list[tuple[str,
     paths: dict[str, dict[str, None]] = {}
     for wire in twin.interface.wires():
         if wire.direction == "output" and (inputs := sources[wire.name]):
-            ports = [_alike(names.get(name, name)) for name in (wire.name, *inputs)]
+            ports = [_generalize(names.get(name, name)) for name in (wire.name, *inputs)]
             paths.setdefault(ports[0], {}).update(dict.fromkeys(ports[1:]))
     return [(name, list(inputs)) for name, inputs in paths.items()]
 
 
-def _alike(name: str) -> str:
+def _generalize(name: str) -> str:
     return _NUMBER.sub("*", name)
 
 
 def _sources(block: pyrtl.Block) -> dict[str, list[str]]:
     """Return the names of the inputs on which each output of a block depends within a cycle."""
     inputs = sorted(wire.name for wire in block.wirevector_subset(pyrtl.Input) if wire.name not in CLOCKING)
-    masks = {block.get_wirevector_by_name(name): 1 << place for place, name in enumerate(inputs)}
+    masks = {block.get_wirevector_by_name(name): 1 << index for index, name in enumerate(inputs)}
     for net in block:  # PyRTL yields nets in topological order
         if net.op not in "r@":
             masks[net.dests[0]] = _union(masks.get(argument, 0) for argument in net.args)
     return {
-        wire.name: [inputs[place] for place in _places(masks.get(wire, 0))]
+        wire.name: [inputs[index] for index in _set_bits(masks.get(wire, 0))]
         for wire in block.wirevector_subset(pyrtl.Output)
     }
 
@@ -93,5 +93,5 @@ def _union(masks: Iterable[int]) -> int:
     return union
 
 
-def _places(mask: int) -> Iterator[int]:
-    return (place for place in range(mask.bit_length()) if mask >> place & 1)
+def _set_bits(mask: int) -> Iterator[int]:
+    return (index for index in range(mask.bit_length()) if mask >> index & 1)

@@ -68,12 +68,12 @@ def _vectors(
     """Yield a line for each cycle: from the lowest bit on, inputs, expected outputs and mask."""
     digits = -(-sum(port.width for port in (*inputs, *outputs, *outputs)) // 4)
     for vector in recording.vectors:
-        word = 0
-        for bits, side in ((vector.compared, outputs), (vector.expected, outputs), (vector.inputs, inputs)):
+        vector_bits = 0
+        for bits, ports in ((vector.compared, outputs), (vector.expected, outputs), (vector.inputs, inputs)):
             wires = convert(bits)
-            for port in reversed(side):
-                word = word << port.width | wires.get(port.name, 0)
-        yield f"{word:0{digits}x}\n"
+            for port in reversed(ports):
+                vector_bits = vector_bits << port.width | wires.get(port.name, 0)
+        yield f"{vector_bits:0{digits}x}\n"
 
 
 _RUN = """\
@@ -107,13 +107,13 @@ def _bench(
     clocking: Sequence[Wire],
 ) -> str:
     """Return the Verilog of the test bench. A vector has inputs, expected outputs and mask, from bit 0 on."""
-    places = dict(_places([*inputs, *outputs]))
-    compared = sum(port.width for port in outputs)
-    width = sum(port.width for port in inputs) + 2 * compared
-    checks = "\n".join(line for port in outputs for line in _check(port, places[port.name], compared))
+    positions = dict(_bit_positions([*inputs, *outputs]))
+    output_bits = sum(port.width for port in outputs)
+    width = sum(port.width for port in inputs) + 2 * output_bits
+    checks = "\n".join(line for port in outputs for line in _check(port, positions[port.name], output_bits))
     pins = [CLOCKING[port.name] for port in clocking]
     pins += [f".{port.name}({port.name})" for port in (*inputs, *outputs)]
-    joined = ",\n        ".join(pins)
+    pin_text = ",\n        ".join(pins)
     cycles = len(recording.vectors)
     return f"""\
 // Test bench of {module}: replays {cycles:,} cycles of a run of the event model, from {name}.hex, and
@@ -126,27 +126,27 @@ module {name};
     reg [{width - 1}:0] vector = 0;
     integer cycle = 0;
     integer errors = 0;
-{_wires(inputs, places)}
+{_wires(inputs, positions)}
 {_nets(outputs)}
     {module} dut(
-        {joined}
+        {pin_text}
     );
 {_RUN.format(name=name, reset=RESET_CYCLES, cycles=cycles, checks=checks, tokens=f"{recording.tokens:,}")}\
 endmodule
 """
 
 
-def _places(ports: Sequence[Wire]) -> Iterator[tuple[str, int]]:
+def _bit_positions(ports: Sequence[Wire]) -> Iterator[tuple[str, int]]:
     """Yield the lowest bit of each port in a vector."""
-    low = 0
+    position = 0
     for port in ports:
-        yield port.name, low
-        low += port.width
+        yield port.name, position
+        position += port.width
 
 
-def _wires(inputs: Sequence[Wire], places: Mapping[str, int]) -> str:
+def _wires(inputs: Sequence[Wire], positions: Mapping[str, int]) -> str:
     return "\n".join(
-        f"    wire {bit_range(port.width)}{port.name} = vector[{places[port.name]} +: {port.width}];"
+        f"    wire {bit_range(port.width)}{port.name} = vector[{positions[port.name]} +: {port.width}];"
         for port in inputs
     )
 
@@ -155,11 +155,11 @@ def _nets(outputs: Sequence[Wire]) -> str:
     return "\n".join(f"    wire {bit_range(port.width)}{port.name};" for port in outputs)
 
 
-def _check(port: Wire, low: int, compared: int) -> Iterator[str]:
+def _check(port: Wire, position: int, output_bits: int) -> Iterator[str]:
     """Yield the comparison of an output with its bits in the vector, where the mask is set."""
-    expected, mask = (f"vector[{place} +: {port.width}]" for place in (low, low + compared))
+    expected, mask = (f"vector[{offset} +: {port.width}]" for offset in (position, position + output_bits))
     yield f"            if ((({port.name} ^ {expected}) & {mask}) !== 0) begin"
     yield "                errors = errors + 1;"
-    said = f"cycle %0d: {port.name} is %h, not %h"
-    yield f'                if (errors < 20) $display("FAIL: {said}", cycle, {port.name}, {expected});'
+    message = f"cycle %0d: {port.name} is %h, not %h"
+    yield f'                if (errors < 20) $display("FAIL: {message}", cycle, {port.name}, {expected});'
     yield "            end"
