@@ -22,7 +22,7 @@ class CentralControl(Component):
     """The central control, which assigns groups of elements to tiles and, after a barrier, rows of Z.
 
     Interface: ``groups[i]`` sends a group to tile i, if the tile has fewer than ``overlap`` unfinished groups
-    and ``Groups.before`` allows the group to begin. ``finished[i]`` reports the end of a group.
+    and ``Groups.required_groups`` allows the group to begin. ``finished[i]`` reports the end of a group.
     ``END_OF_WORK`` follows the last group, and is reported when the tile has sent all its stores. A row is
     sent on ``rows[i]``, whose channel holds one row; the merging element pops the row when it has merged it.
     ``requests`` sends the writes of two arrays, block by block: the heads of the lists, which are cleared
@@ -83,7 +83,7 @@ class CentralControl(Component):
         reconfiguration: int,
     ) -> None:
         super().__init__(name)
-        self.preceding = groups.before  # C: long[::1]
+        self.required_groups = groups.required_groups  # C: long[::1]
         self.group_count = groups.count  # C: long
         self.row_order = integers_of(rows)  # C: long[::1]
         self.row_count = len(rows)
@@ -94,22 +94,22 @@ class CentralControl(Component):
         self.reconfiguration = reconfiguration
         self.phase = CLEAR
         self.address = self.end = 0  # next address and end of the array that is being written
-        self.groups_given = self.groups_done = 0
+        self.assigned_groups = self.groups_done = 0
         self.rows_given = 0
         self.blocks_written = 0
         self.multiplied_at = self.reconfigured_at = self.merged_at = 0
         self.tiles = self.elements = 0
-        self.open = array("q")  # number of unfinished groups of each tile
-        self._begin_array(0)
+        self.unfinished_groups = array("q")  # number of unfinished groups of each tile
+        self._start_array(0)
 
     def elaborate(self) -> None:
         """Count the tiles and merging elements that are connected."""
         super().elaborate()
         self.tiles, self.elements = len(self.groups), len(self.rows)
-        self.open = array("q", bytes(8 * self.tiles))
+        self.unfinished_groups = array("q", bytes(8 * self.tiles))
 
-    def _begin_array(self, which: int) -> None:
-        address, size = self.arrays[which]
+    def _start_array(self, index: int) -> None:
+        address, size = self.arrays[index]
         self.address, self.end = address, address + size
 
     def array_bytes(self) -> tuple[int, int]:  # C: def
@@ -147,11 +147,11 @@ class CentralControl(Component):
     def _multiply(self, now: int) -> int:
         """Take reports and assign groups; at the end, drain the tiles and begin the reconfiguration."""
         has_finished = self._take_finished()
-        is_given = self._give_groups()
+        has_assigned = self._assign_groups()
         if self.phase == MULTIPLY and self.groups_done == self.group_count:
             self.phase = DRAIN
             for tile in range(self.tiles):
-                self._give(tile, END_OF_WORK)
+                self._send_group(tile, END_OF_WORK)
             return self.busy(now + 1)
         if self.phase == DRAIN and self.groups_done == self.group_count + self.tiles:
             self.groups_done = self.group_count
@@ -159,7 +159,7 @@ class CentralControl(Component):
             self.phase = RECONFIGURE
             self.reconfigured_at = now + self.reconfiguration
             return self.busy(self.reconfigured_at)
-        return self.busy(now + 1) if has_finished or is_given else self.wait_any_input(self.finished)
+        return self.busy(now + 1) if has_finished or has_assigned else self.wait_any_input(self.finished)
 
     def _take_finished(self) -> bool:
         count_before = self.groups_done
@@ -167,26 +167,27 @@ class CentralControl(Component):
             finished = self.finished[tile]
             if finished.can_pop():
                 finished.pop()
-                self.open[tile] -= 1
+                self.unfinished_groups[tile] -= 1
                 self.groups_done += 1
         return self.groups_done > count_before
 
-    def _give_groups(self) -> bool:
+    def _assign_groups(self) -> bool:
         """Assign a group to each tile with fewer than ``overlap`` groups, while the next group may begin."""
-        count_before = self.groups_given
+        count_before = self.assigned_groups
         for tile in range(self.tiles):
-            if self.groups_given == self.group_count or self.preceding[self.groups_given] > self.groups_done:
+            group = self.assigned_groups
+            if group == self.group_count or self.required_groups[group] > self.groups_done:
                 break
-            if self.open[tile] < self.overlap:
-                self._give(tile, self.groups_given)
-                self.groups_given += 1
-        return self.groups_given > count_before
+            if self.unfinished_groups[tile] < self.overlap:
+                self._send_group(tile, group)
+                self.assigned_groups += 1
+        return self.assigned_groups > count_before
 
-    def _give(self, tile: int, group: int) -> None:
+    def _send_group(self, tile: int, group: int) -> None:
         groups = self.groups[tile]
         # Never full: the capacity is at least ``overlap``, and the end of work follows the last report.
         groups.push(0, 0, group)
-        self.open[tile] += 1
+        self.unfinished_groups[tile] += 1
 
     def _merge(self, now: int) -> int:
         """Assign a row to every idle merging element; after the last row, end the merge phase."""
@@ -211,6 +212,6 @@ class CentralControl(Component):
             rows = self.rows[element]
             rows.push(0, 0, END_OF_WORK)
         self.merged_at = now
-        self._begin_array(1)
+        self._start_array(1)
         self.phase = FINISH
         return self.busy(now + 1)

@@ -24,9 +24,9 @@ class Groups:
 
     Attributes:
         count: number of groups.
-        firsts: group g has the segments ``firsts[g]`` to ``firsts[g + 1]`` - 1.
-        columns, begins, ends: segment s has the elements ``begins[s]`` to ``ends[s]`` - 1 of ``columns[s]``.
-        before: number of groups that must be finished before group g may begin; 0 unless ``chip``.
+        first_segments: group g has the segments ``first_segments[g]`` to ``first_segments[g + 1]`` - 1.
+        columns, starts, ends: segment s has the elements ``starts[s]`` to ``ends[s]`` - 1 of ``columns[s]``.
+        required_groups: number of groups that must be finished before group g may begin; 0 unless ``chip``.
 
     Args:
         pointers: column pointers of A.
@@ -43,51 +43,51 @@ class Groups:
         order = np.arange(len(pointers) - 1)
         if long_first:
             order = np.argsort(-np.diff(pointers), kind="stable")
-        cut = {"tile": _whole, "chip": _pieces, "flat": _flattened}[assign]
-        columns, begins, ends, groups = cut(pointers, order, elements)
+        divide = {"tile": _whole_columns, "chip": _column_pieces, "flat": _element_pieces}[assign]
+        columns, starts, ends, groups = divide(pointers, order, elements)
         self.count = int(groups[-1]) + 1 if len(groups) else 0
-        self.columns, self.begins, self.ends = map(integers_of, (columns, begins, ends))
-        self.firsts = integers_of(np.searchsorted(groups, np.arange(self.count + 1)))
-        before = _waves(columns, tiles) if assign == "chip" else np.zeros(self.count, np.int64)
-        self.before = integers_of(before)
+        self.columns, self.starts, self.ends = map(integers_of, (columns, starts, ends))
+        self.first_segments = integers_of(np.searchsorted(groups, np.arange(self.count + 1)))
+        required = _count_required(columns, tiles) if assign == "chip" else np.zeros(self.count, np.int64)
+        self.required_groups = integers_of(required)
 
 
-# The next three functions return columns, begins and ends of the segments, and the group of each segment.
+# The next three functions return columns, starts and ends of the segments, and the group of each segment.
 # ``order`` is the order of the columns, ``elements`` the number of processing elements in a tile.
-def _whole(pointers: Numbers, order: Numbers, _elements: int) -> tuple[Numbers, ...]:
+def _whole_columns(pointers: Numbers, order: Numbers, _elements: int) -> tuple[Numbers, ...]:
     """Take each column as a group of one segment."""
     return order, pointers[order], pointers[order + 1], np.arange(len(order))
 
 
-def _pieces(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, ...]:
+def _column_pieces(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, ...]:
     """Divide each column into pieces of a tile's size; an empty column is one piece, as it takes time too."""
     lengths = np.diff(pointers)[order]
     pieces = np.maximum(1, -(-lengths // elements))
     columns = np.repeat(order, pieces)
-    begins = pointers[columns] + elements * _count_up(pieces)
-    return columns, begins, np.minimum(begins + elements, pointers[columns + 1]), np.arange(len(columns))
+    starts = pointers[columns] + elements * _count_up(pieces)
+    return columns, starts, np.minimum(starts + elements, pointers[columns + 1]), np.arange(len(columns))
 
 
-def _flattened(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, ...]:
+def _element_pieces(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, ...]:
     """Divide the sequence of all elements into pieces of a tile's size; a piece has a segment per column."""
     lengths = np.diff(pointers)[order]
-    starts = np.concatenate([[0], np.cumsum(lengths)])  # first element of each column in the sequence
-    cuts = np.union1d(starts[:-1][lengths > 0], np.arange(0, starts[-1], elements))
-    place = np.searchsorted(starts, cuts, side="right") - 1
-    columns = order[place]
-    begins = pointers[columns] + cuts - starts[place]
-    return columns, begins, begins + np.diff(np.append(cuts, starts[-1])), cuts // elements
+    offsets = np.concatenate([[0], np.cumsum(lengths)])  # first element of each column in the sequence
+    cuts = np.union1d(offsets[:-1][lengths > 0], np.arange(0, offsets[-1], elements))
+    positions = np.searchsorted(offsets, cuts, side="right") - 1  # of the columns, in ``order``
+    columns = order[positions]
+    starts = pointers[columns] + cuts - offsets[positions]
+    return columns, starts, starts + np.diff(np.append(cuts, offsets[-1])), cuts // elements
 
 
-def _waves(columns: Numbers, tiles: int) -> Numbers:
+def _count_required(columns: Numbers, tiles: int) -> Numbers:
     """Return the number of groups that must be finished before each group.
 
     These are the groups of earlier columns, and the earlier groups of the same column that fill the chip.
     """
     changes = np.flatnonzero(np.diff(columns, prepend=-1))
     lengths = np.diff(np.append(changes, len(columns)))
-    within = _count_up(lengths)
-    return np.repeat(changes, lengths) + within // tiles * tiles
+    positions = _count_up(lengths)  # of the groups within their columns
+    return np.repeat(changes, lengths) + positions // tiles * tiles
 
 
 def _count_up(lengths: Numbers) -> Numbers:

@@ -39,10 +39,10 @@ NO_NODE = -1
 
 INDEX_BYTES = 4  # bytes of a coordinate, of a pointer, and of the head of a row's list
 LINK_BITS = 32  # bits of a link; the unit of a link is the alignment of nodes
-REGION = TENSOR_SHIFT - 2  # address bits within one array of a tensor
-OWN_REGION = 30  # address bits within the part of Z that one merging element writes
-SPILL_REGION = OWN_REGION - 8  # address bits within the heads that one merging element spills
-SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << REGION)
+ARRAY_BITS = TENSOR_SHIFT - 2  # address bits within one array of a tensor
+MERGER_REGION_BITS = 30  # address bits within the part of Z that one merging element writes
+SPILL_REGION_BITS = MERGER_REGION_BITS - 8  # address bits within the heads that one merging element spills
+SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << ARRAY_BITS)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class OperandLayout:
     end: int
 
     @classmethod
-    def place(
+    def from_matrix(
         cls, tensor: int, start: int, matrix: CompressedRows, dense: bool, block_bytes: int, value_bytes: int
     ) -> OperandLayout:
         """Return the layout of an operand whose arrays begin at an offset; each array is aligned to a block.
@@ -84,12 +84,12 @@ class OperandLayout:
         """
         elements, index = matrix.pointers[matrix.rows], 0 if dense else INDEX_BYTES
         sizes = ((matrix.rows + 1) * index, elements * index, elements * value_bytes)
-        places = [(tensor << TENSOR_SHIFT) + start]
+        addresses = [(tensor << TENSOR_SHIFT) + start]
         for size in sizes:
-            places.append(places[-1] + -(-size // block_bytes) * block_bytes)
-        return cls(index, value_bytes, *places)
+            addresses.append(addresses[-1] + -(-size // block_bytes) * block_bytes)
+        return cls(index, value_bytes, *addresses)
 
-    def moved(self, elements: int, pointers: int) -> int:
+    def data_bytes(self, elements: int, pointers: int) -> int:
         """Return the bytes of a number of elements and of a number of pointers, without padding."""
         return elements * (self.index_bytes + self.value_bytes) + pointers * self.index_bytes
 
@@ -108,9 +108,9 @@ def operands_of(
         block_bytes: bytes of a block.
         value_bytes: bytes of a value.
     """
-    first = OperandLayout.place(A, 0, operands[0], dense[0], block_bytes, value_bytes)
+    first = OperandLayout.from_matrix(A, 0, operands[0], dense[0], block_bytes, value_bytes)
     start = first.end - (A << TENSOR_SHIFT)
-    return first, OperandLayout.place(B, start, operands[1], dense[1], block_bytes, value_bytes)
+    return first, OperandLayout.from_matrix(B, start, operands[1], dense[1], block_bytes, value_bytes)
 
 
 def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -120,7 +120,7 @@ def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
         rows: number of rows of Z. Each row has one head and one pointer.
     """
     size = INDEX_BYTES * rows
-    return (HEADS << TENSOR_SHIFT, size), ((Z << TENSOR_SHIFT) + (2 << REGION), size)
+    return (HEADS << TENSOR_SHIFT, size), ((Z << TENSOR_SHIFT) + (2 << ARRAY_BITS), size)
 
 
 def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[CompressedRows]) -> list[Layout]:
@@ -134,27 +134,27 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
         matrices: A by columns, and B by rows.
     """
     ends = [np.asarray(matrix.pointers) for matrix in matrices]
-    met = np.flatnonzero(np.diff(ends[0]))  # columns of A with an element, which are the used rows of B
+    used_columns = np.flatnonzero(np.diff(ends[0]))  # of A, with an element; they are the used rows of B
     layouts = []
     for operand, pointers in zip(operands, ends, strict=True):
         index = operand.index_bytes
         layouts.append(Layout(operand.pointers, len(pointers) * index, Role.OPERAND))
-        fibers = np.stack([pointers[met], pointers[met + 1]], axis=1)
+        fibers = np.stack([pointers[used_columns], pointers[used_columns + 1]], axis=1)
         for start, size in ((operand.coordinates, index), (operand.values, operand.value_bytes)):
             layouts.append(Layout(start, int(pointers[-1]) * size, Role.OPERAND, fibers * size))
     return layouts
 
 
-def own_regions(number: int) -> tuple[int, int]:
+def merger_regions(number: int) -> tuple[int, int]:
     """Return the first address of a merging element's region of Z, and of its region for spilled heads.
 
     Args:
         number: number of the merging element in the machine, from 0.
     """
-    return (Z << TENSOR_SHIFT) + (number << OWN_REGION), SPILLED_HEADS + (number << SPILL_REGION)
+    return (Z << TENSOR_SHIFT) + (number << MERGER_REGION_BITS), SPILLED_HEADS + (number << SPILL_REGION_BITS)
 
 
-def made_layouts(
+def written_layouts(
     base: int, block_bytes: int, heads: tuple[int, int], pointers: tuple[int, int], mergers: int
 ) -> list[Layout]:
     """Return the layouts of all arrays that the machine writes.
@@ -166,13 +166,13 @@ def made_layouts(
         pointers: address and bytes of the pointers of Z.
         mergers: number of merging elements, each of which has a region of Z and one of spilled heads.
     """
-    regions = [own_regions(number) for number in range(mergers)]
+    regions = [merger_regions(number) for number in range(mergers)]
     nodes = SPILLED_HEADS - base - block_bytes
     return [
         Layout.whole(*heads, Role.WORK),
         Layout.whole(*pointers, Role.PRODUCT),
         Layout(base, block_bytes, Role.STATE),
         Layout(base + block_bytes, nodes, Role.WORK),
-        *(Layout(z_address, 1 << OWN_REGION, Role.PRODUCT) for z_address, _spilled in regions),
-        *(Layout(spilled, 1 << SPILL_REGION, Role.STATE) for _z_address, spilled in regions),
+        *(Layout(z_address, 1 << MERGER_REGION_BITS, Role.PRODUCT) for z_address, _spilled in regions),
+        *(Layout(spilled, 1 << SPILL_REGION_BITS, Role.STATE) for _z_address, spilled in regions),
     ]

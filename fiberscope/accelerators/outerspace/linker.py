@@ -13,7 +13,7 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT, READ_BURST, REPLY, REQUEST
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
-NONE = -1
+NO_SLOT = -1
 # Progress of a node. A node in its row's area (IN_AREA) needs only the access to the head of its list. A node
 # in the spill area is TO_SPILL during that access, then SPILLING during the access to the shared pointer.
 IN_AREA, TO_SPILL, SPILLING = range(3)
@@ -39,7 +39,7 @@ class Space:
     align: int
     heads: int
 
-    def spill(self, block_bytes: int) -> int:
+    def spill_start(self, block_bytes: int) -> int:
         """Return the first address of the spill area; ``block_bytes`` is the size of the pointer's block."""
         return self.base + block_bytes + self.area_bytes * self.rows
 
@@ -91,20 +91,20 @@ class Linker(Component):
         self.base, self.area_bytes, self.heads = space.base, space.area_bytes, space.heads
         self.header_bytes, self.align = space.header_bytes, space.align
         self.block_bytes = block_bytes
-        self.spill = space.spill(block_bytes)  # C: long
-        self.used = array("q", bytes(8 * space.rows))  # allocated bytes of each row's static area
+        self.spill_address = space.spill_start(block_bytes)  # C: long
+        self.used_bytes = array("q", bytes(8 * space.rows))  # allocated bytes of each row's static area
         self.tag_base = port << PORT_SHIFT
         self.slots = slots
         # By slot: tag of the request, node, and progress of the node
         self.tags = array("q", bytes(8 * slots))
         self.nodes = array("q", bytes(8 * slots))
-        self.ways = array("b", bytes(slots))
+        self.stages = array("b", bytes(slots))
         self.free = array("q", range(slots))  # stack of the free slots
         self.under_way = 0
-        self.reading = NONE  # slot whose read has not been sent yet
-        self.to_write = array("q", bytes(8 * slots))  # ring of the slots whose writes have not been sent yet
+        self.unsent_read = NO_SLOT  # slot with a read to send
+        self.write_queue = array("q", bytes(8 * slots))  # ring of the slots with a write to send
         self.first_write = 0
-        self.writes = 0
+        self.queued_writes = 0
         self.linked = self.spilled = self.spilled_bytes = 0
 
     def tick(self, now: int) -> int:
@@ -112,7 +112,7 @@ class Linker(Component):
         progress = self._send_write()
         if self._receive():
             progress = True
-        if self._take():
+        if self._take_request():
             progress = True
         if self._send_read():
             progress = True
@@ -120,13 +120,13 @@ class Linker(Component):
 
     def _address(self, slot: int) -> int:  # C: noexcept
         """Return the address of a slot's current access: the head of the row, or the shared pointer."""
-        if self.ways[slot] == SPILLING:
+        if self.stages[slot] == SPILLING:
             return self.base
         return self.heads + self.lists.rows[self.nodes[slot]] * INDEX_BYTES
 
-    def _take(self) -> bool:
+    def _take_request(self) -> bool:
         """Take a request: allocate memory for the node and make it the head of its list."""
-        if self.reading != NONE or self.under_way == self.slots or not self.requests.can_pop():
+        if self.unsent_read != NO_SLOT or self.under_way == self.slots or not self.requests.can_pop():
             return False
         self.under_way += 1
         slot = self.free[self.slots - self.under_way]
@@ -135,31 +135,33 @@ class Linker(Component):
         self.nodes[slot] = node
         self.requests.pop()
         row = self.lists.rows[node]
-        self.ways[slot] = IN_AREA
-        self._place(slot, node, row)
+        self.stages[slot] = IN_AREA
+        self._allocate(slot, node, row)
         self._link(node, row)
-        self.reading = slot
+        self.unsent_read = slot
         self.linked += 1
         return True
 
-    def _place(self, slot: int, node: int, row: int) -> None:
+    def _allocate(self, slot: int, node: int, row: int) -> None:
         """Allocate memory for a node: in the static area of its row if it fits, else in the spill area."""
         products = self.lists.first[node + 1] - self.lists.first[node]
         size = self.header_bytes + products * self.lists.element_bytes
         size = (size + self.align - 1) // self.align * self.align
-        if self.used[row] + size <= self.area_bytes:
-            self.lists.addresses[node] = self.base + self.block_bytes + row * self.area_bytes + self.used[row]
-            self.used[row] += size
+        if self.used_bytes[row] + size <= self.area_bytes:
+            self.lists.addresses[node] = (
+                self.base + self.block_bytes + row * self.area_bytes + self.used_bytes[row]
+            )
+            self.used_bytes[row] += size
         else:
-            self.ways[slot] = TO_SPILL
+            self.stages[slot] = TO_SPILL
             self.spilled += 1
             self.spilled_bytes += size
-            self._give(node, size)
+            self._allocate_spill(node, size)
 
-    def _give(self, node: int, size: int) -> None:
+    def _allocate_spill(self, node: int, size: int) -> None:
         """Allocate a node in the spill area."""
-        self.lists.addresses[node] = self.spill
-        self.spill += size
+        self.lists.addresses[node] = self.spill_address
+        self.spill_address += size
 
     def _link(self, node: int, row: int) -> None:
         """Make a node the first of its row's list."""
@@ -170,9 +172,9 @@ class Linker(Component):
         """Take a reply of memory, even if writes wait to be sent; otherwise the network could deadlock."""
         if not self.memory_replies.can_pop():
             return False
-        place = (self.first_write + self.writes) % self.slots
-        self.to_write[place] = self.memory_replies.coordinate() & TAG_MASK
-        self.writes += 1
+        index = (self.first_write + self.queued_writes) % self.slots
+        self.write_queue[index] = self.memory_replies.coordinate() & TAG_MASK
+        self.queued_writes += 1
         self.memory_replies.pop()
         return True
 
@@ -181,18 +183,18 @@ class Linker(Component):
 
         A node is finished when its address is sent. Return whether the write was sent.
         """
-        if self.writes == 0 or not self.memory_requests.can_push() or not self.replies.can_push():
+        if self.queued_writes == 0 or not self.memory_requests.can_push() or not self.replies.can_push():
             return False
-        slot = self.to_write[self.first_write]
-        # ``reading`` holds one slot: the read of another node has to leave before this node's second read.
-        if self.ways[slot] == TO_SPILL and self.reading != NONE:
+        slot = self.write_queue[self.first_write]
+        # ``unsent_read`` holds one slot: another node's read has to leave before this node's second read
+        if self.stages[slot] == TO_SPILL and self.unsent_read != NO_SLOT:
             return False
         self.memory_requests.push(WRITE_BURST, self.tag_base, self._address(slot))
         self.first_write = (self.first_write + 1) % self.slots
-        self.writes -= 1
-        if self.ways[slot] == TO_SPILL:
-            self.ways[slot] = SPILLING
-            self.reading = slot
+        self.queued_writes -= 1
+        if self.stages[slot] == TO_SPILL:
+            self.stages[slot] = SPILLING
+            self.unsent_read = slot
             return True
         self.replies.push(0, self.tags[slot], self.lists.addresses[self.nodes[slot]])
         self.free[self.slots - self.under_way] = slot
@@ -200,16 +202,18 @@ class Linker(Component):
         return True
 
     def _send_read(self) -> bool:
-        if self.reading == NONE or not self.memory_requests.can_push():
+        if self.unsent_read == NO_SLOT or not self.memory_requests.can_push():
             return False
-        self.memory_requests.push(READ_BURST, self.tag_base | self.reading, self._address(self.reading))
-        self.reading = NONE
+        self.memory_requests.push(
+            READ_BURST, self.tag_base | self.unsent_read, self._address(self.unsent_read)
+        )
+        self.unsent_read = NO_SLOT
         return True
 
     def _wait(self) -> int:
         if self.under_way == 0:
             return self.idle()
-        if self.writes == 0 and self.reading == NONE:
+        if self.queued_writes == 0 and self.unsent_read == NO_SLOT:
             return self.wait_input(self.memory_replies)
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)

@@ -33,7 +33,7 @@ class RowLists:  # C: final
         addresses, following: address of each node, and next node in its list or ``NO_NODE``.
         heads: first node of each row's list, or ``NO_NODE``.
         columns, values: column and value of each product.
-        most_lists: largest number of nodes with products in one row.
+        max_row_lists: largest number of nodes with products in one row.
         row_products: number of products of each row.
     """
 
@@ -58,7 +58,7 @@ class RowLists:  # C: final
         self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))  # C: public int[::1]
         self.values = values_of(np.zeros(self.first[nodes]))  # C: public double[::1]
         lists = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
-        self.most_lists = int(lists.max(initial=0))
+        self.max_row_lists = int(lists.max(initial=0))
         self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)
 
     def bytes(self, header: int, align: int) -> int:  # C: def

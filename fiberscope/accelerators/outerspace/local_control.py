@@ -24,10 +24,10 @@ from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-# Largest number of loads for the pointers of a segment. Parts 0 and 1 are the blocks with the begin and the
-# end of the column of A; parts 2 and 3 (from B_PARTS on) are the same for the row of B.
-POINTER_PARTS = 4
-B_PARTS = 2
+# Pointers of a segment: 0 and 1 are the start and the end of the column of A, 2 and 3 (from B_POINTERS on)
+# those of the row of B. A block with both pointers of an operand is loaded once.
+POINTERS = 4
+B_POINTERS = 2
 
 
 class LocalControl(Component):
@@ -41,7 +41,7 @@ class LocalControl(Component):
     ``END_OF_WORK`` like a group. The sender keeps at most ``overlap`` groups unfinished.
 
     Timing: in each cycle, the component takes a group, a reply, and a report of every processing element. It
-    also sends a load, dispatches an element or begins a segment, and finishes a group. An element goes to the
+    also sends a load, dispatches an element or opens a segment, and reports a group. An element goes to the
     next processing element, in round-robin order, whose channel has space.
 
     Args:
@@ -88,72 +88,71 @@ class LocalControl(Component):
         overlap: int,
     ) -> None:
         super().__init__(name)
-        self.columns, self.begins, self.ends = (
-            groups.columns,
-            groups.begins,
-            groups.ends,
-        )  # C: columns=long[::1], ends=long[::1], begins=long[::1]
-        self.firsts = groups.firsts  # C: long[::1]
+        self.columns = groups.columns  # C: long[::1]
+        self.starts = groups.starts  # C: long[::1]
+        self.ends = groups.ends  # C: long[::1]
+        self.first_segments = groups.first_segments  # C: long[::1]
         self.a = a
         self.b = b
-        self.a_pointers, self.b_pointers = (
-            layout.pointers for layout in layouts
-        )  # C: a_pointers=long, b_pointers=long
-        self.a_index = layouts[0].index_bytes  # C: long
-        self.b_index = layouts[1].index_bytes  # C: long
-        self.b_element = layouts[1].moved(1, 0)  # C: long; its bytes
-        self.first_part = 0 if self.a_index > 0 else B_PARTS
-        self.last_part = POINTER_PARTS if self.b_index > 0 else B_PARTS
+        self.a_pointers = layouts[0].pointers  # C: long
+        self.b_pointers = layouts[1].pointers  # C: long
+        self.a_index_bytes = layouts[0].index_bytes  # C: long
+        self.b_index_bytes = layouts[1].index_bytes  # C: long
+        self.b_element_bytes = layouts[1].data_bytes(1, 0)  # C: long
+        self.first_pointer = 0 if self.a_index_bytes > 0 else B_POINTERS
+        self.end_pointer = POINTERS if self.b_index_bytes > 0 else B_POINTERS
         self.tag_base = port << PORT_SHIFT
         self.block_bytes = block_bytes
         self.window = ReorderWindow(loads)
-        self.targets = array("q", bytes(8 * loads))  # by segment: loads that must arrive before its dispatch
+        # By segment: number of loads that must have arrived before its dispatch
+        self.required_loads = array("q", bytes(8 * loads))
         self.overlap = overlap
-        self.ring = array("q", bytes(8 * overlap))  # queue of the groups held
-        self.open = array("q", bytes(8 * overlap))  # number of tasks of these groups that are not done
-        self.started_groups = self.located = self.dispatched_groups = self.retired = 0  # groups
-        self.requested_segments = self.dispatched_segments = 0  # segments
+        self.held_groups = array("q", bytes(8 * overlap))  # ring of the groups held
+        self.unfinished_tasks = array("q", bytes(8 * overlap))  # by group in the ring
+        # Numbers of groups: taken, with all pointers requested, with all tasks sent, and reported
+        self.started_groups = self.located_groups = self.dispatched_groups = self.finished_groups = 0
+        self.requested_segments = self.dispatched_segments = 0
         self.segment = 0  # segment whose pointers are requested next
-        self.part = self.first_part
-        self.deal_segment = 0
+        self.next_pointer = self.first_pointer
+        self.dispatch_segment = 0  # segment whose elements are dispatched next
         self.element = 0  # next element to dispatch; at the end of work, next processing element to inform
-        self.open_segment = False
-        self.turn = 0
+        self.is_segment_open = False  # whether elements of ``dispatch_segment`` are being dispatched
+        self.next_pe = 0  # first choice for the next element
         self.group = END_OF_WORK  # latest group, for waveforms
-        self.dealt = 0
+        self.dealt = 0  # dispatched elements, for waveforms
         self.pairs = 0
         self.a_pointer_bytes = self.b_bytes = 0
-        self.elements = 0
+        self.pe_count = 0
 
     def elaborate(self) -> None:
         """Fetch the channels, and count the processing elements."""
         super().elaborate()
-        self.elements = len(self.tasks)
+        self.pe_count = len(self.tasks)
 
     def tick(self, now: int) -> int:
-        """Take reports, a reply and a group; then request, dispatch and finish."""
-        progress = self._take_done()
-        if self._take():
+        """Take reports, a reply and a group; request pointers, dispatch an element and report a group."""
+        progress = self._take_reports()
+        if self._take_inputs():
             progress = True
-        if self._ask():
+        if self._request_pointers():
             progress = True
-        if self._deal():
+        if self._dispatch():
             progress = True
-        if self._finish():
+        if self._report_group():
             progress = True
         return self.busy(now + 1) if progress else self._wait()
 
-    def _take_done(self) -> bool:
+    def _take_reports(self) -> bool:
         progress = False
-        for element in range(self.elements):
-            channel = self.done[element]
+        for pe in range(self.pe_count):
+            channel = self.done[pe]
             if channel.can_pop():
-                self.open[channel.control()] -= 1
+                self.unfinished_tasks[channel.control()] -= 1
                 channel.pop()
                 progress = True
         return progress
 
-    def _take(self) -> bool:
+    def _take_inputs(self) -> bool:
         """Take a reply and a group."""
         progress = False
         if self.replies.can_pop():
@@ -162,110 +161,108 @@ class LocalControl(Component):
             progress = True
         if self.groups.can_pop():
             self.group = self.groups.reference()
-            self.ring[self.started_groups % self.overlap] = self.group
+            self.held_groups[self.started_groups % self.overlap] = self.group
             self.groups.pop()
-            if self.located == self.started_groups:
-                self._turn_to_group(self.started_groups)
+            if self.located_groups == self.started_groups:
+                self._start_pointer_loads(self.started_groups)
             if self.dispatched_groups == self.started_groups:
-                self._begin_dealing()
+                self._start_dispatch()
             self.started_groups += 1
             progress = True
         return progress
 
-    def _turn_to_group(self, place: int) -> None:
+    def _start_pointer_loads(self, index: int) -> None:
         """Request the pointers of a group next, unless the group is the end of work."""
-        group = self.ring[place % self.overlap]
+        group = self.held_groups[index % self.overlap]
         if group != END_OF_WORK:
-            self.segment, self.part = self.firsts[group], self.first_part
+            self.segment, self.next_pointer = self.first_segments[group], self.first_pointer
 
-    def _begin_dealing(self) -> None:
-        group = self.ring[self.dispatched_groups % self.overlap]
-        self.open_segment = False
+    def _start_dispatch(self) -> None:
+        group = self.held_groups[self.dispatched_groups % self.overlap]
+        self.is_segment_open = False
         self.element = 0
         if group != END_OF_WORK:
-            self.deal_segment = self.firsts[group]
+            self.dispatch_segment = self.first_segments[group]
 
-    def _ask(self) -> bool:
+    def _request_pointers(self) -> bool:
         """Request a block of the pointers of a segment, or skip the end of work; return whether possible.
 
         At most ``loads`` segments are located and not yet dispatched.
         """
-        if self.located == self.started_groups:
+        if self.located_groups == self.started_groups:
             return False
-        group = self.ring[self.located % self.overlap]
+        group = self.held_groups[self.located_groups % self.overlap]
         if group == END_OF_WORK:
             self._next_group()
             return True
         if self.requested_segments - self.dispatched_segments == self.window.size:
             return False
-        if not self.window.has_room():
+        if not self.window.has_room() or not self.requests.can_push():
             return False
-        if not self.requests.can_push():
-            return False
-        if self.part < self.last_part:
+        if self.next_pointer < self.end_pointer:
             slot = self.window.send()
-            self.requests.push(READ, self.tag_base | slot, self._pointer_block(self.part))
-            self.part = self._next_part()
-        if self.part >= self.last_part:
-            self.targets[self.requested_segments % self.window.size] = self.window.sent
+            self.requests.push(READ, self.tag_base | slot, self._pointer_block(self.next_pointer))
+            self.next_pointer = self._find_next_pointer()
+        if self.next_pointer >= self.end_pointer:
+            self.required_loads[self.requested_segments % self.window.size] = self.window.sent
             self.requested_segments += 1
-            self.segment, self.part = self.segment + 1, self.first_part
-            if self.segment == self.firsts[group + 1]:
+            self.segment, self.next_pointer = self.segment + 1, self.first_pointer
+            if self.segment == self.first_segments[group + 1]:
                 self._next_group()
         return True
 
     def _next_group(self) -> None:
-        self.located += 1
-        if self.located < self.started_groups:
-            self._turn_to_group(self.located)
+        self.located_groups += 1
+        if self.located_groups < self.started_groups:
+            self._start_pointer_loads(self.located_groups)
 
-    def _pointer_block(self, part: int) -> int:  # C: noexcept
-        """Return the address of the block of a part: see ``POINTER_PARTS``."""
-        base, index = self.a_pointers, self.a_index
-        if part >= B_PARTS:
-            base, index = self.b_pointers, self.b_index
+    def _pointer_block(self, pointer: int) -> int:  # C: noexcept
+        """Return the address of the block of a pointer of the segment; for an end, of its last byte."""
+        base, index = self.a_pointers, self.a_index_bytes
+        if pointer >= B_POINTERS:
+            base, index = self.b_pointers, self.b_index_bytes
         address = base + self.columns[self.segment] * index
-        if part % 2 == 1:
+        if pointer % 2 == 1:
             address += 2 * index - 1
         return address // self.block_bytes * self.block_bytes
 
-    def _next_part(self) -> int:  # C: noexcept
-        """Return the next part whose block differs from the block of the current part."""
-        next_part = self.part + 1
-        if next_part % 2 == 1 and self._pointer_block(next_part) == self._pointer_block(self.part):
-            next_part += 1
-        return next_part
+    def _find_next_pointer(self) -> int:  # C: noexcept
+        """Return the next pointer of the segment, except an end in the same block as its start."""
+        pointer = self.next_pointer + 1
+        if pointer % 2 == 1 and self._pointer_block(pointer) == self._pointer_block(self.next_pointer):
+            pointer += 1
+        return pointer
 
-    def _deal(self) -> bool:
+    def _dispatch(self) -> bool:
         """Dispatch an element of the oldest group that has elements left, or the end of work.
 
         If no segment of the group is open, open the next one instead. Return whether anything was done.
         """
         if self.dispatched_groups == self.started_groups:
             return False
-        if self.ring[self.dispatched_groups % self.overlap] == END_OF_WORK:
-            return self._deal_end()
-        if not self.open_segment:
+        if self.held_groups[self.dispatched_groups % self.overlap] == END_OF_WORK:
+            return self._dispatch_end_of_work()
+        if not self.is_segment_open:
             return self._open_segment()
-        target = self._processing_element()
+        target = self._find_free_pe()
         if target < 0:
             return False
-        self._send(target, self.element, self.columns[self.deal_segment])
-        self.turn = target + 1 if target + 1 < self.elements else 0
+        self._send(target, self.element, self.columns[self.dispatch_segment])
+        self.next_pe = target + 1 if target + 1 < self.pe_count else 0
         self.dealt += 1
         self.element += 1
-        if self.element == self.ends[self.deal_segment]:
+        if self.element == self.ends[self.dispatch_segment]:
             self._close_segment()
         return True
 
-    def _deal_end(self) -> bool:
+    def _dispatch_end_of_work(self) -> bool:
         """Send the end of work to the next processing element; return whether sent."""
         tasks = self.tasks[self.element]
         if not tasks.can_push():
             return False
         self._send(self.element, END_OF_WORK, 0)
         self.element += 1
-        if self.element == self.elements:
+        if self.element == self.pe_count:
             self._close_group()
         return True
 
@@ -276,34 +273,34 @@ class LocalControl(Component):
         """
         if self.dispatched_segments == self.requested_segments:
             return False
-        if self.window.arrived < self.targets[self.dispatched_segments % self.window.size]:
+        if self.window.arrived < self.required_loads[self.dispatched_segments % self.window.size]:
             return False
-        segment = self.deal_segment
-        k, begin = self.columns[segment], self.begins[segment]
+        segment = self.dispatch_segment
+        k, start = self.columns[segment], self.starts[segment]
         length = self.b.pointers[k + 1] - self.b.pointers[k]
-        first = begin == self.a.pointers[k]
-        if first:
-            self.a_pointer_bytes += self.a_index
-            self.b_bytes += self.b_index
-        if begin == self.ends[segment]:
+        is_first_of_column = start == self.a.pointers[k]
+        if is_first_of_column:
+            self.a_pointer_bytes += self.a_index_bytes
+            self.b_bytes += self.b_index_bytes
+        if start == self.ends[segment]:
             self._close_segment()
             return True
-        if first and length > 0:
+        if is_first_of_column and length > 0:
             self.pairs += 1
-            self.b_bytes += length * self.b_element
-        self.element = begin
-        self.open_segment = True
+            self.b_bytes += length * self.b_element_bytes
+        self.element = start
+        self.is_segment_open = True
         return True
 
-    def _processing_element(self) -> int:
+    def _find_free_pe(self) -> int:
         """Return the next processing element, in round-robin order, with space; -1 if there is none."""
-        target = self.turn
-        for _ in range(self.elements):
+        target = self.next_pe
+        for _ in range(self.pe_count):
             tasks = self.tasks[target]
             if tasks.can_push():
                 return target
             target += 1
-            if target == self.elements:
+            if target == self.pe_count:
                 target = 0
         return -1
 
@@ -311,35 +308,42 @@ class LocalControl(Component):
         slot = self.dispatched_groups % self.overlap
         tasks = self.tasks[target]
         tasks.push(slot, element, k)
-        self.open[slot] += 1
+        self.unfinished_tasks[slot] += 1
 
     def _close_segment(self) -> None:
-        self.open_segment = False
+        self.is_segment_open = False
         self.dispatched_segments += 1
-        self.deal_segment += 1
-        if self.deal_segment == self.firsts[self.ring[self.dispatched_groups % self.overlap] + 1]:
+        self.dispatch_segment += 1
+        if (
+            self.dispatch_segment
+            == self.first_segments[self.held_groups[self.dispatched_groups % self.overlap] + 1]
+        ):
             self._close_group()
 
     def _close_group(self) -> None:
         self.dispatched_groups += 1
         if self.dispatched_groups < self.started_groups:
-            self._begin_dealing()
+            self._start_dispatch()
 
-    def _finish(self) -> bool:
+    def _report_group(self) -> bool:
         """Report the oldest group, or the end of work, if all its tasks are done; return whether reported."""
-        slot = self.retired % self.overlap
-        if self.retired == self.dispatched_groups or self.open[slot] > 0 or not self.finished.can_push():
+        slot = self.finished_groups % self.overlap
+        if (
+            self.finished_groups == self.dispatched_groups
+            or self.unfinished_tasks[slot] > 0
+            or not self.finished.can_push()
+        ):
             return False
-        self.finished.push(0, 0, self.ring[slot])
-        self.retired += 1
+        self.finished.push(0, 0, self.held_groups[slot])
+        self.finished_groups += 1
         return True
 
     def _wait(self) -> int:
-        if self.retired == self.started_groups:
+        if self.finished_groups == self.started_groups:
             return self.idle()
         if self.dispatched_groups == self.started_groups:
             return self.wait_any_input(self.done)
-        if self.open_segment or self.ring[self.dispatched_groups % self.overlap] == END_OF_WORK:
+        if self.is_segment_open or self.held_groups[self.dispatched_groups % self.overlap] == END_OF_WORK:
             return self.wait_any_output(self.tasks)
         if self.window.in_flight() == 0:
             return self.wait_output(self.requests)

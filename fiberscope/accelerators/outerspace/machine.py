@@ -23,11 +23,11 @@ from fiberscope.accelerators.outerspace.layout import (
     LINK_BITS,
     TENSORS,
     T,
-    made_layouts,
+    merger_regions,
     operand_layouts,
     operands_of,
-    own_regions,
     written_arrays,
+    written_layouts,
 )
 from fiberscope.accelerators.outerspace.linker import Linker, Space
 from fiberscope.accelerators.outerspace.lists import RowLists
@@ -85,8 +85,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        self.with_units = parts_with_units(parameters, parts or {})
-        super().__init__(parameters, {**self.with_units, **(parts or {})}, kernel)
+        self.unit_parts = parts_with_units(parameters, parts or {})
+        super().__init__(parameters, {**self.unit_parts, **(parts or {})}, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.value_type = TYPES[parameters.value]
         a, b = convert_values(self.value_type, a, b)
@@ -97,11 +97,11 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         dense = (parameters.format.lies_dense("A", a), parameters.format.lies_dense("B", b))
         self.operands = operands_of((self.a, self.b), dense, block, parameters.format.value)
         self.lists = RowLists(self.a, self.b, self.shape[0], parameters.format.element)
-        if "merger" in self.with_units:
-            check(parameters.merge, parameters.pe.fp_latency, self.lists.most_lists)
+        if "merger" in self.unit_parts:
+            check(parameters.merge, parameters.pe.fp_latency, self.lists.max_row_lists)
         self.product = ProductRows(CompressedRows(a.indptr, a.indices, a.data), self.b, self.shape[1])
         self.lengths = integers_of(np.zeros(self.shape[0], np.int64))
-        self.group = parameters.tile.merge_pe + parameters.tile.pe  # ports behind a tile's concentrator
+        self.tile_ports = parameters.tile.merge_pe + parameters.tile.pe  # ports behind a tile's concentrator
         self._add_control()
         self._add_tiles()
         self._add_second_level()
@@ -119,14 +119,15 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         if parameters.merge.order == "long_first":
             rows = np.argsort(-np.asarray(self.lists.row_products), kind="stable")
         self.written = written_arrays(self.shape[0])
-        first = (tile.count + parameters.l1.count) * self.group  # first port at memory after the users' ports
+        # The first ports at memory are those of the concentrators and the second-level caches
+        first = (tile.count + parameters.l1.count) * self.tile_ports
         self.control = self.add(
             CentralControl,
             "control",
             self.groups,
             integers_of(rows),
             self.written,
-            port=first + self.group,
+            port=first + self.tile_ports,
             block_bytes=block,
             overlap=multiply.overlap_pairs,
             # at least the latency of ``store_requests``: the last stores have then left the elements
@@ -136,8 +137,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.linker = self.add(
             "linker", "linker", self.lists, self.space, port=first, block_bytes=block, slots=slots
         )
-        if "linker" in self.with_units:
-            spill = self.space.spill(block)
+        if "linker" in self.unit_parts:
+            spill = self.space.spill_start(block)
             size = self.lists.bytes(self.space.header_bytes, self.space.align)  # enough to spill every node
             add_links(self, self.linker, range(spill, spill + size), self.shape[0])
 
@@ -156,10 +157,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         node_bytes = t.header + products * self.lists.element_bytes
         area = int(alloc.alpha * nodes * node_bytes) if alloc.static else 0
         area = -(-area // t.node_align) * t.node_align
-        most = area * self.shape[0] + self.lists.bytes(t.header, t.node_align)
-        if most > t.node_align << LINK_BITS:
+        max_bytes = area * self.shape[0] + self.lists.bytes(t.header, t.node_align)
+        if max_bytes > t.node_align << LINK_BITS:
             raise ConfigurationError(
-                f"alloc.alpha is {alloc.alpha}; T may then take {most} bytes, and its links reach "
+                f"alloc.alpha is {alloc.alpha}; T may then take {max_bytes} bytes, and its links reach "
                 f"{t.node_align << LINK_BITS}; a larger t.node_align or smaller areas would do"
             )
         return Space(
@@ -222,10 +223,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
                 overlap=parameters.multiply.overlap_pairs,
             )
         )
-        held = (multiplier, self.a, self.b, self.operands, self.lists)
+        shared = (multiplier, self.a, self.b, self.operands, self.lists)
         self.multipliers.append(
             [
-                self.add("multiplier", f"{name}.{pe}.multiplier", *held, port=i, number=tile * elements + i)
+                self.add("multiplier", f"{name}.{pe}.multiplier", *shared, port=i, number=tile * elements + i)
                 for i, pe in enumerate(numbered("pe", elements))
             ]
         )
@@ -235,14 +236,15 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         mergers = [
             self.add("merger", f"{pe}.merger", *element) for pe, element in zip(pes, arguments, strict=True)
         ]
-        for pe, merge_element in zip(pes, mergers if "merger" in self.with_units else (), strict=False):
-            add_heads(self, pe, merge_element)
+        if "merger" in self.unit_parts:
+            for pe, element in zip(pes, mergers, strict=True):
+                add_heads(self, pe, element)
         self.mergers.append(mergers)
-        self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
+        self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.tile_ports))
 
     def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:
         """Return the arguments of a merging element, with its own regions of Z and of T (spilled heads)."""
-        return specification, self.lists, self.product, self.lengths, *own_regions(number)
+        return specification, self.lists, self.product, self.lengths, *merger_regions(number)
 
     def _connect_tile(self, tile: int, name: str) -> None:
         """Connect the elements of a tile with its caches, and with the concentrator for uncached requests."""
@@ -260,14 +262,14 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         for merger, cache in zip(mergers, self.private_caches[tile], strict=True):
             connect(merger, "requests", cache, "requests", **wire)
             connect(cache, "replies", merger, "replies", **wire)
-        past = self.concentrators[tile]
+        concentrator = self.concentrators[tile]
         for i, merger in enumerate(mergers):
-            connect(merger, "memory_requests", past, f"inputs[{i}]", capacity=network.queue)
-            connect(past, f"outputs[{i}]", merger, "memory_replies", **wire)
+            connect(merger, "memory_requests", concentrator, f"inputs[{i}]", capacity=network.queue)
+            connect(concentrator, f"outputs[{i}]", merger, "memory_replies", **wire)
         latency = 1 + self.parameters.pe.fp_latency
         pipeline = {"capacity": network.queue + latency, "latency": latency}
         for i, multiplier in enumerate(multipliers, start=len(mergers)):
-            connect(multiplier, "store_requests", past, f"inputs[{i}]", **pipeline)
+            connect(multiplier, "store_requests", concentrator, f"inputs[{i}]", **pipeline)
 
     def _add_second_level(self) -> None:
         """Add the second-level caches, and the network from the first level to each of them."""
@@ -275,10 +277,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         tiles = parameters.tile.count // parameters.l1.count
         self.l1: list[Component] = []
         for i, name in enumerate(numbered("group", parameters.l1.count)):
-            port = (parameters.tile.count + i) * self.group
+            port = (parameters.tile.count + i) * self.tile_ports
             cache = self.add("bank", f"{name}.cache", parameters.l1_cache, port)
-            mine = range(i * tiles, (i + 1) * tiles)
-            users = [user for tile in mine for user in (*self.banks[tile], *self.private_caches[tile])]
+            group_tiles = range(i * tiles, (i + 1) * tiles)
+            users = [user for tile in group_tiles for user in (*self.banks[tile], *self.private_caches[tile])]
             self.add_network(
                 f"{name}.cache",
                 [(user, "memory_requests", "memory_replies") for user in users],
@@ -307,12 +309,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.add_network("link", users, [self.linker], interleave=1, latency=latency)
 
     def _connect_memory(self) -> None:
-        past: list[User] = [(concentrator, "requests", "replies") for concentrator in self.concentrators]
-        cached: list[User] = [
-            (cache, "memory_requests", "memory_replies") for cache in (*self.l1, self.linker)
-        ]
-        users = [*past, *cached, (self.control, "requests", "")]
-        self.add_memory(users, self.parameters.l0.block, self.group)
+        users: list[User] = [(concentrator, "requests", "replies") for concentrator in self.concentrators]
+        users += [(user, "memory_requests", "memory_replies") for user in (*self.l1, self.linker)]
+        users.append((self.control, "requests", ""))
+        self.add_memory(users, self.parameters.l0.block, self.tile_ports)
 
     @staticmethod
     def _all(parts: list[list[Component]]) -> list[Component]:
@@ -341,7 +341,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         """Return the layouts of the operands, and of all arrays that the machine writes."""
         operands = operand_layouts(self.operands, (self.a, self.b))
         block, mergers = self.parameters.l0.block, len(self._all(self.mergers))
-        return [*operands, *made_layouts(self.space.base, block, *self.written, mergers)]
+        return [*operands, *written_layouts(self.space.base, block, *self.written, mergers)]
 
     def useful_bytes(self) -> dict[str, tuple[int, int]]:
         """Return the useful bytes read and written by tensor; each used row of B counts once."""
@@ -353,7 +353,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         merged, headers = count("elements", *mergers), count("headers", *mergers)
         pointers = count("a_pointer_bytes", *self.local_controls)
         return {
-            "A": (pointers + self.operands[0].moved(count("elements", *multipliers), 0), 0),
+            "A": (pointers + self.operands[0].data_bytes(count("elements", *multipliers), 0), 0),
             "B": (count("b_bytes", *self.local_controls), 0),
             "T": (merged * element + headers * header, products * element + nodes * header),
             "Z": (0, count("emitted", *mergers) * element + written[1]),
@@ -362,12 +362,12 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     def traffic_minimum_bytes(self) -> int:
         """Return the bytes of A, of rows of B that meet an element of A, and of Z as written, each once."""
-        met = np.diff(np.asarray(self.a.pointers)) > 0
-        selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
+        used_columns = np.diff(np.asarray(self.a.pointers)) > 0
+        selected = int(np.diff(np.asarray(self.b.pointers))[used_columns].sum())
         operands = zip(self.operands, (self.a.pointers[self.a.rows], selected), strict=True)
-        moved = sum(layout.moved(elements, self.a.rows + 1) for layout, elements in operands)
+        operand_bytes = sum(layout.data_bytes(elements, self.a.rows + 1) for layout, elements in operands)
         written = int(np.sum(self.lengths)) * self.parameters.format.element
-        return moved + written + (self.shape[0] + 1) * INDEX_BYTES
+        return operand_bytes + written + (self.shape[0] + 1) * INDEX_BYTES
 
     def chosen(self) -> tuple[str, ...]:
         """Return a note if operands are stored as values alone."""
@@ -377,18 +377,17 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     def explained(self) -> str:
         """Describe the phases, and the waits of a merging element; empty until the merge phase has ended."""
-        until, since, done = (
-            count(name, self.control) for name in ("multiplied_at", "reconfigured_at", "merged_at")
-        )
-        if done == 0:
+        ends = (count(f"{phase}_at", self.control) for phase in ("multiplied", "reconfigured", "merged"))
+        multiplied, reconfigured, merged = ends
+        if merged == 0:
             return ""
         statistics = self.kernel.statistics()
         mergers = self._all(self.mergers)
-        waited = sum(statistics[merger.name].input_stall.get("memory_replies", 0) for merger in mergers)
+        stall_cycles = sum(statistics[merger.name].input_stall.get("memory_replies", 0) for merger in mergers)
         accesses = count("elements", *mergers) + count("headers", *mergers)
-        nanoseconds = waited / max(1, accesses) * 10**9 / self.parameters.clock
+        nanoseconds = stall_cycles / max(1, accesses) * 10**9 / self.parameters.clock
         return (
-            f"The multiply phase takes {until:,} cycles, the merge phase {done - since:,}; "
+            f"The multiply phase takes {multiplied:,} cycles, the merge phase {merged - reconfigured:,}; "
             f"an access of T that a merger has to wait for takes it {nanoseconds:.0f} ns."
         )
 

@@ -117,26 +117,25 @@ class MergingElement(Component):
         self.z_address, self.spill_address = z_address, spill_address
         self.packer = LinePacker(specification.block_bytes, specification.element_bytes)
         self.window = ReorderWindow(specification.outstanding)
-        most = max(1, lists.most_lists)
-        self.sorted = SortedHeads(most)
-        self.nodes = array("q", bytes(8 * most))  # node of each list of the row
-        self.positions = array("q", bytes(8 * most))  # by list: last loaded element, or the end of the list
-        self.marks = array("q", bytes(8 * most))  # by list: number of loads up to its first element
+        capacity = max(1, lists.max_row_lists)
+        self.sorted = SortedHeads(capacity)
+        self.nodes = array("q", bytes(8 * capacity))  # node of each list of the row
+        # By list: last loaded element, or the end of the list; number of loads up to its first element
+        self.positions = array("q", bytes(8 * capacity))
+        self.first_loads = array("q", bytes(8 * capacity))
         self.phase = NO_ROW
         self.row = NOTHING
         self.count = 0  # number of lists of the row
         self.node = NO_NODE  # node whose header is awaited
-        self.requested = self.pushed = 0  # number of first elements
-        self.awaited = NOTHING  # the list whose successor is awaited
+        self.requested_heads = self.inserted_heads = 0  # numbers of first elements
+        self.awaited_list = NOTHING  # the list whose successor is awaited
         self.operation = READ  # operation of the pending loads
-        self.next_block = 0  # address of the next block to load, and number of blocks from there
-        self.unsent = 0
-        self.cached = False  # whether the loads go through the private cache
-        self.walking = 0  # number of blocks of spilled heads to load, one after the other
-        self.walked = 0
-        self.store = NOTHING  # address of the block to store
+        self.next_block = self.unsent_loads = 0  # address of the next block to load, and number of blocks
+        self.is_cached = False  # whether the loads go through the private cache
+        self.remaining_blocks = self.loaded_blocks = 0  # of the spilled heads that an insertion passes
+        self.store_address = NOTHING  # address of the block to store
         self.store_operation = WRITE
-        self.until = 0  # cycle from which the core is free
+        self.busy_until = 0  # cycle from which the core is free
         self.column = NOTHING  # column of the current sum
         self.sum = 0.0
         self.length = 0  # length of the row of Z
@@ -150,19 +149,19 @@ class MergingElement(Component):
         return self._act(now)
 
     def _act(self, now: int) -> int:
-        if now < self.until:
-            return self.busy(self.until)
-        if self.store != NOTHING:
+        if now < self.busy_until:
+            return self.busy(self.busy_until)
+        if self.store_address != NOTHING:
             return self._send_store(now)
-        if self.unsent > 0:
+        if self.unsent_loads > 0:
             return self._send_load(now)
         if self.phase == NO_ROW:
-            return self._begin(now)
-        if self.phase == FIRST and self.walking == 0:
-            return self._first(now)
+            return self._start_row(now)
+        if self.phase == FIRST and self.remaining_blocks == 0:
+            return self._insert_first_elements(now)
         if self.window.arrived < self.window.sent:
             return self._wait()
-        return self._go_on(now)
+        return self._continue(now)
 
     def _receive(self) -> None:
         """Take all replies; a port has several only if the kernel skipped ticks of this component."""
@@ -174,51 +173,51 @@ class MergingElement(Component):
             self.memory_replies.pop()
 
     def _wait(self) -> int:
-        return self.wait_input(self.replies if self.cached else self.memory_replies)
+        return self.wait_input(self.replies if self.is_cached else self.memory_replies)
 
     def _send_store(self, now: int) -> int:
         if not self.memory_requests.can_push():
             return self.wait_output(self.memory_requests)
-        self.memory_requests.push(self.store_operation, 0, self.store)
-        self.store = NOTHING
+        self.memory_requests.push(self.store_operation, 0, self.store_address)
+        self.store_address = NOTHING
         self.store_operation = WRITE
         return self.busy(now + 1)
 
     def _send_load(self, now: int) -> int:
-        channel = self.requests if self.cached else self.memory_requests
+        channel = self.requests if self.is_cached else self.memory_requests
         if not self.window.has_room():
             return self._wait()
         if not channel.can_push():
             return self.wait_output(channel)
         channel.push(self.operation, self.window.send(), self.next_block)
         self.next_block = (self.next_block // self.block_bytes + 1) * self.block_bytes
-        self.unsent -= 1
-        if self.unsent > 0 or self.phase == FIRST or self.until > now + 1:
+        self.unsent_loads -= 1
+        if self.unsent_loads > 0 or self.phase == FIRST or self.busy_until > now + 1:
             return self.busy(now + 1)
         return self._wait()  # waits from this cycle
 
-    def _load(self, address: int, size: int, cached: bool) -> None:
+    def _load(self, address: int, size: int, is_cached: bool) -> None:
         """Prepare one load per block of these bytes; uncached, several loads or a short one are bursts."""
         first, last = address // self.block_bytes, (address + size - 1) // self.block_bytes
-        self.unsent = last - first + 1
-        within = self.unsent > 1 or address // self.burst_bytes == (address + size - 1) // self.burst_bytes
-        self.operation = READ if cached or not within else READ_BURST
+        self.unsent_loads = last - first + 1
+        is_in_burst = address // self.burst_bytes == (address + size - 1) // self.burst_bytes
+        self.operation = READ_BURST if not is_cached and (self.unsent_loads > 1 or is_in_burst) else READ
         self.next_block = address if self.operation == READ_BURST else first * self.block_bytes
-        self.cached = cached
+        self.is_cached = is_cached
 
     def _compute(self, now: int, cycles: int) -> int:
         """Be busy for a number of cycles."""
-        self.until = now + cycles
-        return self.busy(self.until)
+        self.busy_until = now + cycles
+        return self.busy(self.busy_until)
 
-    def _begin(self, now: int) -> int:
+    def _start_row(self, now: int) -> int:
         """Begin the next row, or write the last block of Z at the end of work."""
         if not self.rows.can_pop():
             return self.idle()
         self.row = self.rows.reference()
         if self.row == END_OF_WORK:
             if self.packer.begun():
-                self.store = self.z_address + self.packer.line()
+                self.store_address = self.z_address + self.packer.line()
                 self.packer.begin()
                 return self._send_store(now)
             self.rows.pop()
@@ -230,17 +229,17 @@ class MergingElement(Component):
         self._load(self.head_address + self.row * INDEX_BYTES, INDEX_BYTES, True)
         return self._send_load(now)
 
-    def _go_on(self, now: int) -> int:
+    def _continue(self, now: int) -> int:
         """Continue after the arrival of the awaited data."""
-        if self.walking > 0:
-            return self._walk_spilled(now)
+        if self.remaining_blocks > 0:
+            return self._load_spilled(now)
         if self.phase == HEAD:
-            return self._turn_to_node(now, self.lists.heads[self.row])
+            return self._start_node(now, self.lists.heads[self.row])
         if self.phase == WALK:
-            return self._note_node(now)
+            return self._insert_node(now)
         return self._merge(now)
 
-    def _turn_to_node(self, now: int, node: int) -> int:
+    def _start_node(self, now: int, node: int) -> int:
         """Load the header of a node; after the last node, begin to merge, or end a row without nodes."""
         self.node = node
         if node != NO_NODE:
@@ -251,44 +250,45 @@ class MergingElement(Component):
             return self._send_load(now)
         if self.count == 0:
             return self._end_row(now)
-        return self._begin_merge(now)
+        return self._start_merge(now)
 
-    def _begin_merge(self, now: int) -> int:
+    def _start_merge(self, now: int) -> int:
         """Begin to load the first elements of all lists."""
-        self.requested = self.pushed = 0
+        self.requested_heads = self.inserted_heads = 0
         self.rows_merged += 1
         self.long_rows += self.count > self.max_lists
         self.phase = FIRST
-        return self._first(now)
+        return self._insert_first_elements(now)
 
-    def _note_node(self, now: int) -> int:
+    def _insert_node(self, now: int) -> int:
         """Insert the node whose header has arrived; nodes are in descending order of k."""
-        place = self.count
-        while place > 0 and self.nodes[place - 1] < self.node:
-            self.nodes[place] = self.nodes[place - 1]
-            place -= 1
-        self.nodes[place] = self.node
-        steps = self.count - place + 1
+        index = self.count
+        while index > 0 and self.nodes[index - 1] < self.node:
+            self.nodes[index] = self.nodes[index - 1]
+            index -= 1
+        self.nodes[index] = self.node
+        steps = self.count - index + 1
         self.count += 1
         self.headers += 1
-        self.until = now + steps * self.comparison_cycles
-        return self._turn_to_node(now, self.lists.following[self.node])
+        self.busy_until = now + steps * self.comparison_cycles
+        return self._start_node(now, self.lists.following[self.node])
 
-    def _first(self, now: int) -> int:
+    def _insert_first_elements(self, now: int) -> int:
         """Load the first element of the next list, or insert the next first element that has arrived."""
-        if self.requested < self.count and self.window.in_flight() + 2 <= self.window.size:
-            self.positions[self.requested] = self.lists.first[self._node_of(self.requested)]
-            self._load_element(self.requested)
-            self.marks[self.requested] = self.window.sent + self.unsent
-            self.requested += 1
+        if self.requested_heads < self.count and self.window.in_flight() + 2 <= self.window.size:
+            self.positions[self.requested_heads] = self.lists.first[self._node_of(self.requested_heads)]
+            self._load_element(self.requested_heads)
+            self.first_loads[self.requested_heads] = self.window.sent + self.unsent_loads
+            self.requested_heads += 1
             return self._send_load(now)
-        if self.pushed == self.count and self.window.in_flight() == 0:  # all are inserted
+        if self.inserted_heads == self.count and self.window.in_flight() == 0:  # all are inserted
             self.phase = MERGE
             return self._merge(now)
-        if self.pushed == self.requested or self.window.arrived < self.marks[self.pushed]:
+        index = self.inserted_heads
+        if index == self.requested_heads or self.window.arrived < self.first_loads[index]:
             return self._wait()
-        self.pushed += 1
-        return self._compute(now, self._push(self.pushed - 1))
+        self.inserted_heads += 1
+        return self._compute(now, self._insert_head(index))
 
     def _node_of(self, index: int) -> int:  # C: noexcept
         """Return the node of a list; lists are numbered in ascending order of k."""
@@ -303,77 +303,77 @@ class MergingElement(Component):
         inline.fetch(self.lists.columns[self.positions[index]])
         inline.fetch(self.lists.values[self.positions[index]])
 
-    def _push(self, index: int) -> int:
+    def _insert_head(self, index: int) -> int:
         """Insert the head of a list, and schedule accesses to the spilled heads; return the cycles."""
         position = self.sorted.push(self.lists.columns[self.positions[index]], index)
         if position >= self.max_lists:
-            self.walking = (position - self.max_lists) * self.element_bytes // self.block_bytes + 1
-            self.walked = 0
-            self.store = self.spill_address + (self.walking - 1) * self.block_bytes
+            self.remaining_blocks = (position - self.max_lists) * self.element_bytes // self.block_bytes + 1
+            self.loaded_blocks = 0
+            self.store_address = self.spill_address + (self.remaining_blocks - 1) * self.block_bytes
             self.store_operation = WRITE_BURST
         if self.count == 1:
             return 1
         self.swaps += 1 + position
         return max(1, (1 + min(position, self.max_lists)) * self.comparison_cycles)
 
-    def _walk_spilled(self, now: int) -> int:
+    def _load_spilled(self, now: int) -> int:
         """Load the next block of spilled heads."""
-        self._load(self.spill_address + self.walked * self.block_bytes, 1, True)
-        self.walked += 1
-        self.walking -= 1
+        self._load(self.spill_address + self.loaded_blocks * self.block_bytes, 1, True)
+        self.loaded_blocks += 1
+        self.remaining_blocks -= 1
         self.spill_blocks += 1
         return self._send_load(now)
 
     def _merge(self, now: int) -> int:
         """Insert the awaited element; then remove the smallest head, or end a row without heads."""
         cycles = 0
-        if self.awaited != NOTHING:
-            cycles = self._push(self.awaited)
-            self.awaited = NOTHING
-            if self.walking > 0:
+        if self.awaited_list != NOTHING:
+            cycles = self._insert_head(self.awaited_list)
+            self.awaited_list = NOTHING
+            if self.remaining_blocks > 0:
                 return self._compute(now, cycles)
         if self.sorted.filled == 0:
             return self._end_row(now)
-        return self._let_leave(now, now + cycles)
+        return self._start_removal(now, now + cycles)
 
-    def _let_leave(self, now: int, begins: int) -> int:
-        """Remove the smallest head; ``begins`` is the cycle in which the removal begins."""
+    def _start_removal(self, now: int, start: int) -> int:
+        """Remove the smallest head; ``start`` is the cycle in which the removal begins."""
         index = self.sorted.source()
-        cycles = self._take(index, self.sorted.column(), self.lists.values[self.positions[index]])
-        return self._compute(now, begins + cycles - now)
+        cycles = self._remove_head(index, self.sorted.column(), self.lists.values[self.positions[index]])
+        return self._compute(now, start + cycles - now)
 
-    def _take(self, index: int, column: int, value: float) -> int:
+    def _remove_head(self, index: int, column: int, value: float) -> int:
         """Remove the smallest head, add it up, and load its successor; return the cycles."""
-        cycles = max(1, self._leave(column, value))
+        cycles = max(1, self._accumulate(column, value))
         self.sorted.pop()
         self.positions[index] += 1
         if self.positions[index] < self.lists.first[self._node_of(index) + 1]:
             self._load_element(index)
-            self.awaited = index
+            self.awaited_list = index
         elif self.sorted.filled >= self.max_lists:
-            self.walking, self.walked = 1, 0  # a head comes back from memory
+            self.remaining_blocks, self.loaded_blocks = 1, 0  # a head comes back from memory
         return cycles
 
-    def _leave(self, column: int, value: float) -> int:
+    def _accumulate(self, column: int, value: float) -> int:
         """Add an element to the current sum, or begin a new sum; return the cycles."""
         if column == self.column:
             self.sum = self.value_type.add(self.sum, value)
             self.add += 1
             return self.add_cycles
-        cycles = self._emit() if self.column != NOTHING else 0
+        cycles = self._append_sum() if self.column != NOTHING else 0
         self.column = column
         self.sum = value
         return cycles
 
-    def _emit(self) -> int:
+    def _append_sum(self) -> int:
         """Append the current sum to the row of Z; return the cycles."""
-        place = self.product.starts[self.row] + self.length
-        self.product.coordinates[place] = self.column
-        self.product.values[place] = self.sum
+        index = self.product.starts[self.row] + self.length
+        self.product.coordinates[index] = self.column
+        self.product.values[index] = self.sum
         self.length += 1
         self.emitted += 1
         if self.packer.fills():
-            self.store = self.z_address + self.packer.line()
+            self.store_address = self.z_address + self.packer.line()
         self.packer.add()
         self.column = NOTHING
         return self.emit_cycles
@@ -381,7 +381,7 @@ class MergingElement(Component):
     def _end_row(self, now: int) -> int:
         """Append the last sum; in a later cycle, end the row."""
         if self.column != NOTHING:
-            return self._compute(now, max(1, self._emit()))
+            return self._compute(now, max(1, self._append_sum()))
         self.lengths[self.row] = self.length
         self.rows.pop()
         self.phase = NO_ROW

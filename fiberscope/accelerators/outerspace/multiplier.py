@@ -97,9 +97,7 @@ class MultiplyingElement(Component):
         number: int,
     ) -> None:
         super().__init__(name)
-        self.a = a
-        self.b = b
-        self.lists = lists
+        self.a, self.b, self.lists = a, b, lists
         self.a_dense, self.b_dense = (layout.index_bytes == 0 for layout in layouts)
         self.a_coordinates = layouts[0].coordinates  # C: long
         self.a_values = layouts[0].values  # C: long
@@ -115,63 +113,64 @@ class MultiplyingElement(Component):
         self.max_ahead = specification.scratchpad_bytes // 2 // lists.element_bytes  # products, elements of B
         self.batch_limit = max(1, specification.block_bytes // lists.element_bytes)
         self.window = ReorderWindow(specification.outstanding)
-        self.covers = array("q", bytes(8 * specification.outstanding))  # by load: elements that it completes
+        # By load: number of elements of B that are complete when it has arrived
+        self.covered_elements = array("q", bytes(8 * specification.outstanding))
         self.element = NO_TASK
         self.k = self.slot = 0
-        self.begin = self.count = 0  # of the row of B
-        self.parts = 0  # requested parts of the element of A: coordinate, then value
+        self.row_start = self.row_length = 0  # of the row of B, in elements
+        self.requested_parts = 0  # number of requested blocks of the element of A: coordinate, then value
         self.first_load = 0  # number of the first load of the task
         self.requested_coordinates = self.requested_values = 0  # requested elements of B
-        self.linked = False  # whether the node of the task is requested
-        self.ready = self.produced = 0  # products whose operands have arrived, and products made
+        self.is_node_requested = False  # whether the node of the task is requested
+        self.ready_products = self.made_products = 0  # with both operands, and made
         self.batch = 0  # products in progress
-        self.until = 0
+        self.batch_end = 0  # cycle in which they are made
         self.depth = specification.outstanding
         self.node_ids = array("q", bytes(8 * self.depth))  # queue of the nodes that are not completely stored
-        self.places = array("q", bytes(8 * self.depth))
+        self.node_addresses = array("q", bytes(8 * self.depth))
         self.product_counts = array("q", bytes(8 * self.depth))  # products made of each node in the queue
         self.first_node = self.open_nodes = 0
-        self.stored = 0  # address up to which the oldest node is stored; 0 before its first store
+        self.stored_end = 0  # address up to which the oldest node is stored; 0 before its first store
         self.held = 0  # products in the scratchpad: made or in progress, and not stored
         self.elements = self.multiply = self.nodes = self.blocks = self.stores = 0
 
     def tick(self, now: int) -> int:
         """Receive, finish a batch, begin a task, load, request a node, begin a batch, store, and report."""
         progress = self._receive()
-        if self.batch > 0 and now >= self.until:
+        if self.batch > 0 and now >= self.batch_end:
             self._end_batch()
             progress = True
-        if self.element == NO_TASK and self._begin():
+        if self.element == NO_TASK and self._start_task():
             progress = True
         if self.element >= 0:
-            if self._ask():
+            if self._request_block():
                 progress = True
-            if self._link():
+            if self._request_node():
                 progress = True
-            if self._multiply(now):
+            if self._start_batch(now):
                 progress = True
-        if self._store():
+        if self._store_block():
             progress = True
-        if self._finish():
+        if self._report():
             progress = True
         if progress:
             return self.busy(now + 1)
-        return self.busy(self.until) if self.batch > 0 else self._wait()
+        return self.busy(self.batch_end) if self.batch > 0 else self._wait()
 
     def _receive(self) -> bool:
         progress = False
         if self.replies.can_pop():
             if self.window.receive(self.replies.coordinate() & TAG_MASK) > 0:
-                self.ready = self.covers[(self.window.arrived - 1) % self.window.size]
+                self.ready_products = self.covered_elements[(self.window.arrived - 1) % self.window.size]
             self.replies.pop()
             progress = True
         if self.node_places.can_pop():
-            self.places[self.node_places.coordinate() & TAG_MASK] = self.node_places.reference()
+            self.node_addresses[self.node_places.coordinate() & TAG_MASK] = self.node_places.reference()
             self.node_places.pop()
             progress = True
         return progress
 
-    def _begin(self) -> bool:
+    def _start_task(self) -> bool:
         """Take the next task; return whether taken."""
         if not self.tasks.can_pop():
             return False
@@ -180,135 +179,134 @@ class MultiplyingElement(Component):
         self.tasks.pop()
         if self.element != END_OF_WORK:
             self.elements += 1
-            self.begin = self.b.pointers[self.k]
-            self.count = self.b.pointers[self.k + 1] - self.begin
-            self.parts = 1 if self.a_dense else 0
+            self.row_start = self.b.pointers[self.k]
+            self.row_length = self.b.pointers[self.k + 1] - self.row_start
+            self.requested_parts = 1 if self.a_dense else 0
             self.requested_values = 0
-            self.requested_coordinates = self.count if self.b_dense else 0
+            self.requested_coordinates = self.row_length if self.b_dense else 0
             self.first_load = self.window.sent
-            self.linked = False
-            self.ready = self.produced = 0
+            self.is_node_requested = False
+            self.ready_products = self.made_products = 0
         return True
 
-    def _ask(self) -> bool:
+    def _request_block(self) -> bool:
         """Load the next block of the task, unless the loads are ``max_ahead`` elements ahead."""
         requested = min(self.requested_coordinates, self.requested_values)
-        if self.parts == 2 and requested >= min(self.count, self.produced + self.max_ahead):
+        limit = min(self.row_length, self.made_products + self.max_ahead)
+        if self.requested_parts == 2 and requested >= limit:
             return False
         if not self.window.has_room() or not self.requests.can_push():
             return False
         address = self._next_block()
         slot = self.window.send()
-        self.covers[slot] = min(self.requested_coordinates, self.requested_values)
+        self.covered_elements[slot] = min(self.requested_coordinates, self.requested_values)
         self.requests.push(READ, self.tag_base | slot, address)
         return True
 
     def _next_block(self) -> int:  # C: noexcept
         """Return the address of the next block: of the element of A, then of the array of B that lags."""
-        if self.parts < 2:
-            self.parts += 1
-            if self.parts == 1:
-                return self._block(self.a_coordinates + self.element * INDEX_BYTES)
-            return self._block(self.a_values + self.element * self.value_bytes)
+        if self.requested_parts < 2:
+            self.requested_parts += 1
+            if self.requested_parts == 1:
+                return self._block_address(self.a_coordinates + self.element * INDEX_BYTES)
+            return self._block_address(self.a_values + self.element * self.value_bytes)
         if self.requested_coordinates <= self.requested_values:
-            first = self.begin + self.requested_coordinates
-            self.requested_coordinates += self._in_block(first, INDEX_BYTES)
-            self.requested_coordinates = min(self.requested_coordinates, self.count)
-            return self._block(self.b_coordinates + first * INDEX_BYTES)
-        first = self.begin + self.requested_values
-        values = self.requested_values + self._in_block(first, self.value_bytes)
-        self.requested_values = min(values, self.count)
-        return self._block(self.b_values + first * self.value_bytes)
+            first = self.row_start + self.requested_coordinates
+            self.requested_coordinates += self._count_to_block_end(first, INDEX_BYTES)
+            self.requested_coordinates = min(self.requested_coordinates, self.row_length)
+            return self._block_address(self.b_coordinates + first * INDEX_BYTES)
+        first = self.row_start + self.requested_values
+        values = self.requested_values + self._count_to_block_end(first, self.value_bytes)
+        self.requested_values = min(values, self.row_length)
+        return self._block_address(self.b_values + first * self.value_bytes)
 
-    def _in_block(self, first: int, width: int) -> int:  # C: noexcept, inline
+    def _count_to_block_end(self, first: int, width: int) -> int:  # C: noexcept, inline
         """Return the number of elements of an array from ``first`` to the end of its block."""
         return (self.block_bytes - first * width % self.block_bytes) // width
 
-    def _block(self, address: int) -> int:  # C: noexcept, inline
+    def _block_address(self, address: int) -> int:  # C: noexcept, inline
         return address // self.block_bytes * self.block_bytes
 
-    def _link(self) -> bool:
+    def _request_node(self) -> bool:
         """Request a node from the linker, once the row of Z is known; return whether requested."""
-        if self.linked or self.count == 0 or self.open_nodes == self.depth:
+        if self.is_node_requested or self.row_length == 0 or self.open_nodes == self.depth:
             return False
         if self.window.arrived == self.first_load and not self.a_dense:
             return False
         if not self.node_requests.can_push():
             return False
-        place = (self.first_node + self.open_nodes) % self.depth
-        self.node_ids[place] = self.element
-        self.places[place] = UNKNOWN
-        self.product_counts[place] = 0
+        index = (self.first_node + self.open_nodes) % self.depth
+        self.node_ids[index] = self.element
+        self.node_addresses[index] = UNKNOWN
+        self.product_counts[index] = 0
         self.open_nodes += 1
-        self.node_requests.push(0, self.node_tag_base | place, self.element)
-        self.linked = True
+        self.node_requests.push(0, self.node_tag_base | index, self.element)
+        self.is_node_requested = True
         self.nodes += 1
-        self.blocks += (self.count * self.element_bytes + self.block_bytes - 1) // self.block_bytes
+        self.blocks += (self.row_length * self.element_bytes + self.block_bytes - 1) // self.block_bytes
         return True
 
-    def _multiply(self, now: int) -> bool:
+    def _start_batch(self, now: int) -> bool:
         """Begin a batch of products, if operands and space are available; return whether begun."""
-        if self.batch > 0 or not self.linked:
+        if self.batch > 0 or not self.is_node_requested:
             return False
-        products = min(self.ready - self.produced, self.max_ahead - self.held, self.batch_limit)
+        products = min(self.ready_products - self.made_products, self.max_ahead - self.held, self.batch_limit)
         if products <= 0:
             return False
         factor = self.a.values[self.element]
-        first = self.lists.first[self.element] + self.produced
-        source = self.begin + self.produced
+        first = self.lists.first[self.element] + self.made_products
+        b_index = self.row_start + self.made_products
         for i in range(products):
-            self.lists.columns[first + i] = self.b.coordinates[source + i]
-            self.lists.values[first + i] = self.value_type.multiply(factor, self.b.values[source + i])
+            self.lists.columns[first + i] = self.b.coordinates[b_index + i]
+            self.lists.values[first + i] = self.value_type.multiply(factor, self.b.values[b_index + i])
         self.batch = products
         self.held += products
-        self.until = now + products * self.product_cycles
+        self.batch_end = now + products * self.product_cycles
         return True
 
     def _end_batch(self) -> None:
-        self.produced += self.batch
+        self.made_products += self.batch
         self.multiply += self.batch
         self.product_counts[(self.first_node + self.open_nodes - 1) % self.depth] += self.batch
         self.batch = 0
 
-    def _store(self) -> bool:
+    def _store_block(self) -> bool:
         """Store a block of the oldest node, if it is full or the node's last; return whether stored.
 
         A store within one burst is a burst; any other store is a whole block.
         """
         if self.open_nodes == 0:
             return False
-        head = self.first_node
-        address = self.places[head]
+        index = self.first_node
+        address = self.node_addresses[index]
         if address == UNKNOWN:
             return False
-        node = self.node_ids[head]
+        node = self.node_ids[index]
         data = address + self.header_bytes
         end = data + (self.lists.first[node + 1] - self.lists.first[node]) * self.element_bytes
-        begin = max(self.stored, address)
-        block_end = min(self._block(begin) + self.block_bytes, end)
-        if (
-            data + self.product_counts[head] * self.element_bytes < block_end
-            or not self.store_requests.can_push()
-        ):
+        start = max(self.stored_end, address)
+        block_end = min(self._block_address(start) + self.block_bytes, end)
+        made_end = data + self.product_counts[index] * self.element_bytes
+        if made_end < block_end or not self.store_requests.can_push():
             return False
-        if begin // self.burst_bytes == (block_end - 1) // self.burst_bytes:
-            self.store_requests.push(WRITE_BURST, 0, begin)
+        if start // self.burst_bytes == (block_end - 1) // self.burst_bytes:
+            self.store_requests.push(WRITE_BURST, 0, start)
         else:
-            self.store_requests.push(WRITE, 0, self._block(begin))
+            self.store_requests.push(WRITE, 0, self._block_address(start))
         self.stores += 1
-        self.held -= self._elements(block_end - data) - self._elements(begin - data)
-        self.stored = block_end
+        self.held -= self._count_complete(block_end - data) - self._count_complete(start - data)
+        self.stored_end = block_end
         if block_end == end:
-            self.first_node = (head + 1) % self.depth
+            self.first_node = (index + 1) % self.depth
             self.open_nodes -= 1
-            self.stored = 0
+            self.stored_end = 0
         return True
 
-    def _elements(self, size: int) -> int:  # C: noexcept
+    def _count_complete(self, size: int) -> int:  # C: noexcept
         """Return the number of complete products in the first ``size`` bytes after a node's header."""
         return size // self.element_bytes if size > 0 else 0
 
-    def _finish(self) -> bool:
+    def _report(self) -> bool:
         """Report the task if it is done; return whether reported."""
         if self.element == NO_TASK or not self._is_done() or not self.done.can_push():
             return False
@@ -320,22 +318,20 @@ class MultiplyingElement(Component):
         """Return whether the products are all made and no load is in flight; at the end, if all is stored."""
         if self.element == END_OF_WORK:
             return self.open_nodes == 0
-        return self.produced == self.count and self.parts == 2 and self.window.in_flight() == 0
+        is_loaded = self.requested_parts == 2 and self.window.in_flight() == 0
+        return is_loaded and self.made_products == self.row_length
 
     def _wait(self) -> int:
         if self.element >= 0:
             if self._is_done():
                 return self.wait_output(self.done)
-            if self.count > 0 and not self.linked and self.window.arrived > self.first_load:
+            if self.row_length > 0 and not self.is_node_requested and self.window.arrived > self.first_load:
                 return self.wait_output(self.node_requests)
-            if self.ready == self.produced or not self.linked:
-                return self.wait_output(self.requests) if self._blocked() else self.wait_input(self.replies)
+            if self.ready_products == self.made_products or not self.is_node_requested:
+                is_blocked = self.window.in_flight() == 0
+                return self.wait_output(self.requests) if is_blocked else self.wait_input(self.replies)
         elif self.open_nodes == 0:
             return self.idle()
-        if self.places[self.first_node] == UNKNOWN:
+        if self.node_addresses[self.first_node] == UNKNOWN:
             return self.wait_input(self.node_places)
         return self.wait_output(self.store_requests)
-
-    def _blocked(self) -> bool:  # C: noexcept
-        """Return whether nothing is in flight, since no load could be sent."""
-        return self.window.in_flight() == 0

@@ -13,7 +13,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
 from fiberscope.sim.errors import SimulationError
 
-NOWHERE = 0  # address of a node that has no memory yet
+NO_ADDRESS = 0  # address of a node that has no memory yet
 
 
 class UnitLinker(Linker):
@@ -48,25 +48,25 @@ class UnitLinker(Linker):
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        self.unlinked: deque[int] = deque()  # nodes not yet linked, in the order in which they were taken
-        self.node_at: dict[int, int] = {}  # node by address
+        self.unlinked_nodes: deque[int] = deque()  # in the order in which they were taken
+        self.nodes_by_address: dict[int, int] = {}
 
     def tick(self, now: int) -> int:
         """Take the replies of the units, do the work of a ``Linker``, and send the next node to be linked."""
-        self._hear()
+        self._take_replies()
         wake = Linker.tick(self, now)
-        self._have_linked(now)
+        self._send_new_node(now)
         return wake
 
-    def _give(self, node: int, size: int) -> None:
-        """Request memory in the spill area; the address arrives later, see ``_hear``."""
+    def _allocate_spill(self, node: int, size: int) -> None:
+        """Request memory in the spill area; the address arrives later, see ``_take_replies``."""
         self.space_requests.push(0, size, node)
 
     def _link(self, node: int, row: int) -> None:
         """Queue a node for the node writer, which needs the address."""
-        self.unlinked.append(node)
+        self.unlinked_nodes.append(node)
 
-    def _hear(self) -> None:
+    def _take_replies(self) -> None:
         """Take the address of a node from the allocator, and the link of a node from the node writer.
 
         Raises:
@@ -79,28 +79,28 @@ class UnitLinker(Linker):
             self.space_grants.pop()
         if self.node_headers.can_pop():
             node, successor = (
-                self.node_at[self.node_headers.coordinate()],
+                self.nodes_by_address[self.node_headers.coordinate()],
                 self.node_headers.reference(),
             )  # C: node=long
-            self.lists.following[node] = NO_NODE if successor == NO_NODE else self.node_at[successor]
+            self.lists.following[node] = NO_NODE if successor == NO_NODE else self.nodes_by_address[successor]
             self.lists.heads[self.lists.rows[node]] = node
             self.node_headers.pop()
 
-    def _have_linked(self, now: int) -> None:
+    def _send_new_node(self, now: int) -> None:
         """Send the oldest unlinked node to the node writer once it has an address."""
-        if self.unlinked and self.lists.addresses[self.unlinked[0]] != NOWHERE:
-            node = self.unlinked.popleft()  # C: long
+        if self.unlinked_nodes and self.lists.addresses[self.unlinked_nodes[0]] != NO_ADDRESS:
+            node = self.unlinked_nodes.popleft()  # C: long
             address = self.lists.addresses[node]
-            self.node_at[address] = node
+            self.nodes_by_address[address] = node
             products = self.lists.first[node + 1] - self.lists.first[node]
             self.new_nodes.push(products, self.lists.rows[node], address)
-            if self.unlinked:
+            if self.unlinked_nodes:
                 self.wake_at(now + 1)  # ``Linker.tick`` may wait, without knowledge of unlinked nodes
 
     def _send_write(self) -> bool:
         """Write back a head, but only if its node has an address."""
-        if self.writes > 0:
-            slot = self.to_write[self.first_write]
-            if self.lists.addresses[self.nodes[slot]] == NOWHERE:
+        if self.queued_writes > 0:
+            slot = self.write_queue[self.first_write]
+            if self.lists.addresses[self.nodes[slot]] == NO_ADDRESS:
                 return False
         return Linker._send_write(self)

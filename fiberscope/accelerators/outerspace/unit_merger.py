@@ -13,31 +13,31 @@ from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
 
-MOST_CYCLES = 1000  # largest value of any latency parameter
+MAX_CYCLES = 1000  # largest value of any latency parameter
 
 
-def check(merge: Merge, add_cycles: int, most_lists: int) -> None:
+def check(merge: Merge, add_cycles: int, max_row_lists: int) -> None:
     """Refuse parameters for which the unit cannot keep the timing of a ``MergingElement``.
 
     Args:
         merge: parameters of the merge phase.
         add_cycles: latency of an addition in cycles.
-        most_lists: largest number of lists of a row.
+        max_row_lists: largest number of lists of a row.
 
     Raises:
         ConfigurationError: naming the parameter.
     """
     limits = (
         ("merge.comparison_cycles", merge.comparison_cycles, 1, 1),
-        ("merge.emit_cycles", merge.emit_cycles, 2, MOST_CYCLES),
-        ("pe.fp_latency", add_cycles, 2, MOST_CYCLES),
-        ("merge.max_lists", merge.max_lists, max(1, most_lists), ENTRIES[1]),
+        ("merge.emit_cycles", merge.emit_cycles, 2, MAX_CYCLES),
+        ("pe.fp_latency", add_cycles, 2, MAX_CYCLES),
+        ("merge.max_lists", merge.max_lists, max(1, max_row_lists), ENTRIES[1]),
     )
-    for key, value, least, most in limits:
-        if not least <= value <= most:
+    for key, value, minimum, maximum in limits:
+        if not minimum <= value <= maximum:
             raise ConfigurationError(
                 f"{key} is {value}; for a unit that keeps the heads of all lists in order it should be from "
-                f"{least} to {most}"
+                f"{minimum} to {maximum}"
             )
 
 
@@ -73,8 +73,8 @@ class UnitMergingElement(MergingElement):
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
-        self.leaving = False  # whether the smallest head is on its way from the unit
-        self.begins = 0  # cycle in which its addition begins
+        self.is_head_awaited = False  # whether the smallest head is on its way from the unit
+        self.removal_start = 0  # cycle in which its addition begins
 
     def _receive(self) -> None:
         """Receive as a ``MergingElement`` does, and discard the unit's stop after a row."""
@@ -82,23 +82,23 @@ class UnitMergingElement(MergingElement):
         if self.merged.can_pop() and self.merged.control() == STOP:
             self.merged.pop()
 
-    def _begin_merge(self, now: int) -> int:
+    def _start_merge(self, now: int) -> int:
         self.head_tasks.push(0, self.count, self.row)
-        return MergingElement._begin_merge(self, now)
+        return MergingElement._start_merge(self, now)
 
-    def _push(self, index: int) -> int:
+    def _insert_head(self, index: int) -> int:
         position = self.positions[index]
         self.head_elements.push(DATA, self.lists.columns[position], index, self.lists.values[position])
-        return MergingElement._push(self, index)
+        return MergingElement._insert_head(self, index)
 
     def _merge(self, now: int) -> int:
-        return self._take_smallest(now) if self.leaving else MergingElement._merge(self, now)
+        return self._take_smallest(now) if self.is_head_awaited else MergingElement._merge(self, now)
 
-    def _let_leave(self, now: int, begins: int) -> int:
+    def _start_removal(self, now: int, start: int) -> int:
         """Wait for the smallest head, which leaves the unit; ``_take_smallest`` then removes it."""
-        self.leaving = True
-        self.begins = begins
-        return self._compute(now, begins + 1 - now)
+        self.is_head_awaited = True
+        self.removal_start = start
+        return self._compute(now, start + 1 - now)
 
     def _take_smallest(self, now: int) -> int:
         """Add the head that has left the unit; load the next element of its list, or report its end."""
@@ -107,8 +107,8 @@ class UnitMergingElement(MergingElement):
         index, column, value = self.merged.reference(), self.merged.coordinate(), self.merged.value()
         self.merged.pop()
         self.successors.pop()
-        self.leaving = False
-        self.until = self.begins + self._take(index, column, value)
-        if self.unsent == 0:
+        self.is_head_awaited = False
+        self.busy_until = self.removal_start + self._remove_head(index, column, value)
+        if self.unsent_loads == 0:
             self.head_elements.push(STOP, 0, index)
         return self._act(now)

@@ -33,12 +33,12 @@ def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, Pa
         The classes of ``merger`` and ``linker``, as far as they use units. Replacements of ``merger`` and
         ``linker`` in ``parts`` take precedence over these classes.
     """
-    replaced: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     if parameters.merge.heads == "unit" or "sorted_head" in parts:
-        replaced["merger"] = UnitMergingElement
+        classes["merger"] = UnitMergingElement
     if parameters.alloc.links == "unit" or parts.keys() & {"bump_allocator", "node_writer"}:
-        replaced["linker"] = UnitLinker
-    return replaced
+        classes["linker"] = UnitLinker
+    return classes
 
 
 def add_heads(machine: Composition[OuterSpaceConfiguration], name: str, merger: Component) -> None:
@@ -67,10 +67,10 @@ def add_links(
         spill: addresses of the spill area.
         rows: number of rows of Z, each of which has a list.
     """
-    connect, most = machine.kernel.connect, machine.parameters.alloc.slots + 2
+    connect, capacity = machine.kernel.connect, machine.parameters.alloc.slots + 2
     space = machine.add("bump_allocator", "linker.bump_allocator", spill.stop, spill.start)
     writer = machine.add("node_writer", "linker.node_writer", max(1, rows))
-    connect(linker, "space_requests", space, "requests", capacity=most)
+    connect(linker, "space_requests", space, "requests", capacity=capacity)
     connect(space, "grants", linker, "space_grants", capacity=2)
-    connect(linker, "new_nodes", writer, "nodes", capacity=most)
+    connect(linker, "new_nodes", writer, "nodes", capacity=capacity)
     connect(writer, "headers", linker, "node_headers", capacity=2)

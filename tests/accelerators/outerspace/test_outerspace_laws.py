@@ -36,11 +36,14 @@ def test_no_access_of_the_merge_comes_before_the_barrier():
 def test_every_element_of_a_is_in_one_group_and_no_group_too_large(assign):
     pointers = np.cumsum([0, 5, 0, 17, 1, 0, 40, 3])
     groups = Groups(pointers, assign, tiles=2, elements=4)
-    held = [list(range(begin, end)) for begin, end in zip(groups.begins, groups.ends, strict=True)]
+    held = [list(range(begin, end)) for begin, end in zip(groups.starts, groups.ends, strict=True)]
     assert sorted(element for segment in held for element in segment) == list(range(pointers[-1]))
     for column, segment in zip(groups.columns, held, strict=True):
         assert all(pointers[column] <= element < pointers[column + 1] for element in segment)
-    sizes = [sum(map(len, held[i:j])) for i, j in zip(groups.firsts[:-1], groups.firsts[1:], strict=True)]
+    sizes = [
+        sum(map(len, held[i:j]))
+        for i, j in zip(groups.first_segments[:-1], groups.first_segments[1:], strict=True)
+    ]
     if assign != "tile":
         assert max(sizes) <= 4
     if assign == "flat":
@@ -49,7 +52,7 @@ def test_every_element_of_a_is_in_one_group_and_no_group_too_large(assign):
         for group, column in enumerate(groups.columns):
             earlier = sum(1 for other in groups.columns if other < column)
             within = group - earlier
-            assert groups.before[group] == earlier + within // 2 * 2
+            assert groups.required_groups[group] == earlier + within // 2 * 2
 
 
 def test_columns_ahead_and_long_rows_first_change_the_time_alone():
