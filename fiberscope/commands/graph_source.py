@@ -72,10 +72,12 @@ def graph_of(
     return path
 
 
-def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str, Graph]:
+def named_graph(
+    source: str, formats: list[str] | None, order: str, operands: Mapping[str, object] | None = None
+) -> tuple[str, Graph]:
     """Return the stem of a graph's files, and the graph. The stem is ``graph`` for a compiled graph.
 
-    The arguments are those of ``graph_of``. The order ``auto`` is refused, because there are no operands.
+    The arguments are those of ``graph_of``.
 
     Raises:
         InputError: the errors of ``graph_of``, or the file cannot be read.
@@ -83,7 +85,7 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
     from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.netlist import Graph
 
-    graph, file = graph_of(source, formats, order), file_of_graph(source)
+    graph, file = graph_of(source, formats, order, operands), file_of_graph(source)
     return "graph" if file is None else file.stem, graph if isinstance(graph, Graph) else read_gv(graph)
 
 

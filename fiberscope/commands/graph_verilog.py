@@ -44,8 +44,9 @@ def export(
     from fiberscope.results.report.files import make_folder
 
     parameters = graph_settings(parse_settings(settings or []), config)
-    name, graph = named_graph(source, formats, order)
-    machine = machine_of(prepare(graph, tensors_by_name(tensors), exact=exact), parameters)
+    operands = tensors_by_name(tensors)
+    name, graph = named_graph(source, formats, order, operands)
+    machine = machine_of(prepare(graph, operands, exact=exact), parameters)
     hardware = verilog_of(machine, module_name(name), value_bits, points)
     make_folder(output)
     for path in write_verilog(hardware, name, output):
@@ -78,7 +79,8 @@ def rtl(
     from fiberscope.commands.output import show
     from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
-    name, graph = named_graph(source, formats, order)
+    operands = tensors_by_name(tensors)
+    name, graph = named_graph(source, formats, order, operands)
     rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulate
@@ -88,7 +90,7 @@ def rtl(
     values = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}
     is_integer = not graph_settings(values).value_type.floats
-    operands = tensors_by_name(tensors) or generate_operands(graph, integers=is_integer)
+    operands = operands or generate_operands(graph, integers=is_integer)
     try:
         run = cosimulate(name, graph, operands, values, **sizes, simulator=simulator, folder=output)
         tables = [area_table(run.verilog)] if area else []

@@ -28,8 +28,8 @@ def costs(report: Report) -> dict[str, Any]:
 
 
 def _collect_parts(parts: Iterable[CostPart], upper: float | None, without: Iterable[str]) -> dict[str, Any]:
-    """Return the parts with a known cost, ordered by the sums of their components."""
-    known_parts = [part for part in parts if part[2]]
+    """Return the parts with a known cost or upper end, ordered by the sums of their components."""
+    known_parts = [part for part in parts if part[2] or part[3]]
     sums: dict[str, float] = {}
     for name, _label, cost, _upper, _basis in known_parts:
         sums[name] = sums.get(name, 0.0) + cost

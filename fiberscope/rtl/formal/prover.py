@@ -132,7 +132,8 @@ class _Prover:
     def has_run(self, depth: int) -> bool:
         """Return whether the assumptions allow a run of ``depth`` cycles after reset.
 
-        An answer that the solver does not find in time counts as a run.
+        An answer that the solver does not find in time counts as a run. No time remains then: the next
+        question raises ``TimeoutError``, and nothing is claimed.
 
         Raises:
             TimeoutError: no time remains.

@@ -105,8 +105,7 @@ def add_repeat_signal(_parameters: RepeatSignalGeneratorParameters, properties: 
     """Claim a signal for each token: repeat for a coordinate or N, stop for a stop, done for done."""
     source, sink = properties.stream("in_crd"), properties.stream("out_repsig_0")
     is_repeat = (_kind(source) == DATA) | (_kind(source) == EMPTY)
-    is_control = pyrtl.select(is_repeat, _kind(sink) == EMPTY, _kind(sink) == _kind(source))
-    is_kind = pyrtl.select(is_repeat, _kind(sink) == DATA, is_control)
+    is_kind = pyrtl.select(is_repeat, _kind(sink) == DATA, _kind(sink) == _kind(source))
     properties.claim("a_signal_a_token", source.fire == sink.fire)
     properties.claim("kind", is_kind, when=sink.fire)
 

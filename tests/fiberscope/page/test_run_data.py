@@ -8,6 +8,7 @@ import pytest
 
 import fiberscope
 from fiberscope.page.costs import costs
+from fiberscope.results.report.cost_parts import Area, AreaPart
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.roofline import roofline
 
@@ -79,6 +80,18 @@ def test_costs_add_up_to_those_of_the_report(report: Report) -> None:
         )
     assert (energy["upper"], area["upper"]) == (report.energy.upper_pj, report.area.upper)
     assert (energy["without"], area["without"]) == ([*report.energy.without], [*report.area.without])
+
+
+def test_a_part_that_may_cost_nothing_is_shown_with_its_upper_end() -> None:
+    rows = ("switch", 9.0, "published"), ("wires", None, "none"), ("nothing", 0.0, "law")
+    parts = [
+        AreaPart(component="pe", part=name, known=0.0, upper=upper, basis=basis)
+        for name, upper, basis in rows
+    ]
+    report = fiberscope.simulate("gamma", MATRIX).model_copy(update={"area": Area.from_parts(parts)})
+    told = costs(report)["area"]
+    assert told["parts"] == [("pe", "switch", 0.0, 9.0, "published")]
+    assert (told["upper"], told["without"]) == (None, ["pe: wires"])
 
 
 def test_a_report_without_costs_says_how_it_would_have_them() -> None:

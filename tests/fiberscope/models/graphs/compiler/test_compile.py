@@ -245,5 +245,7 @@ def test_expressions_are_drawn_and_exported_too(tmp_path, monkeypatch):
     line = ["x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:s"]
     assert cli.run(["graph", "draw", *line]) == 0
     assert (tmp_path / "graph.svg").read_text().startswith("<")
-    assert cli.run(["graph", "export", *line, "B=sam-random:shape=6x5,sparsity=0.5", "c=ones"]) == 0
+    operands = ["B=sam-random:shape=6x5,sparsity=0.5", "c=ones:shape=5"]
+    for order in ([], ["--order", "auto"]):
+        assert cli.run(["graph", "export", *line, *order, *operands]) == 0
     assert "module graph_" in (tmp_path / "build" / "graph.v").read_text()
