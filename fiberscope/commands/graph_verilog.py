@@ -79,8 +79,7 @@ def rtl(
     from fiberscope.commands.output import show
     from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
-    operands = tensors_by_name(tensors)
-    name, graph = named_graph(source, formats, order, operands)
+    name, graph = named_graph(source, formats, order, operands := tensors_by_name(tensors))
     rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulate
@@ -90,9 +89,9 @@ def rtl(
     values = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}
     is_integer = not graph_settings(values).value_type.floats
-    operands = operands or generate_operands(graph, integers=is_integer)
+    drawn = operands or generate_operands(graph, integers=is_integer)
     try:
-        run = cosimulate(name, graph, operands, values, **sizes, simulator=simulator, folder=output)
+        run = cosimulate(name, graph, drawn, values, **sizes, simulator=simulator, folder=output)
         tables = [area_table(run.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)

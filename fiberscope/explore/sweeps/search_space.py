@@ -75,6 +75,5 @@ def distribution_of(key: str, span: Span) -> BaseDistribution:
     if log and step is not None:
         raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
     if not span.is_integer:
-        return FloatDistribution(span.low, span.high, log=log, step=step)
-    low, high, increment = int(span.low), int(span.high), int(step or 1)
-    return IntDistribution(low, low + (high - low) // increment * increment, log=log, step=increment)
+        return FloatDistribution(span.low, span.last, log=log, step=step)
+    return IntDistribution(int(span.low), int(span.last), log=log, step=int(step or 1))

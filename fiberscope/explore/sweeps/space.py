@@ -12,6 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 from fiberscope.accelerators.quantities import SIZE
 
+ROUNDING = 1e-9  # share of a step by which a range may miss a whole number of steps
+
 Settings = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 
@@ -28,10 +30,13 @@ Number = Annotated[int | float, BeforeValidator(_in_bytes)]
 
 
 class Range(_Part):
-    """Range between two numbers, both included; integers if both are integers. Sizes may have units.
+    """Range between two numbers, both included. Sizes may have units.
+
+    The samples are integers if both numbers and the step are integers.
 
     Args:
-        low, high: the ends; ``from`` and ``to`` in a file.
+        low, high: the ends; ``from`` and ``to`` in a file. With a step that does not divide the range, the
+            last sample is below ``high``.
         step: distance of the samples from ``low`` on; None for 1 between integers, else any number.
         scale: ``linear``, or ``log`` to sample uniformly in the logarithm.
     """
@@ -54,19 +59,27 @@ class Range(_Part):
     @property
     def is_integer(self) -> bool:
         """Return whether the range has integers only."""
-        return isinstance(self.low, int) and isinstance(self.high, int)
+        return all(isinstance(number, int) for number in (self.low, self.high, self.step or 1))
+
+    @property
+    def last(self) -> int | float:
+        """Return the largest sample."""
+        if self.step is None:
+            return self.high
+        steps = math.floor((self.high - self.low) / self.step + ROUNDING)
+        return min(self.low + steps * self.step, self.high)
 
     def value_at(self, share: float) -> int | float:
         """Return the number at a fraction of the range, from 0 to 1."""
         step = self.step or (1 if self.is_integer else 0)
-        high = self.high + (step if step else 0)  # the last step is as wide as the others
+        high = self.last + step  # the last step is as wide as the others
         if self.scale == "log":
             value = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
         else:
             value = self.low + share * (high - self.low)
         if step:
             value = self.low + math.floor((value - self.low) / step) * step
-        value = min(max(value, self.low), self.high)  # rounding may fall just below
+        value = min(max(value, self.low), self.last)  # rounding may fall just below
         return int(value) if self.is_integer else value
 
 

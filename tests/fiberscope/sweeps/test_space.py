@@ -1,6 +1,7 @@
 """Points in a space: all of a grid, and samples that are where they should be."""
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -32,12 +33,36 @@ def test_a_range_is_kept_to_in_steps_and_in_order(
     first, second = span.value_at(min(one, other)), span.value_at(max(one, other))
     assert low <= first <= second <= low + more
     assert isinstance(first, int)
-    assert (first - low) % step == 0 or first == low + more
+    assert (first - low) % step == 0
+    assert (second - low) % step == 0
 
 
 def test_every_number_of_a_range_is_drawn() -> None:
     span = spanned(**{"from": 2, "to": 5})
     assert [span.value_at(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step", "expected"),
+    [
+        (1, 3, 0.5, [1, 1.5, 2, 2.5, 3]),
+        (0.1, 0.5, 0.1, [0.1, 0.2, 0.3, 0.4, 0.5]),
+        (1, 10, 4, [1, 5, 9]),
+        (1, 3, 5, [1]),
+    ],
+)
+def test_samples_and_searches_have_the_numbers_of_the_steps(
+    low: float, high: float, step: float, expected: list[float]
+) -> None:
+    span = spanned(**{"from": low, "to": high, "step": step})
+    drawn = [span.value_at((part + 0.5) / 240) for part in range(240)]
+    assert sorted({round(number, 9) for number in drawn}) == expected
+    counts = Counter(round(number, 9) for number in drawn)
+    assert set(counts.values()) == {240 // len(expected)}
+    distribution = pytest.importorskip("fiberscope.explore.sweeps.search_space").distribution_of("a", span)
+    steps = round((distribution.high - distribution.low) / distribution.step)
+    found = [round(distribution.low + number * distribution.step, 9) for number in range(steps + 1)]
+    assert found == expected
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 2.5), (0.5, 2)])
