@@ -16,7 +16,8 @@ from math import log2
 from fiberscope.results.costs.cost import Basis
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, Netlist, measured_netlists
 
-# Netlists in osu018 take 21.7 to 36.2 times the area of the same Verilog in nangate45.
+# Bounds of the area in osu018, divided by that of the same Verilog in nangate45. The netlists that were
+# measured in both libraries take 24.4 to 36.23 times the area.
 FROM_OSU018 = 36.3, 21.7
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
 Numbers = Mapping[str, float]
