@@ -232,3 +232,8 @@ class Target:
             return items
         bits = np.unpackbits(items.astype("<u4").view(np.uint8), bitorder="little")
         return bits[: math.prod(self.shape)]
+
+
+def words_on_chip(layout: Layout) -> float:
+    """Return the words of arrays on the chip: one per item, but one per ``MASK_BITS`` bits of a mask."""
+    return sum(math.ceil(span.length / MASK_BITS) if span.name == "mask" else span.length for span in layout)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import layers, validate
-from fiberscope.converters.arrays import MASK_BITS
+from fiberscope.converters.arrays import words_on_chip
 from fiberscope.converters.blocks import latency
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.lines import LINE_BITS
@@ -174,14 +174,8 @@ class _Cost:
     def _input_beats(self, spans: Layout) -> int:
         return math.ceil(sum(span.bits for span in spans) / LINE_BITS)
 
-    def _words(self, spans: Layout) -> float:
-        """Return the number of words on the chip: one per item, but one per ``MASK_BITS`` bits of a mask."""
-        return sum(
-            math.ceil(span.length / MASK_BITS) if span.name == "mask" else span.length for span in spans
-        )
-
     def _output_beats(self) -> int:
-        return math.ceil(self._words(self.target) / self.parameters.lanes.words)
+        return math.ceil(words_on_chip(self.target) / self.parameters.lanes.words)
 
     def _count(self, spans: Layout, name: str) -> float:
         return sum(span.length for span in spans if span.name == name)

@@ -14,7 +14,7 @@ from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.layout import Layout as MemoryLayout
 from fiberscope.accelerators.machine import Traffic
-from fiberscope.converters.arrays import Source, Target
+from fiberscope.converters.arrays import Source, Target, words_on_chip
 from fiberscope.converters.blocks import BLOCKS, latency
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.counters import Counters
@@ -230,11 +230,8 @@ class Mint(Composition[MintParameters]):
         return f"The block that works most is {busiest}, {share:.0%} of the time."
 
     def progress(self) -> tuple[int, int]:
-        """Return the number of words written so far, and of all items of the target (at least 1).
-
-        An item is a word, but a word of a mask has ``MASK_BITS`` items.
-        """
-        return count("words_taken", self.writer), max(1, sum(int(span.length) for span in self.layout))
+        """Return the number of words written so far, and of all words of the target (at least 1)."""
+        return count("words_taken", self.writer), max(1, int(words_on_chip(self.layout)))
 
 
 OPERATIONS = {  # name of the operation in a report, by the counter of a block

@@ -37,6 +37,12 @@ COUNTED = (
 every_pair = pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
 
 
+@every_pair
+def test_progress_ends_at_the_words_of_the_target(source: str, target: str) -> None:
+    done, total = convert(EXAMPLE, source, target).machine.progress()
+    assert done == total
+
+
 def of_rows(rows: list[list[int]]) -> SparseTensor:
     return SparseTensor.from_matrix(sparse.csr_array(np.array(rows, dtype=float)))
 
