@@ -65,18 +65,18 @@ CHOICES = (
     "pe.radix=32",
     "pe.radix=128",
 )
-OLD = "memory.scheduler=frfcfs memory.refresh=all_bank memory.read_queue=64 memory.write_queue=64"
+OLD_CONTROLLER = "memory.scheduler=frfcfs memory.refresh=all_bank memory.read_queue=64 memory.write_queue=64"
 CONTROLLERS = (
-    OLD,
-    f"{OLD} memory.scheduler=row_hit_first",
-    f"{OLD} memory.write_queue=128",
-    f"{OLD} memory.read_queue=128 memory.write_queue=128",
-    f"{OLD} memory.write_low=0",
-    f"{OLD} network.virtual_output_queues=64",
-    f"{OLD} memory.address_map=MOP4CLXOR",
-    f"{OLD} memory.address_map=RoBaCoBgCh",
-    f"{OLD} memory.refresh=per_bank",
-    f"{OLD} memory.refresh=off",
+    OLD_CONTROLLER,
+    f"{OLD_CONTROLLER} memory.scheduler=row_hit_first",
+    f"{OLD_CONTROLLER} memory.write_queue=128",
+    f"{OLD_CONTROLLER} memory.read_queue=128 memory.write_queue=128",
+    f"{OLD_CONTROLLER} memory.write_low=0",
+    f"{OLD_CONTROLLER} network.virtual_output_queues=64",
+    f"{OLD_CONTROLLER} memory.address_map=MOP4CLXOR",
+    f"{OLD_CONTROLLER} memory.address_map=RoBaCoBgCh",
+    f"{OLD_CONTROLLER} memory.refresh=per_bank",
+    f"{OLD_CONTROLLER} memory.refresh=off",
     "memory.refresh=per_bank",
     "",
     "memory.refresh=off",
@@ -86,7 +86,7 @@ MATRICES = {  # of each table, by default
     "controllers": ("wiki-Vote", "p2p-Gnutella31", "ca-CondMat", "email-Enron"),
 }
 MEMORIES = {"choices": ("simple", "dram"), "controllers": ("dram",)}
-LACKS = {  # settings that a memory does not support
+UNSUPPORTED = {  # settings that a memory does not support
     "dram": ("memory.simple",),
     "simple": ("scheduler.output_page", "address_map", "memory.scheduler", "refresh", "read_queue"),
 }
@@ -101,9 +101,9 @@ def cycles(matrix: str, memory: str, text: str) -> int:
         memory: value of ``memory.model``.
         text: settings, ``key=value`` separated by blanks; they override the published options.
     """
-    shipped = {"reorder": "affinity", "memory.model": memory}
-    settings: Settings = dict(part.split("=", 1) for part in text.split())
-    count = fiberscope.simulate("gamma", matrix, settings=shipped | settings).cycles
+    options = {"reorder": "affinity", "memory.model": memory}
+    settings: Settings = dict(setting.split("=", 1) for setting in text.split())
+    count = fiberscope.simulate("gamma", matrix, settings=options | settings).cycles
     print(f"{matrix}, {memory}, {text or 'as shipped'}: {count:,} cycles", file=sys.stderr, flush=True)
     return count
 
@@ -128,7 +128,7 @@ def choices(columns: Columns) -> Table:
             f"`{text}`",
             *(
                 ""
-                if any(part in text for part in LACKS[column[1]])
+                if any(key in text for key in UNSUPPORTED[column[1]])
                 else percent(cycles(*column, text) / cycles(*column, "") - 1)
                 for column in columns
             ),

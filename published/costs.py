@@ -37,13 +37,13 @@ from published.mint import PUBLISHED_MM2, twins
 FILE = Path(__file__).parent / "published_costs.yaml"
 MINT_NM = 28
 MINT_COSTS = FILE.with_name("mint_costs.yaml")
-What = Literal["area, mm2", "power, W", "energy, mJ"]
-KINDS: Mapping[What, Sequence[Kind]] = {  # kinds of a published figure, unless the file states others
+Quantity = Literal["area, mm2", "power, W", "energy, mJ"]
+KINDS: Mapping[Quantity, Sequence[Kind]] = {  # kinds of a published figure, unless the file states others
     "power, W": (DYNAMIC, CLOCK, LEAKAGE),  # chip without memory
     "energy, mJ": (DYNAMIC, CLOCK, LEAKAGE, MEMORY),
 }
 STATIC: Mapping[Kind, str] = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}  # kinds of energy with another name
-NAMED = 3  # named parts in a cell
+MAX_NAMED = 3  # named parts in a cell
 
 
 class _Row(BaseModel):
@@ -63,7 +63,7 @@ class PublishedCost(_Row):
     """
 
     machine: str
-    what: What
+    what: Quantity
     published: float = Field(gt=0)
     operands: tuple[str, ...]
     model: str | None = None
@@ -108,7 +108,7 @@ class CostFigure:
         return None if self.missing else self.ours / self.published - 1
 
     @property
-    def place(self) -> str:
+    def interval_position(self) -> str:
         """Return the position of the published value: ``below`` our interval, ``inside`` or ``above``.
 
         Without an upper end of ours, a value that is not below is ``not below``.
@@ -129,7 +129,7 @@ def study(machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, 
     """Return areas, powers and energies with the published values, as data and as tables."""
     refuse_options("costs are", options)
     rows = costs(machines, options["tell"])
-    data = [{**asdict(row), "error": row.error, "place": row.place} for row in rows]
+    data = [{**asdict(row), "error": row.error, "place": row.interval_position} for row in rows]
     return data, [_table(rows)]
 
 
@@ -150,29 +150,31 @@ def costs(machines: Iterable[str], tell: Callable[[str], None]) -> list[CostFigu
         row
         for cost in _published_costs()
         if not selected or cost.machine in selected
-        for row in _run(cost, tell)
+        for row in _compare(cost, tell)
     ]
     mint = load(MINT.configuration, MINT.shipped, name=MINT.name)
-    return [*rows, *(_variants(mint) if not selected or "mint" in selected else ())]
+    return [*rows, *(_variant_figures(mint) if not selected or "mint" in selected else ())]
 
 
-def published(machine: str, what: What) -> PublishedCost | None:
+def published(machine: str, quantity: Quantity) -> PublishedCost | None:
     """Return the first published value of this kind of a machine."""
-    return next((cost for cost in _published_costs() if (cost.machine, cost.what) == (machine, what)), None)
+    return next(
+        (cost for cost in _published_costs() if (cost.machine, cost.what) == (machine, quantity)), None
+    )
 
 
 def _published_costs() -> tuple[PublishedCost, ...]:
     return read_table(FILE, PublishedCosts, "study").figures
 
 
-def _run(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostFigure]:
+def _compare(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostFigure]:
     """Yield the value compared with ours; nothing without the real matrix."""
     operands = " ".join(cost.operands)
     if not (is_gemm(operands) or load_available(operands, surrogates=False, demanded=False, tell=tell)):
         return
     tell(f"{cost.machine}: {operands}")
     report = _report(cost)
-    parts, apart, missing = _split(cost, report)
+    parts, apart, missing = _select_parts(cost, report)
     total = CostInterval.over(parts)
     scale = {"area, mm2": 1e-6, "power, W": 1e-12 / (report.seconds or 1.0), "energy, mJ": 1e-9}[cost.what]
     yield CostFigure(
@@ -199,7 +201,7 @@ def _report(cost: PublishedCost) -> Report:
     return simulate_to_end(cost.machine, *cost.operands, settings=settings)
 
 
-def _split(
+def _select_parts(
     cost: PublishedCost, report: Report
 ) -> tuple[list[AreaPart | EnergyPart], tuple[str, ...], tuple[str, ...]]:
     """Return the compared parts, the names of our additional parts, and the names of missing parts."""
@@ -211,12 +213,12 @@ def _split(
     assert report.energy is not None
     kinds = KINDS[cost.what] if cost.kinds is None else cost.kinds
     energies = [part for part in report.energy.parts if part.kind in kinds and _is_compared(cost, part)]
-    others = [kind for kind in KINDS["energy, mJ"] if kind not in kinds]
-    without = Energy.from_parts(energies).without
+    excluded_kinds = [kind for kind in KINDS["energy, mJ"] if kind not in kinds]
+    unpriced = Energy.from_parts(energies).without
     missing = tuple(
-        name for name in without if name not in (STATIC[kind] for kind in others if kind in STATIC)
+        name for name in unpriced if name not in (STATIC[kind] for kind in excluded_kinds if kind in STATIC)
     )
-    return [*energies], (*cost.apart, *others), (*missing, *cost.lacks)
+    return [*energies], (*cost.apart, *excluded_kinds), (*missing, *cost.lacks)
 
 
 def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
@@ -224,7 +226,7 @@ def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
     return not any(fnmatchcase(name, pattern) for name in names for pattern in cost.apart)
 
 
-def _variants(parameters: MintParameters) -> Iterator[CostFigure]:
+def _variant_figures(parameters: MintParameters) -> Iterator[CostFigure]:
     """Yield the areas of the blocks of each variant."""
     scale = area_factor(LIBRARIES[PRICED].nanometres, MINT_NM)
     netlists = {
@@ -233,17 +235,17 @@ def _variants(parameters: MintParameters) -> Iterator[CostFigure]:
         if (area := find_netlist_area(call_of(block, asdict(block_parameters)))) is not None
     }
     prices = price_machine(read_cost_file(MINT_COSTS), values(parameters), MINT.name)
-    others = {kind: area for kind, part in prices.parts.items() for area in part.areas.values()}
-    areas = {**others, **netlists}
+    priced = {kind: area for kind, part in prices.parts.items() for area in part.areas.values()}
+    areas = {**priced, **netlists}
     for variant in VARIANTS:
-        parts = instances(variant)
-        counts = {kind: count for kind, count in parts.items() if kind in areas}
-        lower, upper = sum_intervals(areas[kind].times(count / 1e6) for kind, count in counts.items())
-        missing = tuple(kind for kind in parts if kind not in areas)
+        counts_by_kind = instances(variant)
+        counts = {kind: count for kind, count in counts_by_kind.items() if kind in areas}
+        known, upper = sum_intervals(areas[kind].times(count / 1e6) for kind, count in counts.items())
+        missing = tuple(kind for kind in counts_by_kind if kind not in areas)
         source = "MINT, IPDPS 2021, 28 nm"
         upper_total = None if missing else upper
         yield CostFigure(
-            variant, "area, mm2", "", PUBLISHED_MM2[variant], lower, upper_total, (), missing, source
+            variant, "area, mm2", "", PUBLISHED_MM2[variant], known, upper_total, (), missing, source
         )
 
 
@@ -256,11 +258,13 @@ def _table(rows: Sequence[CostFigure]) -> Table:
         upper = "" if row.upper is None else f"{row.upper:.4g}"
         error = "" if row.error is None else percent(row.error)
         values = (f"{row.published:.4g}", f"{row.ours:.4g}", upper, error)
-        parts = (_list(row.apart), _list(row.missing))
-        table.add(row.machine, row.figure, row.run, *values, row.place, *parts, row.source)
+        parts = (_shorten(row.apart), _shorten(row.missing))
+        table.add(row.machine, row.figure, row.run, *values, row.interval_position, *parts, row.source)
     return table
 
 
-def _list(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(name.lstrip("*") for name in names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+def _shorten(names: Sequence[str]) -> str:
+    hidden = len(names) - MAX_NAMED
+    return ", ".join(name.lstrip("*") for name in names[:MAX_NAMED]) + (
+        f" and {hidden} more" if hidden > 0 else ""
+    )

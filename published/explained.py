@@ -29,7 +29,7 @@ MATRICES = {
     "structured": "structured:rows=256,cols=256,n=1,m=16",
     "full": "uniform:rows=64,cols=64,nonzeros=4096",
 }
-PARTS = ("Work", "Imbalance", "Others", "Supply", "Drain", "Memory", "Other rungs", "Left")
+CATEGORIES = ("Work", "Imbalance", "Others", "Supply", "Drain", "Memory", "Other rungs", "Left")
 # Column by a text in the name of a part; the first match counts.
 COLUMNS = {
     "works, on average": "Work",
@@ -46,34 +46,34 @@ COLUMNS = {
 def shares(machine: str, matrix: str) -> list[str]:
     """Return a row with cycles, and their parts in percent."""
     outcome = check(machine, matrix, explain=True)
-    sums = dict.fromkeys(PARTS, 0)
-    for part, cycles in outcome.parts.items():
-        sums[next(column for text, column in COLUMNS.items() if text in part)] += cycles
+    sums = dict.fromkeys(CATEGORIES, 0)
+    for name, cycles in outcome.parts.items():
+        sums[next(column for text, column in COLUMNS.items() if text in name)] += cycles
     return [
         f"{outcome.event.cycles:,}",
         *(f"{cycles / outcome.event.cycles:.0%}" for cycles in sums.values()),
     ]
 
 
-def explained() -> Table:
+def attribution_table() -> Table:
     """Return the table of all machines on all matrices."""
-    table = Table("Where cycles go", ("Machine", "Matrix", "Cycles", *PARTS), labels=2)
+    table = Table("Where cycles go", ("Machine", "Matrix", "Cycles", *CATEGORIES), labels=2)
     for machine in MACHINES:
         for name, matrix in MATRICES.items():
             table.add(machine, name, *shares(machine, matrix))
     return table
 
 
-def beside() -> Table:
+def analytical_table() -> Table:
     """Return a table of the analytical model's cycles over those of the event model, with the main limit."""
     machines = [name for name in MACHINES if name != "graphicionado"]  # it has no loop nests
     table = Table("The analytical model over the event simulation", ("Matrix", *machines))
     for name, matrix in MATRICES.items():
-        table.add(name, *(_share(check(machine, matrix)) for machine in machines))
+        table.add(name, *(_describe_ratio(check(machine, matrix)) for machine in machines))
     return table
 
 
-def _share(outcome: Check) -> str:
+def _describe_ratio(outcome: Check) -> str:
     assert outcome.analytical is not None
     slowest = max(outcome.analytical.phases, key=lambda phase: phase.cycles)
     return f"{outcome.analytical.cycles / outcome.event.cycles:.2f} ({slowest.limit})"
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="a page with the markers 'explained' and 'beside'")
     page = parser.parse_args().write
-    for marker, table in (("explained", explained), ("beside", beside)):
+    for marker, table in (("explained", attribution_table), ("beside", analytical_table)):
         text = table().markdown()
         if page is None:
             print(text)

@@ -39,7 +39,7 @@ SIDE = 128  # coordinates of a microtile
 ELEMENTS = 128  # processing elements
 BYTES_PER_CYCLE = 68.25 * 2**30 / 1e9  # at 1 GHz
 ELEMENT_BYTES = 16  # of Z
-HELD = 33  # coordinates held by a scanner
+SCANNER_COORDINATES = 33  # coordinates held by a scanner
 
 
 class Microtiles:
@@ -56,13 +56,13 @@ class Microtiles:
         new_tile = np.r_[True, np.any(np.diff(tile), axis=0)]
         new_fiber = new_tile | np.r_[True, np.diff(outer) != 0]
         self.elements = inner.tolist()
-        begins = np.flatnonzero(new_fiber)
-        self.fibers = np.r_[begins, len(inner)].tolist()
-        self.outer = (outer[begins] % SIDE).tolist()
-        firsts = np.flatnonzero(new_tile)
-        self.first_fiber = np.r_[np.searchsorted(begins, firsts), len(begins)].tolist()
+        fiber_starts = np.flatnonzero(new_fiber)
+        self.fibers = np.r_[fiber_starts, len(inner)].tolist()
+        self.outer = (outer[fiber_starts] % SIDE).tolist()
+        tile_starts = np.flatnonzero(new_tile)
+        self.first_fiber = np.r_[np.searchsorted(fiber_starts, tile_starts), len(fiber_starts)].tolist()
         self.rows: dict[int, dict[int, int]] = {}
-        for number, (row, k) in enumerate(tile[:, firsts].T.tolist()):
+        for number, (row, k) in enumerate(tile[:, tile_starts].T.tolist()):
             self.rows.setdefault(row, {})[k] = number
 
 
@@ -80,8 +80,8 @@ class Memory:
     """Bytes that memory moves in each cycle, limited by the peak bandwidth."""
 
     def __init__(self) -> None:
-        self.used = [0.0]
-        self.next = [0]  # next cycle that may have bandwidth left
+        self.used_bytes = [0.0]
+        self.next_free = [0]  # next cycle that may have bandwidth left
         self.bytes = 0
 
     def move(self, cycle: int, size: int) -> int:
@@ -90,27 +90,27 @@ class Memory:
         remaining = float(size)
         while True:
             cycle = self._next_available(cycle)
-            available = BYTES_PER_CYCLE - self.used[cycle]
+            available = BYTES_PER_CYCLE - self.used_bytes[cycle]
             if remaining < available:
-                self.used[cycle] += remaining
+                self.used_bytes[cycle] += remaining
                 return cycle
-            self.used[cycle] = BYTES_PER_CYCLE
-            self.next[cycle] = cycle + 1
+            self.used_bytes[cycle] = BYTES_PER_CYCLE
+            self.next_free[cycle] = cycle + 1
             remaining -= available
             if remaining == 0:
                 return cycle
 
     def _next_available(self, cycle: int) -> int:
         while True:
-            if cycle >= len(self.next):
-                self.next.extend(range(len(self.next), cycle + 1))
-                self.used.extend([0.0] * (cycle + 1 - len(self.used)))
-            following = self.next[cycle]
-            if following == cycle:
+            if cycle >= len(self.next_free):
+                self.next_free.extend(range(len(self.next_free), cycle + 1))
+                self.used_bytes.extend([0.0] * (cycle + 1 - len(self.used_bytes)))
+            next_cycle = self.next_free[cycle]
+            if next_cycle == cycle:
                 return cycle
-            if following < len(self.next):
-                self.next[cycle] = self.next[following]
-            cycle = following
+            if next_cycle < len(self.next_free):
+                self.next_free[cycle] = self.next_free[next_cycle]
+            cycle = next_cycle
 
 
 class Products:
@@ -123,39 +123,39 @@ class Products:
 
     def __init__(self, a: Microtiles, b: Microtiles, rules: set[str]) -> None:
         self.a, self.b = a, b
-        ones = (values_of([1.0] * len(a.elements)), values_of([1.0] * len(b.elements)))
+        x = (values_of([1.0] * len(a.elements)), values_of([1.0] * len(b.elements)))
         coordinates = integers_of(a.elements), integers_of(b.elements)
         fibers = integers_of(b.fibers)
-        self.both = FiberIntersection(*coordinates, *ones, fibers)
-        self.scanners = ScannerPair(*coordinates, fibers, HELD if "held" in rules else 0)
-        self.scan = "scanners" in rules
+        self.intersection = FiberIntersection(*coordinates, *x, fibers)
+        self.scanners = ScannerPair(*coordinates, fibers, SCANNER_COORDINATES if "held" in rules else 0)
+        self.uses_scanners = "scanners" in rules
         self.steps = 0  # of all products
         self.outputs_by_tile: dict[tuple[int, int], set[int]] = {}
 
-    def work(self, place: tuple[int, int], a: int, b: int) -> int:
+    def multiply(self, position: tuple[int, int], a: int, b: int) -> int:
         """Multiply two microtiles into a microtile of Z; return the steps.
 
         Args:
-            place: row and column of the microtile of Z.
+            position: row and column of the microtile of Z.
             a, b: numbers of the microtiles of A and B.
         """
-        both, before, scanner_steps = self.both, self.both.steps, 0
-        outputs = self.outputs_by_tile.setdefault(place, set())
+        meeting, old_steps, scanner_steps = self.intersection, self.intersection.steps, 0
+        outputs = self.outputs_by_tile.setdefault(position, set())
         first, last = self.b.first_fiber[b], self.b.first_fiber[b + 1]
         for fiber in range(self.a.first_fiber[a], self.a.first_fiber[a + 1]):
-            begin, end, row = self.a.fibers[fiber], self.a.fibers[fiber + 1], self.a.outer[fiber] * SIDE
-            scanner_steps += self.scanners.steps(begin, end, first, last) if self.scan else 0
-            match = both.meet(begin, end, first, last)
+            start, end, row = (self.a.fibers[fiber], self.a.fibers[fiber + 1], self.a.outer[fiber] * SIDE)
+            scanner_steps += self.scanners.steps(start, end, first, last) if self.uses_scanners else 0
+            match = meeting.meet(start, end, first, last)
             while match < last:
                 outputs.add(row + self.b.outer[match])
-                match = both.meet(begin, end, match + 1, last)
-        steps = scanner_steps if self.scan else both.steps - before
+                match = meeting.meet(start, end, match + 1, last)
+        steps = scanner_steps if self.uses_scanners else meeting.steps - old_steps
         self.steps += steps
         return steps
 
-    def bytes(self, place: tuple[int, int]) -> int:
+    def bytes(self, position: tuple[int, int]) -> int:
         """Return the bytes of the elements of a microtile of Z."""
-        return ELEMENT_BYTES * len(self.outputs_by_tile.get(place, ()))
+        return ELEMENT_BYTES * len(self.outputs_by_tile.get(position, ()))
 
 
 class Scheduler:
@@ -168,7 +168,7 @@ class Scheduler:
     """
 
     def __init__(self, matrix: CsrArray, shape: tuple[int, int, int], rules: set[str]) -> None:
-        rows, columns = (part.astype(np.int64) for part in matrix.tocoo().coords)
+        rows, columns = (axis.astype(np.int64) for axis in matrix.tocoo().coords)
         self.a, self.b = Microtiles(rows, columns), Microtiles(columns, rows)
         self.sizes = format_bytes(rows, columns)
         self.blocks = -(-matrix.shape[0] // SIDE)
@@ -176,77 +176,82 @@ class Scheduler:
         self.products = Products(self.a, self.b, rules)
         self.memory = Memory()
         self.free = [0] * ELEMENTS  # first free cycle of each element
-        self.space = 0  # first cycle with space for the next row
-        self.turn = self.cycles = 0
+        self.space_cycle = 0  # first cycle with space for the next row
+        self.next_element = self.cycles = 0
 
     def run(self) -> int:
         """Return the cycles of the product."""
         _m, k, n = self.shape
         for first_n in range(0, self.blocks, n):
             for first_k in range(0, self.blocks, k):
-                self._tile_of_b(range(first_n, first_n + n), range(first_k, first_k + k))
+                self._process_tile(range(first_n, first_n + n), range(first_k, first_k + k))
         return self.cycles
 
-    def _tile_of_b(self, columns: range, inner: range) -> None:
+    def _process_tile(self, columns: range, inner: range) -> None:
         """Process all rows M1 of A with one tile of B."""
         tile = {n: {k: b for k, b in self.b.rows.get(n, {}).items() if k in inner} for n in columns}
-        present: set[tuple[str, int]] = set()  # microtiles in the buffer
+        buffered: set[tuple[str, int]] = set()  # microtiles in the buffer
         ends: list[int] = []  # end cycles of the rows in the buffer
         for row in sorted(self.a.rows):
             if len(ends) == self.shape[0]:
-                done = min(ends) if "window" in self.rules else max(ends)
+                row_end = min(ends) if "window" in self.rules else max(ends)
                 ends = sorted(ends)[1:] if "window" in self.rules else []
-                self.space = done
+                self.space_cycle = row_end
                 if "requests" in self.rules:
-                    self.free = [max(cycle, done) for cycle in self.free]
-            ends += self._row(row, {k: a for k, a in self.a.rows[row].items() if k in inner}, tile, present)
+                    self.free = [max(cycle, row_end) for cycle in self.free]
+            ends += self._process_row(
+                row, {k: a for k, a in self.a.rows[row].items() if k in inner}, tile, buffered
+            )
         if "barrier" in self.rules:
             self.free = [max(self.free)] * ELEMENTS
 
-    def _row(
-        self, row: int, of_a: dict[int, int], tile: dict[int, dict[int, int]], present: set[tuple[str, int]]
+    def _process_row(
+        self,
+        row: int,
+        a_tiles: dict[int, int],
+        tile: dict[int, dict[int, int]],
+        buffered: set[tuple[str, int]],
     ) -> list[int]:
         """Process one row M1; return its end cycle, or an empty list without work."""
-        begin = end = min(self.free) if "requests" in self.rules else self.space
-        written = 0
-        for column, of_b in tile.items():
-            shared = (
-                [k for k in of_b if k in of_a] if len(of_b) < len(of_a) else [k for k in of_a if k in of_b]
-            )
-            if not shared:
+        start = end = min(self.free) if "requests" in self.rules else self.space_cycle
+        written_bytes = 0
+        for column, b_tiles in tile.items():
+            common = sorted(a_tiles.keys() & b_tiles.keys())
+            if not common:
                 continue
-            place = row, column
-            old_bytes = self.products.bytes(place)
-            for k in sorted(shared):
-                size = self._missing(("A", of_a[k]), (row, k), present)
-                size += self._missing(("B", of_b[k]), (k, column), present)
-                end = max(end, self._product(begin, self.products.work(place, of_a[k], of_b[k]), size))
-            self._note(self.memory.move(begin, old_bytes))
-            written += self.products.bytes(place)
-        self._note(self.memory.move(end, written))
-        return [end] if written else []
+            position = row, column
+            old_bytes = self.products.bytes(position)
+            for k in common:
+                size = self._fetch(("A", a_tiles[k]), (row, k), buffered)
+                size += self._fetch(("B", b_tiles[k]), (k, column), buffered)
+                steps = self.products.multiply(position, a_tiles[k], b_tiles[k])
+                end = max(end, self._assign(start, steps, size))
+            self._extend_to(self.memory.move(start, old_bytes))
+            written_bytes += self.products.bytes(position)
+        self._extend_to(self.memory.move(end, written_bytes))
+        return [end] if written_bytes else []
 
-    def _missing(
-        self, microtile: tuple[str, int], place: tuple[int, int], present: set[tuple[str, int]]
+    def _fetch(
+        self, microtile: tuple[str, int], position: tuple[int, int], buffered: set[tuple[str, int]]
     ) -> int:
         """Fetch a microtile unless it is in the buffer; return the fetched bytes."""
-        if microtile in present:
+        if microtile in buffered:
             return 0
-        present.add(microtile)
-        return self.sizes[place]
+        buffered.add(microtile)
+        return self.sizes[position]
 
-    def _product(self, begin: int, steps: int, size: int) -> int:
+    def _assign(self, start: int, steps: int, size: int) -> int:
         """Assign a product to an element; return its end cycle."""
-        element = self.turn if "turns" in self.rules else self.free.index(min(self.free))
-        self.turn = (self.turn + 1) % ELEMENTS
-        end = max(begin, self.free[element]) + steps
+        element = self.next_element if "turns" in self.rules else self.free.index(min(self.free))
+        self.next_element = (self.next_element + 1) % ELEMENTS
+        end = max(start, self.free[element]) + steps
         if size:
-            end = max(end, self.memory.move(begin, size))
+            end = max(end, self.memory.move(start, size))
         self.free[element] = end
-        self._note(end)
+        self._extend_to(end)
         return end
 
-    def _note(self, cycle: int) -> None:
+    def _extend_to(self, cycle: int) -> None:
         self.cycles = max(self.cycles, cycle)
 
 

@@ -30,7 +30,7 @@ Lines = NDArray[np.integer]
 
 operations = array("b")  # of all requests that the banks accepted
 addresses = array("q")
-lost = array("b")  # 1 for each line of B evicted between its fetch and its read
+evicted_unread = array("b")  # 1 for each line of B evicted between its fetch and its read
 
 
 class RecordingBank(FiberCacheBank):
@@ -48,7 +48,7 @@ class RecordingBank(FiberCacheBank):
         if self.read_misses > missed:
             address = self.memory_requests.token(self.memory_requests.occupancy - 1)[2]
             if address >> TENSOR_SHIFT == B:
-                lost.append(1)
+                evicted_unread.append(1)
         return wake
 
 
@@ -66,12 +66,12 @@ class Requests:
 
     def __init__(self, opcodes: Lines, targets: Lines, line_bytes: int, *, partials: bool) -> None:
         tensors = targets >> TENSOR_SHIFT
-        used = (opcodes == FETCH) & (tensors == B) | (opcodes == READ) & (tensors == B_POINTERS)
+        is_used = (opcodes == FETCH) & (tensors == B) | (opcodes == READ) & (tensors == B_POINTERS)
         if partials:
-            used |= (tensors == PARTIAL) & ((opcodes == WRITE) | (opcodes == CONSUME))
-        self.partial = (tensors == PARTIAL)[used]
-        self.consumes = (opcodes == CONSUME)[used]
-        distinct, numbers = np.unique(targets[used] // line_bytes, return_inverse=True)
+            is_used |= (tensors == PARTIAL) & ((opcodes == WRITE) | (opcodes == CONSUME))
+        self.partial = (tensors == PARTIAL)[is_used]
+        self.consumes = (opcodes == CONSUME)[is_used]
+        distinct, numbers = np.unique(targets[is_used] // line_bytes, return_inverse=True)
         self.lines: Lines = numbers
         self.count = int((distinct * line_bytes >> TENSOR_SHIFT != PARTIAL).sum())
 
@@ -82,14 +82,14 @@ class Requests:
     def next_uses(self) -> Lines:
         """Return for each use the next use of the same line."""
         order = np.lexsort((np.arange(len(self.lines)), self.lines))
-        after = np.full(len(self.lines), NEVER)
-        same = self.lines[order[1:]] == self.lines[order[:-1]]
-        after[order[:-1][same]] = order[1:][same]
-        after[self.consumes] = NEVER
-        return after
+        next_use = np.full(len(self.lines), NEVER)
+        is_repeated = self.lines[order[1:]] == self.lines[order[:-1]]
+        next_use[order[:-1][is_repeated]] = order[1:][is_repeated]
+        next_use[self.consumes] = NEVER
+        return next_use
 
 
-def least_recent(requests: Requests, capacity: int) -> int:
+def count_lru_misses(requests: Requests, capacity: int) -> int:
     """Return the lines of B read by an LRU cache that evicts lines of B only."""
     resident: OrderedDict[int, None] = OrderedDict()
     misses = partial_lines = 0
@@ -106,19 +106,19 @@ def least_recent(requests: Requests, capacity: int) -> int:
     return misses
 
 
-def farthest(requests: Requests, capacity: int) -> int:
+def count_opt_misses(requests: Requests, capacity: int) -> int:
     """Return the lines of B read under Belady's OPT, for all tensors."""
     resident: dict[int, int] = {}  # next use by line
     farthest_first: list[tuple[int, int]] = []
     misses = 0
-    for (line, partial, consumed), after in zip(requests, requests.next_uses().tolist(), strict=True):
+    for (line, partial, consumed), next_use in zip(requests, requests.next_uses().tolist(), strict=True):
         if line not in resident and not partial:
             misses += 1
-        resident[line] = after
+        resident[line] = next_use
         if consumed:
             del resident[line]
             continue
-        heapq.heappush(farthest_first, (-after, line))
+        heapq.heappush(farthest_first, (-next_use, line))
         while len(resident) > capacity:
             use, victim = heapq.heappop(farthest_first)
             if resident.get(victim) == -use:
@@ -140,11 +140,11 @@ def main() -> None:
     figures = {
         "B by the machine, in MB": report.traffic["B"].read_bytes // cache.line,
         "of that, each line once": without_partials.count,
-        "of that, evicted between fetch and read": sum(lost),
-        "least recent, partial fibers in the cache": least_recent(with_partials, lines),
-        "least recent, partial fibers without room": least_recent(without_partials, lines),
-        "farthest, partial fibers in the cache": farthest(with_partials, lines),
-        "farthest, partial fibers without room": farthest(without_partials, lines),
+        "of that, evicted between fetch and read": sum(evicted_unread),
+        "least recent, partial fibers in the cache": count_lru_misses(with_partials, lines),
+        "least recent, partial fibers without room": count_lru_misses(without_partials, lines),
+        "farthest, partial fibers in the cache": count_opt_misses(with_partials, lines),
+        "farthest, partial fibers without room": count_opt_misses(without_partials, lines),
     }
     print(f"gamma, {matrix}, {' '.join(arguments)}: {report.cycles:,} cycles")
     for label, count in figures.items():

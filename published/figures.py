@@ -8,11 +8,11 @@ from typing import Any
 
 from fiberscope.results.report.table import Table, percent
 
-HERE = "here"
+LOCAL = "here"
 SIMPLE = "simple"  # memory model of the published runs
 ALL = "all"
-KNOWN = ("tuned on it", "not tuned on it", "held out")
-NAMED = 4  # named runs in one cell
+KNOWLEDGE = ("tuned on it", "not tuned on it", "held out")
+MAX_NAMED = 4  # named runs in one cell
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Figure:
         public: the error of a public tool, TeAAL's model, on the same figure, or None.
         held: nobody looked at the published value before the machine was finished.
         settled: the choice that was tuned on this figure; empty without tuning.
-        ran: ``HERE``, or the commit of an external run.
+        ran: ``LOCAL``, or the commit of an external run.
         recorded: the recorded error of an external run.
         source: the publication.
         as_published: whether the settings are those of the published run; otherwise the distance from the
@@ -44,7 +44,7 @@ class Figure:
     public: float | None = None
     held: bool = False
     settled: str = ""
-    ran: str = HERE
+    ran: str = LOCAL
     recorded: float | None = None
     source: str = ""
     as_published: bool = True
@@ -59,8 +59,8 @@ class Figure:
 
     @property
     def known(self) -> str:
-        """Return the element of ``KNOWN`` that applies."""
-        return KNOWN[0] if self.settled else KNOWN[2] if self.held else KNOWN[1]
+        """Return the element of ``KNOWLEDGE`` that applies."""
+        return KNOWLEDGE[0] if self.settled else KNOWLEDGE[2] if self.held else KNOWLEDGE[1]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class MeanError:
 
     Args:
         machine, figure, settings: the common values.
-        known: an element of ``KNOWN``, or ``ALL``.
+        known: an element of ``KNOWLEDGE``, or ``ALL``.
         count: number of figures.
         error: mean of the absolute errors.
         largest: largest absolute error.
@@ -98,7 +98,7 @@ class MeanError:
         cls, common: tuple[str, str, str], figures: Sequence[Figure]
     ) -> Iterator[MeanError]:
         yield cls._mean((*common, ALL), figures)
-        for known in KNOWN:
+        for known in KNOWLEDGE:
             if group := [figure for figure in figures if figure.known == known]:
                 yield cls._mean((*common, known), group)
 
@@ -119,7 +119,7 @@ _CELLS: Mapping[str, Callable[[Figure], str]] = {
     "Model": lambda figure: figure.machine,
     "Quantity": lambda figure: figure.figure,
     "Run": lambda figure: (
-        figure.run if figure.ran == HERE else f"{figure.run}, run elsewhere by {figure.ran}"
+        figure.run if figure.ran == LOCAL else f"{figure.run}, run elsewhere by {figure.ran}"
     ),
     "Settings": lambda figure: figure.settings,
     "Known": lambda figure: figure.known,
@@ -137,23 +137,23 @@ def figure_table(title: str, figures: Sequence[Figure], *without: str) -> Table:
     columns = [column for column in _CELLS if column not in without]
     labels = sum(column not in _NUMBERS for column in columns)
     rows: list[Sequence[str]] = [[_CELLS[column](figure) for column in columns] for figure in figures]
-    notes = columns[-1] == "Source"
-    return Table(title, columns, labels - notes, rows, notes=notes)
+    has_notes = columns[-1] == "Source"
+    return Table(title, columns, labels - has_notes, rows, notes=has_notes)
 
 
 def mean_table(means: Sequence[MeanError]) -> Table:
     """Return a row for each machine, figure and settings; cells have mean error and count."""
-    knowledge = [known.capitalize() for known in (*KNOWN, ALL)]
+    knowledge = [known.capitalize() for known in (*KNOWLEDGE, ALL)]
     columns = ("Model", "Quantity", "Settings", *knowledge, "Largest error", "TeAAL's mean")
     table = Table("Mean absolute errors", columns, labels=3)
     groups: dict[tuple[str, str, str], dict[str, MeanError]] = {}
     for mean in means:
         groups.setdefault((mean.machine, mean.figure, mean.settings), {})[mean.known] = mean
     for common, group in groups.items():
-        cells = [_mean(group.get(known)) for known in (*KNOWN, ALL)]
+        errors = [_mean(group.get(known)) for known in (*KNOWLEDGE, ALL)]
         public = group[ALL].public
         public_error = "" if public is None else percent(public, signed=False)
-        table.add(*common, *cells, percent(group[ALL].largest, signed=False), public_error)
+        table.add(*common, *errors, percent(group[ALL].largest, signed=False), public_error)
     return table
 
 
@@ -164,10 +164,10 @@ def memory_table(figures: Sequence[Figure]) -> Table:
     cycles = [figure for figure in figures if figure.figure == "cycles" and figure.ours is not None]
     simple = {(figure.machine, figure.run): figure.ours for figure in cycles if figure.settings == SIMPLE}
     for figure in cycles:
-        if not figure.as_published and (before := simple.get((figure.machine, figure.run))):
+        if not figure.as_published and (simple_cycles := simple.get((figure.machine, figure.run))):
             assert figure.ours is not None
-            more = percent(figure.ours / before - 1)
-            table.add(figure.machine, figure.run, _number(before), _number(figure.ours), more)
+            change = percent(figure.ours / simple_cycles - 1)
+            table.add(figure.machine, figure.run, _number(simple_cycles), _number(figure.ours), change)
     return table
 
 
@@ -179,7 +179,7 @@ def tuned_table(figures: Sequence[Figure]) -> Table:
             runs.setdefault((figure.machine, figure.settings, figure.settled), {})[figure.run] = None
     table = Table("Tuned on", ("Model", "Settings", "What was tuned", "On"), labels=4)
     for choice, run_names in runs.items():
-        table.add(*choice, "; ".join(run_names) if len(run_names) <= NAMED else f"{len(run_names)} runs")
+        table.add(*choice, "; ".join(run_names) if len(run_names) <= MAX_NAMED else f"{len(run_names)} runs")
     return table
 
 

@@ -24,9 +24,9 @@ from fiberscope.results.report.table import Table, percent, replace_between
 from published.explained import MACHINES, MATRICES
 
 RUNS = tuple((machine, name) for machine in MACHINES for name in ("uniform", "power law"))
-MEMORY = "memory"
-TWICE = "twice the processing elements"
-WORK = (": imbalance", "works, on average")
+MEMORY_PART = "memory"
+DOUBLED_ELEMENTS = "twice the processing elements"
+WORK_SUFFIXES = (": imbalance", "works, on average")
 
 
 @dataclass(frozen=True)
@@ -68,23 +68,23 @@ def intervene(machine: str, matrix: str, operand: str) -> list[Intervention]:
     outcome = check(machine, operand, explain=True)
     cycles = outcome.event.cycles
     rows = []
-    for place, (part, (attributed, settings)) in enumerate(_predictions(machine, outcome).items()):
+    for position, (part, (attributed, settings)) in enumerate(_read_predictions(machine, outcome).items()):
         saved = cycles - simulate_to_end(machine, operand, settings=settings).cycles
-        rows.append(Intervention(machine, matrix, part, cycles, attributed, saved, place == 0))
+        rows.append(Intervention(machine, matrix, part, cycles, attributed, saved, position == 0))
     return rows
 
 
-def _predictions(machine: str, outcome: Check) -> dict[str, tuple[int, dict[str, object]]]:
+def _read_predictions(machine: str, outcome: Check) -> dict[str, tuple[int, dict[str, object]]]:
     """Return attributed cycles and ideal settings by part, in the order of the ladder."""
     parts: dict[str, tuple[int, dict[str, object]]] = {}
     for name, rung in read_ladder(machine).items():
-        part = MEMORY if name.startswith(MEMORY) else name
+        part = MEMORY_PART if name.startswith(MEMORY_PART) else name
         attributed, settings = parts.get(part, (0, {}))
         parts[part] = attributed + outcome.parts[name], {**settings, **rung}
-    work = sum(cycles for name, cycles in outcome.parts.items() if name.endswith(WORK))
+    work = sum(cycles for name, cycles in outcome.parts.items() if name.endswith(WORK_SUFFIXES))
     for ablation in read_ablations(accelerators.find(machine)):
-        if ablation.name == TWICE:
-            parts[TWICE] = work // 2, dict(ablation.settings)
+        if ablation.name == DOUBLED_ELEMENTS:
+            parts[DOUBLED_ELEMENTS] = work // 2, dict(ablation.settings)
     return parts
 
 
@@ -117,11 +117,11 @@ def _agreement(rows: Sequence[Intervention]) -> str:
     runs: dict[tuple[str, str], list[Intervention]] = {}
     for row in rows:
         runs.setdefault((row.machine, row.matrix), []).append(row)
-    same = [
+    agreements = [
         max(run, key=lambda row: row.attributed) is max(run, key=lambda row: row.saved)
         for run in runs.values()
     ]
-    return f"{sum(same)} of {len(same)} runs"
+    return f"{sum(agreements)} of {len(agreements)} runs"
 
 
 def main() -> None:

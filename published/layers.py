@@ -18,9 +18,9 @@ from pathlib import Path
 
 import fiberscope
 
-OWN = Path(__file__).parent.parent / "examples" / "specifications"
+SPECIFICATIONS = Path(__file__).parent.parent / "examples" / "specifications"
 MACHINES = ("gamma", "extensor", "outerspace", "sigma", "weight_stationary")
-MAPPED = tuple(str(OWN / f"{name}.yaml") for name in ("row_wise", "outer", "inner"))
+MAPPED = tuple(str(SPECIFICATIONS / f"{name}.yaml") for name in ("row_wise", "outer", "inner"))
 GRAPH = {
     "A": "chung-lu:rows=2708,cols=2708,nonzeros=13566,seed=1",
     "X": "uniform:rows=2708,cols=1433,nonzeros=49216,seed=2",
@@ -56,11 +56,11 @@ def table_cells(machine: str, chain: str, operands: dict[str, str]) -> Iterator[
     settings = SETTINGS.get(machine, {})
     report = fiberscope.simulate(machine, chain=chain, tensors=operands, settings=settings)
     assert report.chain is not None
-    moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
+    moved_bytes = sum(tensor.read_bytes + tensor.write_bytes for tensor in report.traffic.values())
     yield f"{report.cycles:,}"
     yield f"{report.seconds * 1e6:,.1f}"
     yield ", ".join(f"{step.cycles:,}" for step in report.chain.steps.values())
-    yield f"{moved / 2**20:,.2f}"
+    yield f"{moved_bytes / 2**20:,.2f}"
     yield f"{report.energy.total_pj / 1e6:,.1f}" if report.energy else ""
     yield f"{report.area_um2 / 1e6:,.2f}" if report.area_um2 else ""
     yield f"{report.operations['multiply']:,}"

@@ -39,7 +39,7 @@ def _row(address_map: str, reference: dict[str, Any]) -> tuple[str, ...]:
         (reference["stats"]["row_conflicts"], result.counters["row_conflicts"]),
     ]
     name = reference["trace"].removesuffix(".trace")
-    return (name, address_map, *(f"{theirs} / {own}" for theirs, own in pairs))
+    return (name, address_map, *(f"{expected} / {measured}" for expected, measured in pairs))
 
 
 def main() -> None:

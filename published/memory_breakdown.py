@@ -32,43 +32,43 @@ class BusTime:
         self.timing = device.timing
         self.group_banks = device.organisation.banks
         self.cycles: Counter[str] = Counter()
-        self.last: Command | None = None
-        self.activated: dict[int, int] = {}
-        self.refreshed = -self.timing.rfc
+        self.last_burst: Command | None = None
+        self.activation_cycles: dict[int, int] = {}
+        self.refresh_cycle = -self.timing.rfc
         for command in channel.commands:
             self._process(command)
 
     def _process(self, command: Command) -> None:
         if command.name == "ACT":
-            self.activated[command.bank] = command.cycle
+            self.activation_cycles[command.bank] = command.cycle
         elif command.name == "REF":
-            self.refreshed = command.cycle
+            self.refresh_cycle = command.cycle
         elif command.name in ("RD", "WR"):
             self._count_burst(command)
 
     def _count_burst(self, command: Command) -> None:
         """Count a burst, and the wait since the previous burst."""
-        position = self.last.cycle + self.timing.burst if self.last else 0
-        for reason, until in self._bounds(command):
-            reached = max(position, min(until, command.cycle))
-            self.cycles[reason] += reached - position
-            position = reached
+        position = self.last_burst.cycle + self.timing.burst if self.last_burst else 0
+        for reason, end in self._yield_constraints(command):
+            next_position = max(position, min(end, command.cycle))
+            self.cycles[reason] += next_position - position
+            position = next_position
         self.cycles["bursts"] += self.timing.burst
-        self.last = command
+        self.last_burst = command
 
-    def _bounds(self, command: Command) -> Iterator[tuple[str, int]]:
+    def _yield_constraints(self, command: Command) -> Iterator[tuple[str, int]]:
         """Yield the constraints of a command and their end cycles, in the order of attribution."""
-        timing, last = self.timing, self.last
-        if last is not None:
-            same_group = last.bank // self.group_banks == command.bank // self.group_banks
+        timing, previous = self.timing, self.last_burst
+        if previous is not None:
+            same_group = previous.bank // self.group_banks == command.bank // self.group_banks
             if same_group:
-                yield "tCCD within a bank group", last.cycle + timing.ccd_l
-            if command.name != last.name:
+                yield "tCCD within a bank group", previous.cycle + timing.ccd_l
+            if command.name != previous.name:
                 turnaround = timing.cwl + timing.burst + (timing.wtr_l if same_group else timing.wtr_s)
-                yield "turning the bus", last.cycle + (timing.rtw if command.name == "WR" else turnaround)
-        yield "refresh of all banks", self.refreshed + timing.rfc
-        opening = timing.rcd_read if command.name == "RD" else timing.rcd_write
-        yield "opening a row", self.activated[command.bank] + opening + 1
+                yield "turning the bus", previous.cycle + (timing.rtw if command.name == "WR" else turnaround)
+        yield "refresh of all banks", self.refresh_cycle + timing.rfc
+        activation = timing.rcd_read if command.name == "RD" else timing.rcd_write
+        yield "opening a row", self.activation_cycles[command.bank] + activation + 1
         yield "no request, or order", command.cycle
 
 

@@ -115,49 +115,49 @@ def study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, lis
     if cases or options["parts"]:
         raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
     converter = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
-    measured = {}
+    areas = {}
     try:
         require()
         with input_errors():
             for kind, (block, parameters) in twins(converter).items():
                 options["tell"](f"{block}: synthesizing")
-                measured[kind] = block, measure(BLOCKS[block], parameters)
+                areas[kind] = block, measure(BLOCKS[block], parameters)
     except HdlError as error:
         raise InputError(str(error)) from error
-    gates = total(measured)
+    gates = sum_gates(areas)
     return asdict(gates), mint_tables(gates, version())
 
 
-def total(measured: Mapping[str, tuple[str, Area]]) -> Gates:
+def sum_gates(areas: Mapping[str, tuple[str, Area]]) -> Gates:
     """Return the gate counts of all kinds of hardware, and their sums for each variant.
 
     Args:
-        measured: by kind, the RTL block and its area.
+        areas: by kind, the RTL block and its area.
     """
     parts = [
         Part(kind, block, area.gate_count, area.flip_flops, _instances(kind))
-        for kind, (block, area) in measured.items()
+        for kind, (block, area) in areas.items()
     ]
-    left_out = {kind: _instances(kind) for kind in sorted(instances("mint_b")) if kind not in measured}
-    return Gates(parts, _variants(parts), left_out)
+    left_out = {kind: _instances(kind) for kind in sorted(instances("mint_b")) if kind not in areas}
+    return Gates(parts, _sum_variants(parts), left_out)
 
 
 def _instances(kind: str) -> dict[str, int]:
     return {variant: instances(variant).get(kind, 0) for variant in VARIANTS}
 
 
-def _variants(parts: list[Part]) -> list[Variant]:
+def _sum_variants(parts: list[Part]) -> list[Variant]:
     """Return the sums of the parts for each variant, and their ratios to the first variant."""
     sums = {name: sum(part.gates * part.instances[name] for part in parts) for name in VARIANTS}
-    separate = VARIANTS[0]
+    reference = VARIANTS[0]
     return [
         Variant(
             name,
             sums[name],
             sum(part.flip_flops * part.instances[name] for part in parts),
-            sums[name] / sums[separate],
+            sums[name] / sums[reference],
             PUBLISHED_MM2[name],
-            PUBLISHED_MM2[name] / PUBLISHED_MM2[separate],
+            PUBLISHED_MM2[name] / PUBLISHED_MM2[reference],
         )
         for name in VARIANTS
     ]
@@ -166,16 +166,16 @@ def _variants(parts: list[Part]) -> list[Variant]:
 def mint_tables(gates: Gates, yosys: str) -> list[Table]:
     """Return the gates of each part, and of each variant with the published areas."""
     title = f"Instances, and what one becomes: generic gates and flip-flops, by Yosys {yosys}"
-    parts = Table(title, ("Kind", "Twin", "Gates", "Flip-flops", *VARIANTS), labels=2)
+    part_table = Table(title, ("Kind", "Twin", "Gates", "Flip-flops", *VARIANTS), labels=2)
     for part in gates.parts:
         counts = [str(part.instances[name]) for name in VARIANTS]
-        parts.add(part.kind, part.block, f"{part.gates:,}", f"{part.flip_flops:,}", *counts)
+        part_table.add(part.kind, part.block, f"{part.gates:,}", f"{part.flip_flops:,}", *counts)
     for kind, instances_of in gates.left_out.items():
-        parts.add(kind, "none", "left out", "left out", *(str(instances_of[name]) for name in VARIANTS))
+        part_table.add(kind, "none", "left out", "left out", *(str(instances_of[name]) for name in VARIANTS))
     published = "Published mm2, 28 nm", "Published over mint_b"
     columns = ("Variant", "Gates", "Flip-flops", "Over mint_b", *published)
     variants = Table("Sums of what has a twin, beside the published areas", columns)
     for variant in gates.variants:
         sums = f"{variant.gates:,}", f"{variant.flip_flops:,}", f"{variant.ratio:.3f}"
         variants.add(variant.name, *sums, f"{variant.published_mm2:.2f}", f"{variant.published_ratio:.3f}")
-    return [parts, variants]
+    return [part_table, variants]

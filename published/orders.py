@@ -38,8 +38,8 @@ def uniform(shape: Sequence[int], draws: np.random.Generator) -> Mask:
 
 def banded(shape: Sequence[int], draws: np.random.Generator) -> Mask:
     """Return a mask of entries near the diagonal, slightly randomized."""
-    places = np.indices(shape) / np.array(shape).reshape(-1, *[1] * len(shape))
-    width = np.ptp(places, axis=0) + 0.02 * draws.random(shape)
+    positions = np.indices(shape) / np.array(shape).reshape(-1, *[1] * len(shape))
+    width = np.ptp(positions, axis=0) + 0.02 * draws.random(shape)
     return np.asarray(width <= np.quantile(width, FILL[len(shape)]), np.bool_)
 
 

@@ -89,7 +89,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedCycles:
     """Predicted and simulated cycles of the array.
 
     Args:
@@ -116,7 +116,7 @@ class Comparison:
     workloads: list[Workload]
     sizes: list[Size]
     ratios: list[Ratio]
-    simulated: list[Simulated]
+    simulated: list[SimulatedCycles]
 
 
 def compare(names: Sequence[str], parameters: SageParameters) -> Comparison:
@@ -135,16 +135,16 @@ def compare(names: Sequence[str], parameters: SageParameters) -> Comparison:
     matrices = [row for row in selected if len(row.shape) == 2]
     ratios = _ratios(matrices, parameters) if matrices else []
     sizes = [_size(row, parameters) for row in flat]
-    return Comparison(workloads, sizes, ratios, [] if names else simulated(parameters))
+    return Comparison(workloads, sizes, ratios, [] if names else compare_with_simulation(parameters))
 
 
 def _select_rows(names: Sequence[str]) -> list[Row]:
-    known = {row.name.lower(): row for row in rows()}
+    rows_by_name = {row.name.lower(): row for row in rows()}
     for name in names:
-        if name.lower() not in known:
-            fix = nearest(name, [row.name for row in rows()])
-            raise WorkloadError(f"{name!r} is not in Table III", fix=fix)
-    return [known[name.lower()] for name in names] or list(rows())
+        if name.lower() not in rows_by_name:
+            hint = nearest(name, [row.name for row in rows()])
+            raise WorkloadError(f"{name!r} is not in Table III", fix=hint)
+    return [rows_by_name[name.lower()] for name in names] or list(rows())
 
 
 def _workload(row: Row, kernel: str, parameters: SageParameters) -> Workload:
@@ -171,13 +171,13 @@ def _size(row: Row, parameters: SageParameters) -> Size:
 def _ratios(matrices: Sequence[Row], parameters: SageParameters) -> list[Ratio]:
     problems = [problem(kernel, row.statistics) for row in matrices for kernel in row.picks]
     bests = {
-        name: [best_of(system, posed, parameters) for posed in problems] for name, system in systems().items()
+        name: [best_of(system, case, parameters) for case in problems] for name, system in systems().items()
     }
     return [_ratio(name, bests[name], bests[OURS]) for name in bests]
 
 
 def _ratio(name: str, theirs: Sequence[Prediction], ours: Sequence[Prediction]) -> Ratio:
-    ratios = [other.product / own.product for other, own in zip(theirs, ours, strict=True)]
+    ratios = [system.product / base.product for system, base in zip(theirs, ours, strict=True)]
     mean = exp(sum(map(log, ratios)) / len(ratios))
     published = systems()[name].published
     return Ratio(
@@ -190,7 +190,7 @@ def _ratio(name: str, theirs: Sequence[Prediction], ours: Sequence[Prediction]) 
     )
 
 
-def simulated(parameters: SageParameters) -> list[Simulated]:
+def compare_with_simulation(parameters: SageParameters) -> list[SimulatedCycles]:
     """Return predicted and simulated cycles of a small weight-stationary array.
 
     Operands are uniformly random. The array has 16 PEs with buffers of 32 words, and matches as the machine
@@ -202,16 +202,16 @@ def simulated(parameters: SageParameters) -> list[Simulated]:
     array = parameters.array.model_copy(update=SMALL_ARRAY)
     small = parameters.model_copy(update={"array": array})
     formats = product(("dense", "csr", "coo", "csc"), ("dense", "csc"))
-    return [_simulated(density, acf, small) for density, acf in product(DENSITIES, formats)]
+    return [_simulate_product(density, acf, small) for density, acf in product(DENSITIES, formats)]
 
 
-def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters) -> Simulated:
+def _simulate_product(density: float, acf: tuple[str, str], parameters: SageParameters) -> SimulatedCycles:
     """Predict and simulate the cycles of one product of random matrices."""
     a, b = (
         uniform(*shape, round(density * shape[0] * shape[1]), seed)
         for seed, shape in enumerate(((ROWS, DEPTH), (DEPTH, COLUMNS)))
     )
-    posed = problem(
+    product_problem = problem(
         "spgemm", *(Statistics(name, matrix.shape, matrix.nnz) for name, matrix in (("A", a), ("B", b)))
     )
     array = parameters.array
@@ -225,7 +225,7 @@ def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters)
         "match": parameters.match_cost,
     }
     report = simulate_to_end("weight_stationary", a, b, settings=settings)
-    return Simulated(density, acf, compute(posed, *acf, parameters).cycles, report.cycles)
+    return SimulatedCycles(density, acf, compute(product_problem, *acf, parameters).cycles, report.cycles)
 
 
 def study(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
@@ -294,7 +294,7 @@ def _ratios_table(ratios: Sequence[Ratio]) -> Table:
     return table
 
 
-def _simulated_table(cases: Sequence[Simulated]) -> Table:
+def _simulated_table(cases: Sequence[SimulatedCycles]) -> Table:
     title = "Cycles of a small weight-stationary array (csc_match=beat, row_match=0)"
     table = Table(title, ("Density", "ACF A-B", "Predicted", "Simulated", "Error"), labels=2)
     for case in cases:

@@ -37,7 +37,7 @@ TILE_MEMORY = "ideal tile memory"
 SIDES = (1024, 2360, 3696, 6368, 9040, 11712, 13048, 15720)
 # Figure 15: cycles by nonzeros, for each side. From github.com/weiya711/sam: nnz_5_10_25.csv (b27c9d9d) and
 # nnz_25k_50k.csv (a2ca5b73).
-TILED = {
+TILED_CYCLES = {
     5_000: (1_814_538, 1_383_573, 1_157_015, 1_114_652, 1_071_612, 1_005_660, 962_676, 862_784),
     10_000: (4_258_684, 4_646_990, 3_747_142, 3_154_137, 3_152_324, 3_116_116, 3_038_082, 2_914_874),
     25_000: (7_687_641, 20_145_061, 18_518_335, 14_219_414, 12_640_989, 12_353_270, 12_367_711, 12_382_122),
@@ -46,7 +46,7 @@ TILED = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCycles:
     """The cycles of a verified graph run on one input, and the published cycles, if any."""
 
     figure: str
@@ -75,7 +75,9 @@ class Claim:
     holds: bool
 
 
-def experiments(figures: Sequence[str], tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
+def experiments(
+    figures: Sequence[str], tell: Callable[[str], None]
+) -> tuple[list[MeasuredCycles], list[Claim]]:
     """Run figures; all by default.
 
     Raises:
@@ -88,64 +90,64 @@ def experiments(figures: Sequence[str], tell: Callable[[str], None]) -> tuple[li
     for figure in figures:
         if figure not in FIGURES:
             raise InputError(f"there is no figure {figure}; {nearest(figure, FIGURES)}")
-    measured, claims = [], []
+    all_runs, claims = [], []
     for figure in figures or FIGURES:
         runs, figure_claims = FIGURES[figure](tell)
-        measured += runs
+        all_runs += runs
         claims += figure_claims
-    return measured, claims
+    return all_runs, claims
 
 
 def _cycles(graph: Graph | Path, tensors: Mapping[str, object]) -> int:
     return run(graph, tensors, {"timing": "sam"}).cycles
 
 
-def _measure(
+def _run_graphs(
     figure: str, label: str, graphs: Sequence[str], tensors: Mapping[str, object], tell: Callable[[str], None]
-) -> list[Measured]:
+) -> list[MeasuredCycles]:
     tell(f"figure {figure}: {label}")
     return [
-        Measured(figure, label, graph, _cycles(GRAPHS / f"fig{figure}_{graph}.gv", tensors))
+        MeasuredCycles(figure, label, graph, _cycles(GRAPHS / f"fig{figure}_{graph}.gv", tensors))
         for graph in graphs
     ]
 
 
-def _figure_11(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
+def _figure_11(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[Claim]]:
     graphs = ("coiterate", "locate", "unfused")
-    runs: list[Measured] = []
+    runs: list[MeasuredCycles] = []
     for k in (1, 10, 100):
         tensors = {"B": B, "C": f"ones:shape=250x{k}", "D": "ones"}
-        runs += _measure("11", f"K = {k}", graphs, tensors, tell)
+        runs += _run_graphs("11", f"K = {k}", graphs, tensors, tell)
     by_k = [{entry.graph: entry.cycles for entry in runs if entry.input == f"K = {k}"} for k in (1, 10, 100)]
-    worse = [entry["unfused"] / entry["coiterate"] for entry in by_k]
-    better = [entry["coiterate"] / entry["locate"] for entry in by_k]
+    unfused_ratios = [entry["unfused"] / entry["coiterate"] for entry in by_k]
+    locate_ratios = [entry["coiterate"] / entry["locate"] for entry in by_k]
     return runs, [
         Claim(
             "11",
             "unfused is far worse than fused (co-iteration)",
-            f"{min(worse):.1f} to {max(worse):.1f} times the cycles, K from 1 to 100",
+            f"{min(unfused_ratios):.1f} to {max(unfused_ratios):.1f} times the cycles, K from 1 to 100",
             "over 2 for each K",
-            min(worse) > 2,
+            min(unfused_ratios) > 2,
         ),
         Claim(
             "11",
             "locate is faster than co-iteration for small K",
-            f"{better[0]:.2f} times as fast at K = 1",
+            f"{locate_ratios[0]:.2f} times as fast at K = 1",
             "over 1.1",
-            better[0] > 1.1,
+            locate_ratios[0] > 1.1,
         ),
         Claim(
             "11",
             "locate is as fast as co-iteration for large K",
-            f"{better[2]:.2f} times as fast at K = 100",
+            f"{locate_ratios[2]:.2f} times as fast at K = 100",
             "below 1.1",
-            better[2] < 1.1,
+            locate_ratios[2] < 1.1,
         ),
     ]
 
 
-def _figure_12(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
-    runs = _measure("12", "250 x 100 by 100 x 250", ORDERS, {"B": B, "C": C}, tell)
+def _figure_12(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[Claim]]:
+    runs = _run_graphs("12", "250 x 100 by 100 x 250", ORDERS, {"B": B, "C": C}, tell)
     cycles = {row.graph: row.cycles for row in runs}
     ratio = min(cycles["ijk"], cycles["jik"]) / max(cycles[order] for order in ORDERS[2:])
     text = "ijk and jik are an order of magnitude slower than the other orders"
@@ -153,16 +155,16 @@ def _figure_12(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]
     return runs, [Claim("12", text, measured, "at least 10", ratio >= 10)]
 
 
-def _figure_13(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
-    runs: list[Measured] = []
+def _figure_13(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[Claim]]:
+    runs: list[MeasuredCycles] = []
     for count in range(1, len(SPARSITIES) + 1):
         generator = f"sam-random:shape=2000,sparsity={'/'.join(SPARSITIES[:count])}"
         tensors = {"b": f"{generator},seed=0", "c": f"{generator},seed=1"}
-        runs += _measure("13", f"random, sparsity {SPARSITIES[count - 1]}", FORMATS, tensors, tell)
+        runs += _run_graphs("13", f"random, sparsity {SPARSITIES[count - 1]}", FORMATS, tensors, tell)
     for kind in ("runs", "blocks"):
         for length in LENGTHS:
             pair = {name: f"sam-{kind}:length={length},operand={1 + n}" for n, name in enumerate("bc")}
-            runs += _measure("13", f"{kind} of {length}", FORMATS, pair, tell)
+            runs += _run_graphs("13", f"{kind} of {length}", FORMATS, pair, tell)
     return runs, _claims_of_13({(row.input, row.graph): row.cycles for row in runs})
 
 
@@ -208,16 +210,16 @@ def _claims_of_13(cycles: Mapping[tuple[str, str], int]) -> list[Claim]:
     ]
 
 
-def _figure_14(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
+def _figure_14(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[Claim]]:
     runs, claims = [], []
     for name in IDENTITIES:
-        runs += _measure("14", name, ("identity",), {"B": name}, tell)
+        runs += _run_graphs("14", name, ("identity",), {"B": name}, tell)
         matrix = load(name).matrix
         rows = int((matrix.indptr[1:] > matrix.indptr[:-1]).sum())
-        form = int(matrix.nnz) + rows + 4
-        measured = f"{runs[-1].cycles:,} cycles; the sum is {form:,}"
+        expected_cycles = int(matrix.nnz) + rows + 4
+        measured = f"{runs[-1].cycles:,} cycles; the sum is {expected_cycles:,}"
         text = f"cycles are nonzeros + non-empty rows + 4 ({name})"
-        claims.append(Claim("14", text, measured, "equal", runs[-1].cycles == form))
+        claims.append(Claim("14", text, measured, "equal", runs[-1].cycles == expected_cycles))
     return runs, claims
 
 
@@ -227,21 +229,21 @@ def tiled_product() -> Graph:
     return compile_expression(text, formats, "a,b,c,i,k,j").graph
 
 
-def _figure_15(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
+def _figure_15(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[Claim]]:
     graph, runs = tiled_product(), []
-    for nonzeros, published in TILED.items():
-        for side, theirs in zip(SIDES, published, strict=True):
+    for nonzeros, cycles_by_side in TILED_CYCLES.items():
+        for side, published_cycles in zip(SIDES, cycles_by_side, strict=True):
             label, generator = (
                 f"{nonzeros:,} nonzeros, side {side:,}",
                 f"sam-tiles:side={side},nonzeros={nonzeros}",
             )
             tell(f"figure 15: {label}")
             cycles = _cycles(graph, {name: f"{generator},operand={1 + n}" for n, name in enumerate("BC")})
-            runs.append(Measured("15", label, "tiles", cycles, theirs))
-    return runs, [_claim_of_15([row.cycles for row in runs[-len(SIDES) :]])]
+            runs.append(MeasuredCycles("15", label, "tiles", cycles, published_cycles))
+    return runs, [_check_figure_15([row.cycles for row in runs[-len(SIDES) :]])]
 
 
-def _claim_of_15(cycles: Sequence[int]) -> Claim:
+def _check_figure_15(cycles: Sequence[int]) -> Claim:
     """Check the claim for the most nonzeros, by side."""
     peak = max(cycles)
     numbers = f"{cycles[0]:,} to {peak:,} to {cycles[-1]:,} with 50,000 nonzeros"
@@ -251,7 +253,7 @@ def _claim_of_15(cycles: Sequence[int]) -> Claim:
     )
 
 
-FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[Measured], list[Claim]]]] = {
+FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[MeasuredCycles], list[Claim]]]] = {
     "11": _figure_11,
     "12": _figure_12,
     "13": _figure_13,
@@ -260,7 +262,7 @@ FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[Measured], li
 }
 
 
-def as_figures(runs: Iterable[Measured]) -> list[Figure]:
+def as_figures(runs: Iterable[MeasuredCycles]) -> list[Figure]:
     """Return the runs with published cycles."""
     return [
         Figure("sam", "cycles", f"Fig. {row.figure}, {row.input}", row.published, row.cycles, TILE_MEMORY)
@@ -280,7 +282,7 @@ def study(figures: Sequence[str], options: Mapping[str, Any]) -> tuple[object, l
     return data, [*tables, claim_table("Claims of the text", claims)]
 
 
-def _cycle_table(figure: str, runs: Sequence[Measured]) -> Table:
+def _cycle_table(figure: str, runs: Sequence[MeasuredCycles]) -> Table:
     graphs = list(dict.fromkeys(row.graph for row in runs))
     published = {row.input: row.published for row in runs if row.published is not None}
     table = Table(f"Figure {figure}: cycles", ("input", *graphs, *(("published",) if published else ())))

@@ -88,8 +88,10 @@ def sparseloop() -> list[Figure]:
     return [*_formats(), *_pointwise(), *_compression(), *_tensor_core(), *_structured()]
 
 
-def _figure(place: str, case: str, quantity: str, published: float, ours: float, settled: str = "") -> Figure:
-    return Figure("sparseloop", quantity, f"{place}, {case}", published, ours, settled=settled)
+def _figure(
+    source: str, case: str, quantity: str, published: float, ours: float, settled: str = ""
+) -> Figure:
+    return Figure("sparseloop", quantity, f"{source}, {case}", published, ours, settled=settled)
 
 
 def _formats() -> Iterator[Figure]:
@@ -135,14 +137,14 @@ def _layer(case: Case, bounds: Sequence[int], shares: Sequence[float]) -> Case:
 def _compression() -> Iterator[Figure]:
     for layer, (chip, published, data, cycles) in COMPRESSION.items():
         files = DESIGNS / "eyeriss.yaml", DESIGNS / f"alexnet_conv{layer}.yaml"
-        dense, words, ours = _memory_words(read_case(files))
-        as_the_tool = _cycles(read_case(files, {"mode": "timeloop"}))
+        dense, stored, ours = _memory_words(read_case(files))
+        timeloop_cycles = _cycles(read_case(files, {"mode": "timeloop"}))
         case = f"AlexNet, convolution {layer}"
         settled, cycle_choice = (OVERLAPPING, WINDOWS) if layer == 2 else ("", "")
-        yield _figure("Table VII", case, "compression of DRAM's traffic", published, dense / words, settled)
-        yield _figure("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words, settled)
+        yield _figure("Table VII", case, "compression of DRAM's traffic", published, dense / stored, settled)
+        yield _figure("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / stored, settled)
         yield _figure("Table VII", case, "data words of DRAM", data, ours)
-        yield _figure("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool, cycle_choice)
+        yield _figure("Table VII", case, "cycles, mode=timeloop", cycles, timeloop_cycles, cycle_choice)
 
 
 def _memory_words(case: Case) -> tuple[float, float, float]:
@@ -151,14 +153,14 @@ def _memory_words(case: Case) -> tuple[float, float, float]:
     cost = evaluation.cost.levels[0]
     tables = [traffic for (level, _tensor), traffic in evaluation.traffic.dense.items() if level == 0]
     dense = sum(float((traffic.reads + traffic.updates)[0]) for traffic in tables)
-    words, metadata = (
+    stored_words, metadata = (
         sum(float(numbers[0]) for counts in directions for numbers in counts.values())
         for directions in (
             (cost.read_words, cost.write_words),
             (cost.format_read_words, cost.format_write_words),
         )
     )
-    return dense, words, words - metadata
+    return dense, stored_words, stored_words - metadata
 
 
 def _tensor_core() -> Iterator[Figure]:

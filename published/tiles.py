@@ -35,8 +35,8 @@ VARIANTS = {  # of D2T2: the paper's, the model ``counted`` of docs/d2t2.md, and
 }
 PUBLISHED = "published"
 TILINGS = (PUBLISHED, "conservative", "prescient", "d2t2", "d2t2-counted")
-LIMIT = 10  # multiple of the cycles with published tiles at which a run is stopped
-LARGEST = 100_000  # nonzeros; larger matrices take minutes and run only by name
+CYCLE_FACTOR = 10  # multiple of the cycles with published tiles at which a run is stopped
+MAX_NONZEROS = 100_000  # nonzeros; larger matrices take minutes and run only by name
 SMALL_LLB = "2 MiB"  # for generated matrices
 
 
@@ -48,9 +48,10 @@ def _blocks() -> Any:  # noqa: ANN401 - a matrix of scipy
 def _arrow() -> Any:  # noqa: ANN401 - a matrix of scipy
     """Return a matrix with a full first row, a full first column and the diagonal."""
     size = 1000
-    places = np.arange(size)
+    indices = np.arange(size)
     rows, columns = (
-        np.concatenate(parts) for parts in ((places, 0 * places, places), (places, places, 0 * places))
+        np.concatenate(vectors)
+        for vectors in ((indices, 0 * indices, indices), (indices, indices, 0 * indices))
     )
     return sparse.csr_array((np.ones(3 * size), (rows, columns)), shape=(size, size))
 
@@ -65,7 +66,7 @@ MATRICES = ("wiki-Vote", "p2p-Gnutella31", *_GENERATORS, *_BUILDERS)
 
 
 @dataclass(frozen=True)
-class Words:
+class MovedWords:
     """Words that tiling methods move for A times its transpose, by the traffic meter.
 
     Args:
@@ -80,18 +81,18 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Ran:
+class TiledRun:
     """A run of ExTensor on A times A with one tiling method.
 
     Args:
-        matrix, source: as for ``Words``.
+        matrix, source: as for ``MovedWords``.
         buffer: size of the last-level buffer.
         tiling: the parameter.
         tile: the shape of the tiles, in microtiles of 128 x 128.
         cycles: cycles of the event simulation, with memory at its peak.
         trace_cycles: cycles of the trace model.
         traffic: bytes by tensor, of the event simulation.
-        complete: whether the run finished before ``LIMIT`` times the published tiles' cycles.
+        complete: whether the run finished before ``CYCLE_FACTOR`` times the published tiles' cycles.
     """
 
     matrix: str
@@ -106,11 +107,11 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class NotRun:
+class Skipped:
     """A matrix and tiling method without a run of ExTensor.
 
     Args:
-        matrix, source, tiling: as for ``Ran``.
+        matrix, source, tiling: as for ``TiledRun``.
         reason: the machine's error, or the size of the matrix.
     """
 
@@ -120,32 +121,34 @@ class NotRun:
     reason: str
 
 
-def words(names: Sequence[str], tell: Callable[[str], None]) -> Iterator[Words]:
+def count_words(names: Sequence[str], tell: Callable[[str], None]) -> Iterator[MovedWords]:
     """Yield the meter's counts of each matrix times its transpose, for all methods."""
     for name in names:
         tell(f"{name}: words")
         workload = _load_matrix(name)
-        yield Words(name, workload.source, _totals(SparseTensor.from_matrix(workload.matrix)))
+        yield MovedWords(name, workload.source, _totals(SparseTensor.from_matrix(workload.matrix)))
 
 
 def _totals(a: SparseTensor) -> dict[str, int]:
     """Return the words that each tiling method moves for A times B, where B is the transpose of A."""
     kernel, tensors = Kernel.read(*KERNEL), {"A": a, "B": a.transposed((1, 0))}
     tile_plan = plan(kernel, tensors, CAPACITY, methods=Methods(("prescient", "tailors")))
-    totals = {name: counted.total for name, counted in tile_plan.measured.items() if name != "d2t2"}
+    totals = {name: traffic.total for name, traffic in tile_plan.measured.items() if name != "d2t2"}
     totals["drt"] = drt(a, tensors["B"], CAPACITY).words()["total"]
 
-    def judge(shape: Shape, packed: Shape | None) -> float:
+    def measure_words(shape: Shape, packed: Shape | None) -> float:
         return measure(kernel, tensors, shape, base=packed).total
 
     for name, settings in VARIANTS.items():
         options = Options.model_validate(settings)
-        scheme = optimise(kernel, tensors, CAPACITY, options, tile_plan.statistics, judge)
-        totals[name] = int(judge(scheme.shape, scheme.packed))
+        scheme = optimise(kernel, tensors, CAPACITY, options, tile_plan.statistics, measure_words)
+        totals[name] = int(measure_words(scheme.shape, scheme.packed))
     return totals
 
 
-def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf) -> Iterator[Ran | NotRun]:
+def run_extensor(
+    names: Sequence[str], tell: Callable[[str], None], max_nonzeros: float = inf
+) -> Iterator[TiledRun | Skipped]:
     """Yield runs of ExTensor on matrices with each tiling method.
 
     Generated matrices, and matrices of ``_BUILDERS``, use a smaller buffer.
@@ -153,24 +156,24 @@ def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf)
     Args:
         names: the matrices.
         tell: called with a line about each run before its start.
-        largest: maximum number of nonzeros; a larger matrix has a ``NotRun`` for each method.
+        max_nonzeros: maximum number of nonzeros; a larger matrix has a ``Skipped`` for each method.
     """
     for name in names:
         workload = _load_matrix(name)
-        if workload.matrix.nnz > largest:
+        if workload.matrix.nnz > max_nonzeros:
             reason = f"not run: {workload.matrix.nnz:,} nonzeros; name the matrix to run it"
-            yield from (NotRun(name, workload.source, tiling, reason) for tiling in TILINGS)
+            yield from (Skipped(name, workload.source, tiling, reason) for tiling in TILINGS)
             continue
         settings = {} if workload.source in ("real", "surrogate") else {"llb.size": SMALL_LLB}
         limit = None
         for tiling in TILINGS:
             tell(f"{name}: ExTensor, {tiling}")
             yield (run := _run(name, workload, {**settings, "tiling": tiling}, limit))
-            if tiling == PUBLISHED and isinstance(run, Ran):
-                limit = LIMIT * run.cycles
+            if tiling == PUBLISHED and isinstance(run, TiledRun):
+                limit = CYCLE_FACTOR * run.cycles
 
 
-def _run(name: str, workload: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
+def _run(name: str, workload: Workload, settings: Mapping[str, str], limit: int | None) -> TiledRun | Skipped:
     """Run ExTensor and the trace model with one tiling method, up to a cycle limit."""
     try:
         report = simulate_to_end(
@@ -178,12 +181,12 @@ def _run(name: str, workload: Workload, settings: Mapping[str, str], limit: int 
         )
         trace = refuse_interrupted(model("extensor", workload, settings=settings))
     except (ConfigurationError, InputError, WorkloadError) as error:
-        return NotRun(name, workload.source, settings["tiling"], str(error))
+        return Skipped(name, workload.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()
-    moved = {tensor: tensor_traffic.moved_bytes for tensor, tensor_traffic in report.traffic.items()}
+    moved_bytes = {tensor: tensor_traffic.moved_bytes for tensor, tensor_traffic in report.traffic.items()}
     buffer = report.config["llb"]["size"]
-    counts = (report.cycles, trace.cycles, moved, bool(report.complete))
-    return Ran(name, workload.source, buffer, settings["tiling"], (m, k, n), *counts)
+    counts = (report.cycles, trace.cycles, moved_bytes, bool(report.complete))
+    return TiledRun(name, workload.source, buffer, settings["tiling"], (m, k, n), *counts)
 
 
 def _load_matrix(name: str) -> Workload:
@@ -196,30 +199,30 @@ def _load_matrix(name: str) -> Workload:
 def study(matrices: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """Return words by the meter, and ExTensor's cycles and traffic, as data and as tables."""
     tell = options["tell"]
-    moved = list(words(matrices or MATRICES, tell))
-    runs = list(ran(matrices, tell) if matrices else ran(MATRICES, tell, LARGEST))
-    data = {"words": [asdict(row) for row in moved], "runs": [asdict(row) for row in runs]}
-    return data, [_words_table(moved), _runs_table(runs)]
+    word_rows = list(count_words(matrices or MATRICES, tell))
+    runs = list(run_extensor(matrices, tell) if matrices else run_extensor(MATRICES, tell, MAX_NONZEROS))
+    data = {"words": [asdict(row) for row in word_rows], "runs": [asdict(row) for row in runs]}
+    return data, [_words_table(word_rows), _runs_table(runs)]
 
 
-def _words_table(moved: Sequence[Words]) -> Table:
+def _words_table(rows: Sequence[MovedWords]) -> Table:
     """Return the words by matrix and method, and the mean gains over Conservative."""
-    methods = list(moved[0].totals)
+    methods = list(rows[0].totals)
     title = (
         "A times its transpose, words by the meter; buffers of 33,027 words; below, gains over Conservative"
     )
     table = Table(title, ("Matrix", *methods))
-    for row in moved:
+    for row in rows:
         table.add(_name(row), *(f"{total:,}" for total in row.totals.values()))
     for label, mean in (("geometric mean", _geometric), ("arithmetic mean", _arithmetic)):
         gains = {
-            method: [row.totals["conservative"] / row.totals[method] for row in moved] for method in methods
+            method: [row.totals["conservative"] / row.totals[method] for row in rows] for method in methods
         }
         table.add(label, *(f"{mean(gains[method]):.2f} x" for method in methods))
     return table
 
 
-def _runs_table(runs: Sequence[Ran | NotRun]) -> Table:
+def _runs_table(runs: Sequence[TiledRun | Skipped]) -> Table:
     columns = (
         "Matrix, buffer",
         "Tiling",
@@ -233,13 +236,15 @@ def _runs_table(runs: Sequence[Ran | NotRun]) -> Table:
         "Z",
     )
     table = Table("ExTensor on A times A, memory at its peak; traffic in bytes", columns, labels=2)
-    published = {run.matrix: run.cycles for run in runs if isinstance(run, Ran) and run.tiling == PUBLISHED}
+    published = {
+        run.matrix: run.cycles for run in runs if isinstance(run, TiledRun) and run.tiling == PUBLISHED
+    }
     for run in runs:
-        table.add(*(_row(run, published.get(run.matrix)) if isinstance(run, Ran) else _reason(run)))
+        table.add(*(_row(run, published.get(run.matrix)) if isinstance(run, TiledRun) else _skipped_row(run)))
     return table
 
 
-def _row(run: Ran, published: int | None) -> list[str]:
+def _row(run: TiledRun, published: int | None) -> list[str]:
     gain = "" if published is None else f"{published / run.cycles:.2f} x"
     return [
         f"{_name(run)}, {run.buffer}",
@@ -252,12 +257,12 @@ def _row(run: Ran, published: int | None) -> list[str]:
     ]
 
 
-def _reason(run: NotRun) -> list[str]:
+def _skipped_row(run: Skipped) -> list[str]:
     """Return a row with the reason in place of numbers."""
     return [_name(run), run.tiling, "", run.reason, *[""] * 6]
 
 
-def _name(row: Words | Ran | NotRun) -> str:
+def _name(row: MovedWords | TiledRun | Skipped) -> str:
     return f"{row.matrix} (SURROGATE)" if row.source == "surrogate" else row.matrix
 
 

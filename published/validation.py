@@ -21,7 +21,7 @@ from published.figures import Figure, MeanError, as_data, figure_table, mean_tab
 from published.sam import Claim, as_figures, claim_table, experiments
 from published.sparseloop import sparseloop
 
-IN_SIGHT = (
+TUNED_CHOICES = (
     "a PE reads and multiplies nothing for a zero (zero_gating) and compares only the ids that it holds; "
     "both chosen after a comparison with Table III"
 )
@@ -147,14 +147,14 @@ def _sage() -> Iterator[Figure]:
     for ratio in comparison.ratios:
         if ratio.published_mean is not None and ratio.system != OURS:  # the ratio to itself is 1
             numbers = ratio.published_mean, ratio.mean
-            yield Figure("sage", "energy-delay product, ratio", ratio.system, *numbers, settled=IN_SIGHT)
+            yield Figure("sage", "energy-delay product, ratio", ratio.system, *numbers, settled=TUNED_CHOICES)
     for name, key in TABLE_III.items():
-        same = sum(
+        equal_formats = sum(
             getattr(workload.ours, key) == getattr(workload.published, key)
             for workload in comparison.workloads
         )
-        numbers = len(comparison.workloads), same
-        yield Figure("sage", "formats of Table III as published", name, *numbers, settled=IN_SIGHT)
+        numbers = len(comparison.workloads), equal_formats
+        yield Figure("sage", "formats of Table III as published", name, *numbers, settled=TUNED_CHOICES)
     matrices = ("spgemm", "spmm")
     converted = [
         workload for workload in comparison.workloads if workload.kernel in matrices and workload.conversion

@@ -68,7 +68,7 @@ def test_the_sizes_that_are_drawn_are_those_of_the_formats():
 def test_the_sums_of_the_variants_are_those_of_the_gates_that_the_page_has():
     pytest.importorskip("pyrtl")
     from fiberscope.hw.rtl.tools.area import Area
-    from published.mint import mint_tables, total
+    from published.mint import mint_tables, sum_gates
 
     begin, end = (f"<!-- compare mint: {word} -->\n" for word in ("begin", "end"))
     told = PAGE.partition(begin)[2].partition(end)[0]
@@ -80,7 +80,7 @@ def test_the_sums_of_the_variants_are_those_of_the_gates_that_the_page_has():
     assert len(measured) == 7
     yosys = re.search(r"by Yosys (\S+):", told)
     assert yosys is not None
-    tables = mint_tables(total(measured), yosys[1])
+    tables = mint_tables(sum_gates(measured), yosys[1])
     assert "\n" + "\n".join(table.markdown() for table in tables) + "\n" == told
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fiberscope import accelerators, cli
-from published.figures import HERE, Figure, MeanError
-from published.sam import SIDES, TILED, Claim, Measured
+from published.figures import LOCAL, Figure, MeanError
+from published.sam import SIDES, TILED_CYCLES, Claim, MeasuredCycles
 from published.sparseloop import sparseloop
 from published.validation import machine_figures, validation, validation_tables
 
@@ -149,13 +149,13 @@ def test_the_page_has_every_published_point_of_figure_15():
     shown = {row["Run"]: number(row["Published"]) for of, row in FIGURES if of == "sam"}
     assert shown == {
         f"Fig. 15, {nonzeros:,} nonzeros, side {side:,}": cycles
-        for nonzeros, published in TILED.items()
+        for nonzeros, published in TILED_CYCLES.items()
         for side, cycles in zip(SIDES, published, strict=True)
     }
 
 
 def test_only_runs_with_published_cycles_are_rows(monkeypatch):
-    runs = [Measured("12", "a", "ijk", 7), Measured("15", "b", "tiles", 90, published=100)]
+    runs = [MeasuredCycles("12", "a", "ijk", 7), MeasuredCycles("15", "b", "tiles", 90, published=100)]
     said = [Claim("12", "so", "7", "7", holds=True)]
     monkeypatch.setattr("published.validation.experiments", lambda _figures, _tell: (runs, said))
     rows, claims = validation(["sam"], print)
@@ -213,15 +213,15 @@ def at_hand(tmp_path, monkeypatch):
 def test_a_matrix_that_is_not_at_hand_has_the_row_of_a_run_elsewhere_and_else_its_own(toy, at_hand):
     kind = accelerators.find(toy)
     rows = machine_figures(kind, print)
-    elsewhere = [one for one in rows if one.ran != HERE]
+    elsewhere = [one for one in rows if one.ran != LOCAL]
     assert [(one.run, one.ran, one.error) for one in elsewhere] == [
         ("not-at-hand", "1234567", pytest.approx(0.25))
     ]
     assert elsewhere[0].held
-    assert {one.run for one in rows if one.ran == HERE} == {"tiny"}
+    assert {one.run for one in rows if one.ran == LOCAL} == {"tiny"}
     (at_hand / "not-at-hand.mtx").write_text(TINY)
     again = machine_figures(kind, print)
-    assert {one.ran for one in again} == {HERE}
+    assert {one.ran for one in again} == {LOCAL}
     assert {one.run for one in again} == {"tiny", "not-at-hand"}
 
 

@@ -18,7 +18,7 @@ def test_it_counts_what_the_machine_does(without):
     scheduler = rules.Scheduler(matrix, SHAPE, {*rules.RULES} - {without})
     cycles = scheduler.run()
     intersection = "skip" if without == "scanners" else "scanners"
-    held = 0 if without == "held" else rules.HELD
+    held = 0 if without == "held" else rules.SCANNER_COORDINATES
     model = Model(matrix, matrix, rules.SIDE, SHAPE, intersection=intersection, held=held)
     moved = model.count["A"] + 2 * model.count["PO"] + model.count["Z"]
     assert scheduler.memory.bytes == moved + sum(scheduler.sizes.values())
@@ -33,7 +33,7 @@ def test_memory_moves_its_peak_and_what_comes_later_fills_what_is_left():
     assert memory.move(0, int(rules.BYTES_PER_CYCLE)) == 0
     assert memory.move(2, int(0.4 * rules.BYTES_PER_CYCLE)) == 4
     assert memory.move(2, int(0.4 * rules.BYTES_PER_CYCLE)) == 5
-    assert max(memory.used) <= rules.BYTES_PER_CYCLE
+    assert max(memory.used_bytes) <= rules.BYTES_PER_CYCLE
 
 
 @pytest.mark.slow

@@ -42,11 +42,11 @@ def test_an_area_is_that_of_the_machine_and_stands_on_the_page(capsys):
 )
 def test_a_published_value_lies_somewhere_and_has_an_error_only_over_equal_parts(ours, upper, place):
     equal = figure(published=2.0, ours=ours, upper=upper)
-    assert equal.place == place
+    assert equal.interval_position == place
     assert equal.error == pytest.approx(ours / 2.0 - 1)
     assert len([*equal.comparable()]) == 1
     other = figure(published=2.0, ours=ours, upper=upper, missing=("crossbars",))
-    assert (other.place, other.error, [*other.comparable()]) == (place, None, [])
+    assert (other.interval_position, other.error, [*other.comparable()]) == (place, None, [])
 
 
 def of_one(monkeypatch, **values):
