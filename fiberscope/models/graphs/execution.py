@@ -27,6 +27,7 @@ from fiberscope.models.graphs.result import (
     attach_values,
     compare,
     count_terms,
+    count_unpaired,
     reference,
     unit_values,
 )
@@ -45,7 +46,7 @@ from fiberscope.sim import BuildError, Kernel, Run, SimulationError
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import EXACT, Rounding
+from fiberscope.workloads.verification import EXACT, Comparison, Rounding
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,9 @@ class PhaseRuns(GraphRun):
         for name, result in self.results.items():
             readers = (node for node in self.prepared.graph.nodes.values() if node["tensor"] == name)
             if result is None and any(node.phase == phase for node in readers):
+                if not self.parameters.has_unpaired_values:
+                    fault = f"{name} has values without coordinates, or coordinates without values"
+                    raise InputError(f"{self.prepared.name}: {fault}")
                 raise InputError(
                     f"{self.prepared.name}: {name} has zeros whose coordinates were dropped, as the public "
                     f"simulator has it (quirks 15, 16): phase {phase} cannot read it; run timing=machine"
@@ -288,12 +292,20 @@ class PhaseRuns(GraphRun):
                 self._tensors[name] = tensor
             stored_result = self.results[name] = self._join_splits(tensor, assignment)
             if assignment is not None:
-                expected = self._expected[name] = reference(assignment, self._expected, self.prepared.sizes)
+                self._expected[name] = reference(assignment, self._expected, self.prepared.sizes)
                 if contents.values is not None:
-                    request = assignment.result, expected, self.prepared.sizes, self.prepared.graph.splits
-                    self.comparisons[name] = compare(
-                        contents, stored_result, *request, self._rounding(assignment)
-                    )
+                    self.comparisons[name] = self._compare(contents, stored_result, assignment)
+
+    def _compare(
+        self, contents: WriterContents, result: SparseTensor | None, assignment: Assignment
+    ) -> Comparison:
+        """Compare a result with the expected result of its assignment."""
+        rounding = self._rounding(assignment)
+        if result is None and not self.parameters.has_unpaired_values:
+            return count_unpaired(contents)
+        expected = self._expected[assignment.result.tensor]
+        request = assignment.result, expected, self.prepared.sizes, self.prepared.graph.splits
+        return compare(contents, result, *request, rounding)
 
     def _rounding(self, assignment: Assignment) -> Rounding:
         """Return the accepted rounding error of a result."""
@@ -318,7 +330,7 @@ class PhaseRuns(GraphRun):
     def _result_of(self, contents: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
         if contents.values is None and assignment is not None and isinstance(assignment.expression, Split):
             return attach_values(contents, self._tensors[assignment.expression.operand.tensor].values)
-        return contents.assemble()
+        return contents.assemble(has_unpaired_values=self.parameters.has_unpaired_values)
 
     def _build_with_depth(self, depth: int, phase: int, kernel: Kernel | None = None) -> GraphMachine:
         """Build the machine of a phase with channels of this depth in tokens; 0 means without bounds."""

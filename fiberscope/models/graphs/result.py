@@ -45,14 +45,28 @@ class WriterContents:
     levels: tuple[Level, ...]
     values: Values | None
 
-    def assemble(self) -> StoredTensor | None:
+    @property
+    def positions(self) -> int:
+        """Return the number of positions of the last level, each of which has a value."""
+        return self.levels[-1].children if self.levels else 1
+
+    def assemble(self, *, has_unpaired_values: bool = True) -> StoredTensor | None:
         """Return the tensor; None if there are no values, or if some values have no coordinates.
 
-        If all values do not fit the coordinates, and the nonzero values do, the zeros are left out.
+        If all values do not fit the coordinates, zeros may be left out.
+
+        Args:
+            has_unpaired_values: whether zeros without coordinates may stand anywhere. Otherwise they may only
+                follow the last value, as a reducer sends them for an empty list.
         """
         if self.values is None:
             return None
-        for values in (self.values, self.values[self.values != 0]):
+        if has_unpaired_values:
+            fewer = self.values[self.values != 0]
+        else:
+            last = int(np.flatnonzero(self.values).max(initial=-1))
+            fewer = self.values[: max(self.positions, last + 1)]
+        for values in (self.values, fewer):
             try:
                 return assemble_tensor(self.shape, self.format, self.levels, values)
             except ValueError:
@@ -62,6 +76,13 @@ class WriterContents:
     def coordinates(self) -> Integers:
         """Return the coordinates of the last level, in order; the tensor must have a level."""
         return self.levels[-1].coordinates
+
+
+def count_unpaired(contents: WriterContents) -> Comparison:
+    """Return the failed comparison of a result whose values do not fit its coordinates."""
+    values = contents.values if contents.values is not None else np.zeros(0)
+    surplus = len(values) - contents.positions
+    return Comparison(np.inf, max(0, -surplus), max(0, surplus))
 
 
 def attach_values(contents: WriterContents, values: Values) -> StoredTensor:

@@ -112,6 +112,11 @@ class GraphParameters(Configuration):
         return None if self.timing == "sam" or not self.depth else self.depth
 
     @property
+    def has_unpaired_values(self) -> bool:
+        """Return whether a result may have values without coordinates, as with quirks 15 and 16."""
+        return bool(self.mask & (quirk_masks.Q15 | quirk_masks.Q16))
+
+    @property
     def mask(self) -> int:
         """Return the quirks as a bit mask, as the blocks take them."""
         text = ("all" if self.timing == "sam" else "none") if self.quirks == "auto" else self.quirks

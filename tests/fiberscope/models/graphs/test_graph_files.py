@@ -15,6 +15,7 @@ from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.gv_writer import gv_text, write_gv
 from fiberscope.models.graphs.nests import drops_empty, nests_of
+from fiberscope.results.errors import VerificationError
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "graphs").glob("*.gv"))
 MEANT = {
@@ -254,6 +255,21 @@ def test_a_reducer_that_reads_coordinates_drops_no_sum() -> None:
     ):
         check(graph)
         assert drops_empty(graph, nests_of(graph), graph.nodes["4"]) is drops
+
+
+def test_a_sum_whose_coordinate_is_dropped_is_wrong() -> None:
+    """In the values of a machine, the sum stands where the value of the next coordinate should."""
+    operands = {"B": np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 0.0], [0.0, 0.0]])}
+
+    def graph_with(empty: str) -> Graph:
+        text = SUMMED.replace("1 -> 4 [type=crd to=crd]", "")
+        return graph_from_text(text.replace("empty=drop", f"empty={empty}"))
+
+    for empty in ("drop", "mark"):
+        assert run(graph_with(empty), operands).verification.passed
+    assert run(graph_with("keep"), operands, {"timing": "sam"}).verification.passed
+    with pytest.raises(VerificationError, match="2 too many"):
+        run(graph_with("keep"), operands)
 
 
 def test_streams_that_go_in_a_circle_are_refused() -> None:
