@@ -112,13 +112,13 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
         loop: name of the loop.
     """
     window = window_of(plan, loop)
-    step = max(1, plan.piece(loop))
+    step = max(1, plan.piece_size(loop))
     if window == NO_WINDOW:
         return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
     pieces = plan.loops[window]
-    piece = plan.piece(pieces)
+    piece = plan.piece_size(pieces)
     outer = window_of(plan, pieces)
-    fits_outer = outer == NO_WINDOW or plan.piece(plan.loops[outer]) % max(1, piece) == 0
+    fits_outer = outer == NO_WINDOW or plan.piece_size(plan.loops[outer]) % max(1, piece) == 0
     return (
         Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
     )

@@ -100,7 +100,7 @@ class Body:  # C: final
         lefts, rights: registers of the operands of each operation.
         modes: for each operation ``ALL`` or ``ANY``.
         counters: for each operation the index of its counter, or ``UNCOUNTED``.
-        names: number of counters.
+        counter_count: number of counters.
         target: the output's last rank.
         reduction: the opcode that accumulates; -1: a result replaces the value of the element.
     """
@@ -114,7 +114,7 @@ class Body:  # C: final
         rights: Sequence[int],
         modes: Sequence[int],
         counters: Sequence[int],
-        names: int,
+        counter_count: int,
         target: OutputRank,
         reduction: int,
     ) -> None:
@@ -125,34 +125,34 @@ class Body:  # C: final
         self.operands = len(inputs) + len(constants)
         self.values = np.array([0.0] * len(inputs) + [*constants] + [0.0] * len(operations), np.float64)
         self.present = np.ones(len(self.values), np.uint8)
-        self.used = np.zeros(len(self.values), np.uint8)
-        self.counts = np.zeros(names, np.int64)
+        self.is_needed = np.zeros(len(self.values), np.uint8)
+        self.counts = np.zeros(counter_count, np.int64)
         self.target = target
         self.reduction = reduction
         self.adds = self.zero_sums = 0
 
     def run(self) -> int:
         """Compute the expression at the current point of the nest, and update the output."""
-        for place in range(len(self.inputs)):
-            leaf: Cursor = self.inputs[place]
-            self.values[place] = leaf.value
-            self.present[place] = leaf.present
+        for number in range(len(self.inputs)):
+            cursor: Cursor = self.inputs[number]
+            self.values[number] = cursor.value
+            self.present[number] = cursor.present
         for step in range(len(self.operations)):
             self._compute(step)
-        last = len(self.values) - 1
-        if self.present[last]:
+        result = len(self.values) - 1
+        if self.present[result]:
             self._count()
-            self._update(self.values[last])
+            self._update(self.values[result])
         return 0
 
     def _count(self) -> int:
         """Count the operations that the result needs, from the last to the first."""
-        self.used[:] = 0
-        self.used[len(self.used) - 1] = 1
+        self.is_needed[:] = 0
+        self.is_needed[len(self.is_needed) - 1] = 1
         for step in range(len(self.operations) - 1, -1, -1):
             register = self.operands + step
-            if self.used[register] and self.present[register]:
-                self.used[self.lefts[step]] = self.used[self.rights[step]] = 1
+            if self.is_needed[register] and self.present[register]:
+                self.is_needed[self.lefts[step]] = self.is_needed[self.rights[step]] = 1
                 if self.counters[step] != UNCOUNTED:
                     self.counts[self.counters[step]] += 1
         return 0
@@ -160,13 +160,13 @@ class Body:  # C: final
     def _compute(self, step: int) -> int:
         left, right = self.lefts[step], self.rights[step]
         if self.modes[step] == ALL:
-            computed = self.present[left] and self.present[right]  # C: bint
+            is_computed = self.present[left] and self.present[right]  # C: bint
         else:
-            computed = self.present[left] or self.present[right]
+            is_computed = self.present[left] or self.present[right]
         register = self.operands + step
-        self.present[register] = computed
+        self.present[register] = is_computed
         self.values[register] = self.target.empty
-        if computed:
+        if is_computed:
             self.values[register] = apply(self.operations[step], self.values[left], self.values[right])
         return 0
 

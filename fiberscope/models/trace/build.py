@@ -10,20 +10,20 @@ import numpy as np
 from fiberscope.base.errors import InputError
 from fiberscope.models.trace.body import Body
 from fiberscope.models.trace.codes import BOTH, OPCODES
-from fiberscope.models.trace.coiteration import Coiteration, Pieces
+from fiberscope.models.trace.coiteration import Coiteration, PieceLoop
 from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.levels import (
     InputLevel,
     OutputLevel,
-    everywhere,
+    full_cursor,
     levels_of,
     output_levels,
     set_index,
     window_of,
 )
-from fiberscope.models.trace.nest import Intersection, LeaderFollower, Loop, Place, Scan
+from fiberscope.models.trace.nest import ComputedRank, Intersection, LeaderFollower, Loop, Scan
 from fiberscope.models.trace.output import OutputRank
-from fiberscope.models.trace.plan import BEFORE, LoopPlan, uses_of
+from fiberscope.models.trace.plan import NO_LOOP, LoopPlan, uses_of
 from fiberscope.models.trace.prepare import Operand
 from fiberscope.models.trace.program import compile_expression, condition
 from fiberscope.models.trace.specification import Specification
@@ -55,8 +55,8 @@ class Nest:
         self.state = NestState(len(plan.loops), sum(len(flat.ranks) for flat in plan.flattened.values()))
         self.cursors = [level.cursor for levels in self.inputs for level in levels]
         self.leaders = {unit.rank: unit.leader for unit in plan.einsum.bindings.intersectors if unit.leader}
-        self.loops = [_loop(self, depth) for depth in range(len(plan.loops))]
-        self.body = _body(self)
+        self.loops = [_build_loop(self, depth) for depth in range(len(plan.loops))]
+        self.body = _build_body(self)
         for outer, inner in itertools.pairwise(self.loops):
             outer.inner = inner
         if self.loops:
@@ -70,69 +70,71 @@ class Nest:
         for cursor in self.cursors:
             cursor.attach(self.state)
         for output in self.output:
-            output.growing.attach(self.state)
+            output.fibers.attach(self.state)
         for levels in self.inputs:
             for level in levels:
-                if level.depth == BEFORE:
+                if level.depth == NO_LOOP:
                     level.cursor.look_up(level.cursor.index())
-        self._run_below([level for level in self.output if level.depth == BEFORE])
+        self._run_within([level for level in self.output if level.depth == NO_LOOP])
 
-    def _run_below(self, fixed: Sequence[OutputLevel]) -> None:
+    def _run_within(self, constant_levels: Sequence[OutputLevel]) -> None:
         """Open the ranks of the output with a constant coordinate, run the loops, and close these ranks."""
         fiber = 0
-        for level in fixed:
-            level.growing.begin(fiber)
-            level.growing.open(level.index.constant)
-            fiber = level.growing.child
+        for level in constant_levels:
+            level.fibers.begin(fiber)
+            level.fibers.open(level.index.constant)
+            fiber = level.fibers.child
         if self.loops:
             self.loops[0].run()
         else:
             self.body.run()
-        for level in reversed(fixed):
-            level.growing.close()
-            level.growing.finish()
+        for level in reversed(constant_levels):
+            level.fibers.close()
+            level.fibers.finish()
 
     def mark_bodies(self) -> None:
         """Have the loop of the output's last rank record the iterations in which the rank is computed."""
         depth = self.output[-1].depth
-        if depth != BEFORE:
+        if depth != NO_LOOP:
             self.loops[depth].marks_body = True
 
-    def place(self, index: Index) -> Cursor:
+    def coordinate_cursor(self, index: Index) -> Cursor:
         """Return a cursor without elements that computes the coordinate of an index."""
         cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
         set_index(self.plan, cursor, index, None)
         self.cursors.append(cursor)
         return cursor
 
-    def everywhere(self, loop: str) -> Cursor:
+    def full_cursor(self, loop: str) -> Cursor:
         """Return a cursor that is present at every coordinate of a loop."""
-        cursor = everywhere(self.plan, loop)
+        cursor = full_cursor(self.plan, loop)
         self.cursors.append(cursor)
         return cursor
 
 
-def _loop(nest: Nest, depth: int) -> Loop:
+def _build_loop(nest: Nest, depth: int) -> Loop:
     """Return the loop at a depth, with its look-ups, its ranks of the output, and its pieces."""
     loop = _make_loop(nest, depth)
     loop.intersects = isinstance(loop, LeaderFollower | Intersection | Coiteration)
     plan, name = nest.plan, nest.plan.loops[depth]
     for levels in nest.inputs:
         loop.lookups += [level.cursor for level in levels if level.depth == depth and not level.loops]
-    above: OutputRank | None = None
+    outer_rank: OutputRank | None = None
     for level in nest.output:
         if level.depth == depth and level.loops:
-            loop.output, loop.above = level.growing, above
+            loop.output, loop.outer_rank = level.fibers, outer_rank
         elif level.depth == depth:
-            loop.output_places.append(Place(level.growing, nest.place(level.index), above))
-        above = level.growing
+            loop.computed_ranks.append(
+                ComputedRank(level.fibers, nest.coordinate_cursor(level.index), outer_rank)
+            )
+        outer_rank = level.fibers
     for flatten in plan.flattened.values():
         if plan.lowest(flatten.name) == name:
-            loop.parts = [plan.shape(rank) for rank in flatten.ranks[1:]]
-            loop.part_places = [plan.locate(rank).place for rank in flatten.ranks]
-    loop.outer_piece = window_of(plan, name)
+            loop.component_shapes = [plan.shape(rank) for rank in flatten.ranks[1:]]
+            loop.component_indices = [plan.locate(rank).index for rank in flatten.ranks]
+    loop.outer_loop = window_of(plan, name)
     if plan.leader(name) is None:
-        loop.piece = plan.piece(name)
+        loop.piece_size = plan.piece_size(name)
     return loop
 
 
@@ -141,37 +143,39 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
     plan, name = nest.plan, nest.plan.loops[depth]
     leader = plan.leader(name)
     cursors: list[Cursor] = []
-    follows: list[bool] = []
+    are_followers: list[bool] = []
     names: list[str] = []
     numbers = iter(range(len(nest.operands)))
 
     def number_of(access: Access) -> int | None:
         """Return the index of the cursor of the next tensor; None if the tensor has no rank in the loop."""
         number = next(numbers)
-        level = _level(nest, nest.inputs[number], depth, name)
+        level = _find_level(nest, nest.inputs[number], depth, name)
         if level is None:
             return None
         cursors.append(level.cursor)
-        follows.append(level.follows and level.name != name)
+        are_followers.append(level.follows and level.name != name)
         names.append(access.tensor)
         return len(cursors) - 1
 
     def add_everywhere() -> int:
-        cursors.append(nest.everywhere(name))
+        cursors.append(nest.full_cursor(name))
 
-        follows.append(leader is not None)
+        are_followers.append(leader is not None)
         names.append("")
         return len(cursors) - 1
 
     terms = condition(plan.equation.expression, number_of, add_everywhere)
     if leader is not None and terms is not None:
-        first = next(
-            number for number, tensor in enumerate(names) if tensor == leader and not follows[number]
+        leader_number = next(
+            number for number, tensor in enumerate(names) if tensor == leader and not are_followers[number]
         )
-        terms, order = _move_to_front(terms, first)
-        return Pieces(depth, [cursors[n] for n in order], nest.state, terms, [follows[n] for n in order])
+        terms, order = _move_to_front(terms, leader_number)
+        return PieceLoop(
+            depth, [cursors[n] for n in order], nest.state, terms, [are_followers[n] for n in order]
+        )
     if terms is None:
-        return Scan(depth, [nest.everywhere(name)], nest.state)
+        return Scan(depth, [nest.full_cursor(name)], nest.state)
     if len(terms) == 1:
         return Scan(depth, cursors, nest.state)
     first_tensor = nest.leaders.get(name)
@@ -183,29 +187,29 @@ def _make_loop(nest: Nest, depth: int) -> Loop:
     return Coiteration(depth, cursors, nest.state, terms)
 
 
-def _move_to_front(terms: Sequence[int], first: int) -> tuple[list[int], list[int]]:
+def _move_to_front(terms: Sequence[int], leader: int) -> tuple[list[int], list[int]]:
     """Move one cursor of a condition to the front; return the condition and the order of the cursors."""
     count = max(terms) + 1
-    order = [first, *(number for number in range(count) if number != first)]
+    order = [leader, *(number for number in range(count) if number != leader)]
     return [order.index(code) if code >= 0 else code for code in terms], order
 
 
-def _level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str) -> InputLevel | None:
+def _find_level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str) -> InputLevel | None:
     """Return the rank of a tensor that takes part in a loop; None if there is no such rank."""
     for number, level in enumerate(levels):
         if level.loops and level.depth == depth:
             return level
-        follows = level.follows and nest.plan.base(level.name) == nest.plan.base(loop)
-        if follows and level.depth > depth and (number == 0 or levels[number - 1].depth < depth):
+        are_followers = level.follows and nest.plan.base(level.name) == nest.plan.base(loop)
+        if are_followers and level.depth > depth and (number == 0 or levels[number - 1].depth < depth):
             return level
     return None
 
 
-def _body(nest: Nest) -> Body:
+def _build_body(nest: Nest) -> Body:
     program = nest.program
-    leaves = [_leaf(nest, number) for number in range(len(nest.operands))]
+    value_cursors = [_value_cursor(nest, number) for number in range(len(nest.operands))]
     return Body(
-        leaves,
+        value_cursors,
         program.constants,
         program.operations,
         program.lefts,
@@ -213,12 +217,12 @@ def _body(nest: Nest) -> Body:
         program.modes,
         program.counts,
         len(program.counters),
-        nest.output[-1].growing,
-        _reduction(nest),
+        nest.output[-1].fibers,
+        _reduction_opcode(nest),
     )
 
 
-def _leaf(nest: Nest, number: int) -> Cursor:
+def _value_cursor(nest: Nest, number: int) -> Cursor:
     """Return the cursor of a tensor's last rank, or a cursor with the value of a scalar."""
     if nest.inputs[number]:
         return nest.inputs[number][-1].cursor
@@ -229,7 +233,7 @@ def _leaf(nest: Nest, number: int) -> Cursor:
     return cursor
 
 
-def _reduction(nest: Nest) -> int:
+def _reduction_opcode(nest: Nest) -> int:
     """Return the opcode that accumulates, or ``REPLACES``.
 
     Raises:

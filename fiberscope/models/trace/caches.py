@@ -14,7 +14,7 @@ from fiberscope.models.trace.recorder import LineTable, Recorder, double_array
 from fiberscope.sim import raw_words
 
 WORD_BITS = 5  # 32 bits a word
-WORD = (1 << WORD_BITS) - 1
+WORD_MASK = (1 << WORD_BITS) - 1
 
 
 class Instants:  # C: final
@@ -25,15 +25,15 @@ class Instants:  # C: final
 
     def __init__(self, size: int) -> None:
         self.count = 0
-        starts, total = [], 0
+        level_starts, total = [], 0
         while True:
-            starts.append(total)
-            size = (size + WORD) >> WORD_BITS
+            level_starts.append(total)
+            size = (size + WORD_MASK) >> WORD_BITS
             total += max(size, 1)
             if size <= 1:
                 break
-        self.levels = len(starts)
-        self.starts = array("q", starts)  # first word of each level; the last level has one word
+        self.levels = len(level_starts)
+        self.level_starts = array("q", level_starts)  # first word of each level; the last level has one word
         self.bits = array("I", bytes(4 * total))
 
     def add(self, instant: int) -> None:  # C: noexcept
@@ -41,23 +41,23 @@ class Instants:  # C: final
         bit = 1
         self.count += 1
         for level in range(self.levels):
-            place = self.starts[level] + (instant >> WORD_BITS)
-            before = self.bits[place]
-            self.bits[place] = before | bit << (instant & WORD)
-            if before:
+            word = self.level_starts[level] + (instant >> WORD_BITS)
+            old_bits = self.bits[word]
+            self.bits[word] = old_bits | bit << (instant & WORD_MASK)
+            if old_bits:
                 return
             instant >>= WORD_BITS
 
     def remove(self, instant: int) -> bool:  # C: noexcept
         """Remove an instant, and return whether the instant was a member."""
         bit = 1
-        if not self.bits[instant >> WORD_BITS] >> (instant & WORD) & bit:
+        if not self.bits[instant >> WORD_BITS] >> (instant & WORD_MASK) & bit:
             return False
         self.count -= 1
         for level in range(self.levels):
-            place = self.starts[level] + (instant >> WORD_BITS)
-            self.bits[place] ^= bit << (instant & WORD)
-            if self.bits[place]:
+            word = self.level_starts[level] + (instant >> WORD_BITS)
+            self.bits[word] ^= bit << (instant & WORD_MASK)
+            if self.bits[word]:
                 break
             instant >>= WORD_BITS
         return True
@@ -66,20 +66,20 @@ class Instants:  # C: final
         """Return the largest member, or -1 if the set is empty."""
         if self.count == 0:
             return -1
-        place = 0  # C: long
+        word = 0  # C: long
         for level in range(self.levels - 1, -1, -1):
-            place = place << WORD_BITS | raw_words.highest_bit(self.bits[self.starts[level] + place])
-        return place
+            word = word << WORD_BITS | raw_words.highest_bit(self.bits[self.level_starts[level] + word])
+        return word
 
 
 READ, WRITE, PINNED = 0, 1, 2  # PINNED: a write without a write-back
 KIND_BITS = 2
-KIND = (1 << KIND_BITS) - 1
+KIND_MASK = (1 << KIND_BITS) - 1
 
-LINES = 1 << (31 - KIND_BITS)  # an access has the number of its line and its kind in 32 bits
+MAX_LINES = 1 << (31 - KIND_BITS)  # an access has the number of its line and its kind in 32 bits
 NEVER = -1
 
-OWNERS = 256
+MAX_OWNERS = 256
 
 
 class AccessList:  # C: final
@@ -100,8 +100,8 @@ class AccessList:  # C: final
         Raises:
             OverflowError: the cache has more than 2**29 different lines.
         """
-        if self.lines == LINES:
-            raise OverflowError(f"a cache is asked for more than {LINES} different lines")
+        if self.lines == MAX_LINES:
+            raise OverflowError(f"a cache is asked for more than {MAX_LINES} different lines")
         if self.lines == len(self.owners):
             self.owners = double_array("B", self.owners)
         self.owners[self.lines] = owner
@@ -140,7 +140,7 @@ class CacheFeed(Recorder):
         self.cache = cache
         self.owner = owner
         self.last_line = -1
-        self.last = -1
+        self.last_number = -1
         self.numbers = array("i", bytes(4 << 10))  # number in the cache, by number in the table
         self.table = LineTable()
 
@@ -151,14 +151,14 @@ class CacheFeed(Recorder):
             self.last_line = line
             self._look_up_line(line)
         kind = READ if not write else WRITE if position < self.shape else PINNED
-        self.cache.add(self.last, kind)
+        self.cache.add(self.last_number, kind)
 
     def _look_up_line(self, line: int) -> None:
         lines = self.table.count
         number = self.table.number(line)
         if number == lines:
             self._number_line()
-        self.last = self.numbers[number]
+        self.last_number = self.numbers[number]
 
     def _number_line(self) -> None:
         number = self.table.count - 1
@@ -184,23 +184,23 @@ class BeladyCache:  # C: final
 
     def __init__(self, lines: int) -> None:
         self.capacity = lines
-        self.lines_read = array("q", bytes(8 * OWNERS))
-        self.lines_written = array("q", bytes(8 * OWNERS))
+        self.lines_read = array("q", bytes(8 * MAX_OWNERS))
+        self.lines_written = array("q", bytes(8 * MAX_OWNERS))
 
-    def replay(self, listed: AccessList) -> None:
+    def replay(self, access_list: AccessList) -> None:
         """Count the traffic of a list of accesses."""
-        self.accesses = listed.accesses
-        self.owners = listed.owners
-        self.next_uses = _next_uses(listed)  # C: int[::1]
+        self.accesses = access_list.accesses
+        self.owners = access_list.owners
+        self.next_uses = _next_uses(access_list)  # C: int[::1]
         self.uses = Instants(
-            listed.length
+            access_list.length
         )  # next uses of the lines in the cache: each instant identifies a line
-        self.dirty = array("B", bytes(listed.lines + 1))
-        for now in range(listed.length):
+        self.dirty = array("B", bytes(access_list.lines + 1))
+        for now in range(access_list.length):
             self._access(now)
 
     def _access(self, now: int) -> None:
-        line, kind = self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND
+        line, kind = self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND_MASK
         is_hit = self.uses.remove(now)
         if not is_hit and kind == READ:
             self.lines_read[self.owners[line]] += 1
@@ -212,13 +212,13 @@ class BeladyCache:  # C: final
         else:
             self.uses.add(next_use)
 
-    def _evict_later_than(self, after: int) -> bool:  # C: noexcept
-        """Evict the line with the latest next use, if that use is later than ``after``; return whether."""
-        last = self.uses.latest()
-        if last < after:
+    def _evict_later_than(self, instant: int) -> bool:  # C: noexcept
+        """Evict the line with the latest next use, if that use is later than ``instant``; return whether."""
+        latest = self.uses.latest()
+        if latest < instant:
             return False
-        self.uses.remove(last)
-        self._evict(self.accesses[last] >> KIND_BITS)
+        self.uses.remove(latest)
+        self._evict(self.accesses[latest] >> KIND_BITS)
         return True
 
     def _evict(self, line: int) -> None:  # C: noexcept
@@ -226,19 +226,19 @@ class BeladyCache:  # C: final
         self.dirty[line] = 0
 
 
-def _next_uses(listed: AccessList) -> array[int]:  # C: cdef
+def _next_uses(access_list: AccessList) -> array[int]:  # C: cdef
     """Return for each access the instant of the next access to its line, or ``NEVER``."""
-    following = array("i", [NEVER]) * (listed.lines + 1)  # C: int[::1]
-    uses = array("i", [NEVER]) * (listed.length + 1)  # C: int[::1]
-    accesses = listed.accesses  # C: int[::1]
-    for now in range(listed.length - 1, -1, -1):
+    next_use_by_line = array("i", [NEVER]) * (access_list.lines + 1)  # C: int[::1]
+    uses = array("i", [NEVER]) * (access_list.length + 1)  # C: int[::1]
+    accesses = access_list.accesses  # C: int[::1]
+    for now in range(access_list.length - 1, -1, -1):
         line = accesses[now] >> KIND_BITS  # C: long
-        uses[now] = following[line]
-        following[line] = now
+        uses[now] = next_use_by_line[line]
+        next_use_by_line[line] = now
     return uses
 
 
-REUSE = 3  # SRRIP's largest prediction, of two bits (Jaleel et al., ISCA 2010)
+MAX_REUSE = 3  # SRRIP's largest prediction, of two bits (Jaleel et al., ISCA 2010)
 
 
 class SetAssociativeCache:  # C: final
@@ -257,39 +257,39 @@ class SetAssociativeCache:  # C: final
     def __init__(self, lines: int, ways: int) -> None:
         self.ways = min(ways, lines)
         self.sets = Sets(1, lines // self.ways)
-        self.tags = TagStore(lines // self.ways, self.ways, 0, REUSE)
-        self.lines_read = array("q", bytes(8 * OWNERS))
-        self.lines_written = array("q", bytes(8 * OWNERS))
+        self.tags = TagStore(lines // self.ways, self.ways, 0, MAX_REUSE)
+        self.lines_read = array("q", bytes(8 * MAX_OWNERS))
+        self.lines_written = array("q", bytes(8 * MAX_OWNERS))
 
-    def replay(self, listed: AccessList) -> None:
+    def replay(self, access_list: AccessList) -> None:
         """Count the traffic of a list of accesses."""
-        self.accesses = listed.accesses
-        self.owners = listed.owners
-        for now in range(listed.length):
-            self._access(self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND)
-        for place in range(self.sets.sets * self.ways):
-            self._write_back(place)
+        self.accesses = access_list.accesses
+        self.owners = access_list.owners
+        for now in range(access_list.length):
+            self._access(self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND_MASK)
+        for entry in range(self.sets.sets * self.ways):
+            self._write_back(entry)
 
     def _access(self, line: int, kind: int) -> None:
         set_index = self.sets.set_of(line)
-        place = self.tags.find(set_index, line)
-        if place >= 0:
-            self.tags.note_read(place)
+        entry = self.tags.find(set_index, line)
+        if entry >= 0:
+            self.tags.note_read(entry)
         else:
-            place = self._allocate(set_index, line, kind)
+            entry = self._allocate(set_index, line, kind)
         if kind == WRITE:
-            self.tags.dirty[place] = 1
+            self.tags.dirty[entry] = 1
 
     def _allocate(self, set_index: int, line: int, kind: int) -> int:
         """Allocate a line in a set, and return its entry."""
         if kind == READ:
             self.lines_read[self.owners[line]] += 1
-        place = self.tags.victim(set_index)
-        self._write_back(place)
-        self.tags.place_line(place, line, 0)
-        return place
+        entry = self.tags.victim(set_index)
+        self._write_back(entry)
+        self.tags.place_line(entry, line, 0)
+        return entry
 
-    def _write_back(self, place: int) -> None:  # C: noexcept
-        if self.tags.dirty[place]:
-            self.lines_written[self.owners[self.tags.lines[place]]] += 1
-            self.tags.dirty[place] = 0
+    def _write_back(self, entry: int) -> None:  # C: noexcept
+        if self.tags.dirty[entry]:
+            self.lines_written[self.owners[self.tags.lines[entry]]] += 1
+            self.tags.dirty[entry] = 0

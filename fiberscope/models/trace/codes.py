@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ENDED = (1 << 62) - 1  # the coordinate of a cursor after the last element of its fiber
+AT_END = (1 << 62) - 1  # the coordinate of a cursor after the last element of its fiber
 
 NO_WINDOW = -1  # in place of a loop over pieces
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fiberscope.models.trace.codes import BOTH, ENDED, NO_WINDOW
+from fiberscope.models.trace.codes import AT_END, BOTH, NO_WINDOW
 from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.nest import Loop
 
@@ -19,7 +19,7 @@ class Coiteration(Loop):
 
     Args:
         depth, cursors, state: see ``Loop``.
-        condition: postfix expression of cursor numbers and the operators ``BOTH`` and ``EITHER``.
+        condition: postfix expression of cursor numbers, ``BOTH`` and ``EITHER``.
     """
 
     def __init__(
@@ -36,39 +36,39 @@ class Coiteration(Loop):
             self.steps += 1
             coordinate = self._next_coordinate()
             self._find_present(coordinate)
-            if self._holds():
+            if self._condition_holds():
                 self._enter_all()
                 self.visit(coordinate)
             self._advance_past(coordinate)
         for item in self.cursors:
             cursor: Cursor = item
-            if cursor.head_coordinate != ENDED:
+            if cursor.head_coordinate != AT_END:
                 cursor.record_coordinate()
         return 0
 
     def _can_hold(self) -> bool:  # C: noexcept
         """Return whether the condition can hold in the remaining elements."""
-        for place in range(len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
-            self.presence[place] = cursor.head_coordinate != ENDED
-        return self._holds()
+        for number in range(len(self.cursors)):
+            cursor: Cursor = self.cursors[number]
+            self.presence[number] = cursor.head_coordinate != AT_END
+        return self._condition_holds()
 
     def _next_coordinate(self) -> int:  # C: noexcept
-        coordinate = ENDED  # C: long
+        coordinate = AT_END  # C: long
         for item in self.cursors:
             cursor: Cursor = item
             coordinate = min(coordinate, cursor.head_coordinate)
         return coordinate
 
     def _find_present(self, coordinate: int) -> int:
-        for place in range(len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
-            self.presence[place] = cursor.head_coordinate == coordinate
-            if self.presence[place]:
+        for number in range(len(self.cursors)):
+            cursor: Cursor = self.cursors[number]
+            self.presence[number] = cursor.head_coordinate == coordinate
+            if self.presence[number]:
                 cursor.record_coordinate()
         return 0
 
-    def _holds(self) -> bool:  # C: noexcept
+    def _condition_holds(self) -> bool:  # C: noexcept
         """Return whether the condition holds for the presence flags in ``presence``."""
         height = 0  # C: long
         for item in range(len(self.condition)):
@@ -78,23 +78,23 @@ class Coiteration(Loop):
                 height += 1
                 continue
             height -= 1
-            left, right = self.stack[height - 1], self.stack[height]  # C: right=bint, left=bint
-            self.stack[height - 1] = (left and right) if code == BOTH else (left or right)
+            first, second = self.stack[height - 1], self.stack[height]  # C: second=bint, first=bint
+            self.stack[height - 1] = (first and second) if code == BOTH else (first or second)
         return bool(self.stack[0])
 
     def _enter_all(self) -> int:
-        for place in range(len(self.cursors)):
-            self._enter_or_leave(place)
+        for number in range(len(self.cursors)):
+            self._enter_or_leave(number)
         return 0
 
-    def _enter_or_leave(self, place: int) -> int:
+    def _enter_or_leave(self, number: int) -> int:
         """Enter a cursor's element, or mark the tensor as absent in the body."""
-        cursor: Cursor = self.cursors[place]
-        if self.presence[place]:
+        cursor: Cursor = self.cursors[number]
+        if self.presence[number]:
             cursor.record_payload()
             cursor.enter_head()
         else:
-            cursor.leave()
+            cursor.mark_absent()
         return 0
 
     def _advance_past(self, coordinate: int) -> None:  # C: noexcept
@@ -104,7 +104,7 @@ class Coiteration(Loop):
                 cursor.advance()
 
 
-class Pieces(Coiteration):
+class PieceLoop(Coiteration):
     """A loop over the pieces of a leader's fiber; the first cursor has the coordinates at which they begin.
 
     Tensors with the same partition have the same coordinates as the leader. In the other tensors, the
@@ -128,52 +128,53 @@ class Pieces(Coiteration):
 
     def run(self) -> int:
         """Run the loop over pieces; followers keep their position."""
-        for place in range(len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
-            if not self.followers[place]:
+        for number in range(len(self.cursors)):
+            cursor: Cursor = self.cursors[number]
+            if not self.followers[number]:
                 cursor.begin()
         return self.iterate()
 
     def iterate(self) -> int:
         """Run the body for every piece in which the condition holds."""
         leader: Cursor = self.cursors[0]
-        begin, end = 0, ENDED  # C: begin=long
-        if self.outer_piece != NO_WINDOW:
-            begin, end = self.state.begins[self.outer_piece], self.state.ends[self.outer_piece]
-        if leader.head_coordinate == ENDED:
-            return self._visit_piece(begin, end, ENDED)
-        while leader.head_coordinate != ENDED:
+        start, end = 0, AT_END  # C: start=long
+        if self.outer_loop != NO_WINDOW:
+            start = self.state.piece_starts[self.outer_loop]
+            end = self.state.piece_ends[self.outer_loop]
+        if leader.head_coordinate == AT_END:
+            return self._visit_piece(start, end, AT_END)
+        while leader.head_coordinate != AT_END:
             coordinate, leader_head = leader.head_coordinate, leader.head
-            next_begin = (
+            next_start = (
                 leader.coordinates[leader_head + 1] if leader_head + 1 < leader.high else end
             )  # C: long
-            self._visit_piece(begin, next_begin, coordinate)
-            begin = next_begin
+            self._visit_piece(start, next_start, coordinate)
+            start = next_start
             self._advance_past(coordinate)
         return 0
 
-    def _visit_piece(self, begin: int, end: int, coordinate: int) -> int:
+    def _visit_piece(self, start: int, end: int, coordinate: int) -> int:
         """Run the body for a piece if the condition holds; without a leader a whole fiber is one piece."""
-        has_leader = coordinate != ENDED
-        self.state.begins[self.depth], self.state.ends[self.depth] = begin, end
-        for place in range(len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
-            if self.followers[place]:
-                self.presence[place] = cursor.in_piece(begin, end)
+        has_leader = coordinate != AT_END
+        self.state.piece_starts[self.depth], self.state.piece_ends[self.depth] = start, end
+        for number in range(len(self.cursors)):
+            cursor: Cursor = self.cursors[number]
+            if self.followers[number]:
+                self.presence[number] = cursor.reaches_piece(start, end)
             else:
-                self.presence[place] = (
-                    cursor.head_coordinate == (coordinate if has_leader else cursor.head_coordinate) < ENDED
+                self.presence[number] = (
+                    cursor.head_coordinate == (coordinate if has_leader else cursor.head_coordinate) < AT_END
                 )
-                if self.presence[place]:
+                if self.presence[number]:
                     cursor.record_coordinate()
         self.steps += 1
-        if self._holds():
+        if self._condition_holds():
             self._enter_pieces()
             return self.visit(coordinate if has_leader else 0)
         return 0
 
     def _enter_pieces(self) -> int:
-        for place in range(len(self.cursors)):
-            if not self.followers[place]:
-                self._enter_or_leave(place)
+        for number in range(len(self.cursors)):
+            if not self.followers[number]:
+                self._enter_or_leave(number)
         return 0

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.models.trace.codes import ENDED, NO_WINDOW
+from fiberscope.models.trace.codes import AT_END, NO_WINDOW
 from fiberscope.models.trace.recorder import Recorder
 
 Array: TypeAlias = "npt.NDArray[Any]"
@@ -44,11 +44,11 @@ class Cursor:  # C: final
             values,
         )  # C: segments=const long[::1], values=const double[::1], coordinates=const long[::1]
         self.shape = shape  # C: public
-        self.below: Cursor | None = None  # C: public
-        self.whole = False  # C: public; visits every coordinate of the shape, empty coordinates too
+        self.next_rank: Cursor | None = None  # C: public
+        self.is_dense = False  # C: public; visits every coordinate of the shape, empty coordinates too
         self.step = 1  # C: public; distance of two coordinates, of a rank that is visited whole
         self.scale, self.constant = 1, 0  # C: scale=public, constant=public
-        self.bound = np.zeros(0, np.int64)  # C: public; the loops whose coordinates are in the offset
+        self.bound_loops = np.zeros(0, np.int64)  # C: public; the loops whose coordinates are in the offset
         self.coefficients = np.zeros(0, np.int64)  # C: public
         self.window = NO_WINDOW  # C: public; the loop whose current piece bounds this rank
         self.empty = 0.0  # C: public
@@ -64,10 +64,10 @@ class Cursor:  # C: final
         self.head = 0
         self.offset = 0
         self.end = 0
-        self.head_coordinate = ENDED
+        self.head_coordinate = AT_END
         self.blocks: Blocks | None = None  # source of the ranks below; None: the cursors hold the whole tree
         self.earlier_elements = 0  # elements of this rank in earlier blocks
-        self.origin, self.loaded = 0, ENDED  # range of root elements in the current block
+        self.origin, self.loaded = 0, AT_END  # range of root elements in the current block
         self.present = False  # C: public
         self.value = 0.0  # C: public
 
@@ -100,25 +100,25 @@ class Cursor:  # C: final
     def enter(self, element: int) -> int:  # C: cdef
         """Enter an element: set the fiber of the rank below, or the tensor's value."""
         self.present = True
-        below = self.below
-        if below is None:
+        next_rank = self.next_rank
+        if next_rank is None:
             self.value = self.values[element]
             return 0
         if element >= self.loaded:
             self._load(element)
-        below.fiber = self.earlier_elements + element
-        below.first = below.segments[element - self.origin]
-        below.last = below.segments[element - self.origin + 1]
+        next_rank.fiber = self.earlier_elements + element
+        next_rank.first = next_rank.segments[element - self.origin]
+        next_rank.last = next_rank.segments[element - self.origin + 1]
         return 0
 
-    def leave(self) -> None:  # C: cdef, noexcept
+    def mark_absent(self) -> None:  # C: cdef, noexcept
         """Mark the tensor as absent at the current point, with empty fibers in all ranks below."""
         self.present = False
-        below = self.below
-        if below is None:
+        next_rank = self.next_rank
+        if next_rank is None:
             self.value = self.empty
         else:
-            below.first = below.last = 0
+            next_rank.first = next_rank.last = 0
 
     def find(self, coordinate: int, low: int, high: int) -> int:  # C: cdef, noexcept
         """Return the first element from ``low`` with a coordinate of at least ``coordinate``, or ``high``."""
@@ -130,30 +130,30 @@ class Cursor:  # C: final
                 high = middle
         return low
 
-    def confine(self) -> None:  # C: cdef, noexcept
+    def set_bounds(self) -> None:  # C: cdef, noexcept
         """Set ``low`` and ``high`` to the elements of the fiber in the loop's current piece."""
         self.low, self.high = self.first, self.last
-        if self.window != NO_WINDOW and not self.whole:
-            self.low = self.find(self.state.begins[self.window], self.first, self.last)
-            self.high = self.find(self.state.ends[self.window], self.low, self.last)
+        if self.window != NO_WINDOW and not self.is_dense:
+            self.low = self.find(self.state.piece_starts[self.window], self.first, self.last)
+            self.high = self.find(self.state.piece_ends[self.window], self.low, self.last)
 
-    def in_piece(self, begin: int, end: int) -> bool:  # C: cdef, noexcept
-        """Return whether the fiber is visited whole, or has elements from ``begin`` up to ``end``."""
-        if self.whole:
+    def reaches_piece(self, start: int, end: int) -> bool:  # C: cdef, noexcept
+        """Return whether the fiber is visited whole, or has elements from ``start`` up to ``end``."""
+        if self.is_dense:
             return True
-        place = self.find(begin, self.first, self.last)
-        return place < self.last and self.coordinates[place] < end
+        element = self.find(start, self.first, self.last)
+        return element < self.last and self.coordinates[element] < end
 
     def begin(self) -> int:  # C: cdef
         """Go to the first element of the fiber that the loop visits."""
         if self.fiber_recorders:
             self._record_fiber()
-        if self.whole:
-            return self._begin_whole()
-        if self.scale == 1 and len(self.bound) == 0 and self.constant == 0:
-            self.confine()
+        if self.is_dense:
+            return self._begin_all()
+        if self.scale == 1 and len(self.bound_loops) == 0 and self.constant == 0:
+            self.set_bounds()
             self.head = self.low
-            self.head_coordinate = self.coordinates[self.head] if self.head < self.high else ENDED
+            self.head_coordinate = self.coordinates[self.head] if self.head < self.high else AT_END
             return 0
         self._begin_projected()
         return 0
@@ -163,30 +163,30 @@ class Cursor:  # C: final
             recorder.touch(self.fiber, 0, False, self.state.serials[recorder.evict_level])
         return 0
 
-    def _begin_whole(self) -> int:
-        begin, end = 0, self.shape  # C: end=long
+    def _begin_all(self) -> int:
+        start, end = 0, self.shape  # C: end=long
         if self.window != NO_WINDOW:
-            begin = self.state.begins[self.window] // self.step * self.step
-            end = min(end, self.state.ends[self.window])
+            start = self.state.piece_starts[self.window] // self.step * self.step
+            end = min(end, self.state.piece_ends[self.window])
         self.low, self.high = self.first, self.last
         self.end = end
-        self.head_coordinate = begin if begin < end else ENDED
+        self.head_coordinate = start if start < end else AT_END
         self.head = self.find(self.head_coordinate, self.low, self.high)
         return 0
 
     def _begin_projected(self) -> None:  # C: noexcept
         """Find the elements whose coordinates map to coordinates of the loop."""
         self.offset = self.index()
-        begin, end = 0, self.shape  # C: begin=long, end=long
+        start, end = 0, self.shape  # C: start=long, end=long
         if self.window != NO_WINDOW:
-            begin = max(begin, self.state.begins[self.window])
-            end = min(end, self.state.ends[self.window])
-        first, last = (
-            self.scale * begin + self.offset,
-            self.scale * (end - 1) + self.offset,
-        )  # C: first=long, last=long
-        self.low = self.find(min(first, last), self.first, self.last)
-        self.high = self.find(max(first, last) + 1, self.low, self.last) if begin < end else self.low
+            start = max(start, self.state.piece_starts[self.window])
+            end = min(end, self.state.piece_ends[self.window])
+        # A negative scale reverses the order of the coordinates
+        first_image = self.scale * start + self.offset  # C: long
+        last_image = self.scale * (end - 1) + self.offset  # C: long
+        self.low = self.find(min(first_image, last_image), self.first, self.last)
+        highest = max(first_image, last_image)  # C: long
+        self.high = self.find(highest + 1, self.low, self.last) if start < end else self.low
         self.head = self.low if self.scale > 0 else self.high - 1
         self._skip_unmapped()
 
@@ -199,27 +199,27 @@ class Cursor:  # C: final
                 self.head_coordinate = distance // self.scale
                 return
             self.head += step
-        self.head_coordinate = ENDED
+        self.head_coordinate = AT_END
 
     def index(self) -> int:  # C: noexcept
         """Return the coordinate of the rank that the coordinates of the outer loops determine."""
         offset = self.constant  # C: long
-        for place in range(len(self.bound)):
-            offset += self.coefficients[place] * self.state.point[self.bound[place]]
+        for term in range(len(self.bound_loops)):
+            offset += self.coefficients[term] * self.state.point[self.bound_loops[term]]
         return offset
 
     def advance(self) -> None:  # C: cdef, noexcept
         """Go to the next element."""
-        if self.whole:
+        if self.is_dense:
             if self.head < self.high and self.coordinates[self.head] == self.head_coordinate:
                 self.head += 1
             self.head_coordinate += self.step
             if self.head_coordinate >= self.end:
-                self.head_coordinate = ENDED
-        elif self.scale == 1 and len(self.bound) == 0:
+                self.head_coordinate = AT_END
+        elif self.scale == 1 and len(self.bound_loops) == 0:
             self.head += 1
             self.head_coordinate = (
-                self.coordinates[self.head] - self.constant if self.head < self.high else ENDED
+                self.coordinates[self.head] - self.constant if self.head < self.high else AT_END
             )
         else:
             self.head += 1 if self.scale > 0 else -1
@@ -227,41 +227,43 @@ class Cursor:  # C: final
 
     def is_plain(self) -> bool:  # C: cdef, noexcept
         """Return whether the coordinates of the rank are those of the loop, and no recorder is attached."""
-        return not (self.has_recorders or self.whole or self.scale != 1 or self.constant or len(self.bound))
+        return not (
+            self.has_recorders or self.is_dense or self.scale != 1 or self.constant or len(self.bound_loops)
+        )
 
-    def seek(self, coordinate: int, place: int) -> int:  # C: cdef, noexcept
-        """Return the first element from ``place`` with a coordinate of at least ``coordinate``, or ``high``.
+    def seek(self, coordinate: int, element: int) -> int:  # C: cdef, noexcept
+        """Return the first element from ``element`` on that is not below ``coordinate``, or ``high``.
 
         The search takes exponential steps, so that a near element is found fast.
         """
         reach = 1  # C: long
-        while place + reach < self.high and self.coordinates[place + reach] < coordinate:
-            place += reach
+        while element + reach < self.high and self.coordinates[element + reach] < coordinate:
+            element += reach
             reach += reach
-        return self.find(coordinate, place, min(place + reach, self.high))
+        return self.find(coordinate, element, min(element + reach, self.high))
 
     def enter_head(self) -> int:  # C: cdef
         """Enter the element at the head, if the fiber has an element there."""
-        if self.whole and (self.head == self.high or self.coordinates[self.head] != self.head_coordinate):
-            self.leave()
+        if self.is_dense and (self.head == self.high or self.coordinates[self.head] != self.head_coordinate):
+            self.mark_absent()
             return 0
         return self.enter(self.head)
 
     def record_coordinate(self) -> int:  # C: cdef
         """Record a read of the head's coordinate."""
         if self.has_recorders:
-            self.record(self.coordinate_recorders, self._place())
+            self.record(self.coordinate_recorders, self._head_position())
         return 0
 
     def record_payload(self) -> int:  # C: cdef
         """Record a read of the head's payload: the body runs for the element."""
         if self.has_recorders:
-            self.record(self.payload_recorders, self._place())
+            self.record(self.payload_recorders, self._head_position())
         return 0
 
-    def _place(self) -> int:  # C: noexcept
+    def _head_position(self) -> int:  # C: noexcept
         """Return the position, or the coordinate, of the head's element in its fiber."""
-        if self.whole:
+        if self.is_dense:
             return self.head_coordinate
         return self.coordinates[self.head] if self.by_coordinate else self.head - self.first
 
@@ -275,21 +277,21 @@ class Cursor:  # C: final
         """Enter the element at a coordinate, record the lookup, and return whether the element exists."""
         if self.fiber_recorders and self.first < self.last:
             self._record_fiber()
-        place = self.find(coordinate, self.first, self.last)
-        is_present = place < self.last and self.coordinates[place] == coordinate
-        self.head = place
+        element = self.find(coordinate, self.first, self.last)
+        is_present = element < self.last and self.coordinates[element] == coordinate
+        self.head = element
         self.lookup_coordinate = coordinate
         if self.has_recorders:
-            self.record(self.coordinate_recorders, coordinate if self.by_coordinate else place - self.first)
+            self.record(self.coordinate_recorders, coordinate if self.by_coordinate else element - self.first)
         if is_present:
-            self.enter(place)
+            self.enter(element)
         else:
-            self.leave()
+            self.mark_absent()
         return is_present
 
     def record_lookup_payload(self) -> int:  # C: cdef
         """Record a read of the payload of the element that was looked up: the body runs for the element."""
-        if self.has_recorders and (self.present or self.whole):
+        if self.has_recorders and (self.present or self.is_dense):
             self.record(
                 self.payload_recorders,
                 self.lookup_coordinate if self.by_coordinate else self.head - self.first,
@@ -302,16 +304,16 @@ class NestState:  # C: final
 
     Args:
         loops: number of loops.
-        parts: number of parts of flattened ranks; their coordinates follow those of the loops.
+        components: number of parts of flattened ranks; their coordinates follow those of the loops.
     """
 
-    def __init__(self, loops: int, parts: int) -> None:
+    def __init__(self, loops: int, components: int) -> None:
         # Number of bodies that each loop has begun; the first entry is the root
         self.serials = np.zeros(loops + 1, np.int64)  # C: public
         # ``serials`` at the last update of the output
         self.last_body = np.zeros(loops + 1, np.int64)  # C: public
         # Coordinates of the loops, then of the parts
-        self.point = np.zeros(loops + parts, np.int64)  # C: public
+        self.point = np.zeros(loops + components, np.int64)  # C: public
         # Bounds of the current pieces of the loops over partitions
-        self.begins = np.zeros(loops, np.int64)  # C: public
-        self.ends = np.zeros(loops, np.int64)  # C: public
+        self.piece_starts = np.zeros(loops, np.int64)  # C: public
+        self.piece_ends = np.zeros(loops, np.int64)  # C: public

@@ -80,13 +80,13 @@ def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
 
 
 def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
-    growing = {level.rank.name: level.growing for level in nest.output}
-    rank = growing.get(attachment.rank)
+    fibers = {level.rank.name: level.fibers for level in nest.output}
+    rank = fibers.get(attachment.rank)
     if rank is None:
         return
     if attachment.root is not None:
         rank.subtree_recorders.append(attachment.recorder)
-        _set_move_level(growing[attachment.root], attachment.recorder)
+        _set_move_level(fibers[attachment.root], attachment.recorder)
         nest.mark_bodies()
     elif attachment.kind == "payload":
         rank.payload_recorders.append(attachment.recorder)
@@ -96,7 +96,7 @@ def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
 
 def _set_move_level(root: OutputRank, recorder: Recorder) -> None:
     """Move subtrees as often as the innermost of their buffers evicts."""
-    root.root_of_moves = max(root.root_of_moves, recorder.evict_level)
+    root.move_level = max(root.move_level, recorder.evict_level)
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,10 @@ class Multicast(Instances):
         """Record an access to an element; see ``Recorder``."""
         serial = self.serials[self.level]  # C: long
         buffet: Buffet = self.recorders[serial % self.number]
-        before = buffet.lines_read
+        old_lines = buffet.lines_read
         buffet.touch(fiber, position, write, group)
-        if buffet.lines_read > before:
-            self._share(serial // self.number, self.line_of(fiber, position), buffet.lines_read - before)
+        if buffet.lines_read > old_lines:
+            self._share(serial // self.number, self.line_of(fiber, position), buffet.lines_read - old_lines)
 
     def _share(self, round_number: int, line: int, lines: int) -> None:
         """Count lines as shared if another instance has read them in this round."""
@@ -67,7 +67,7 @@ class Multicast(Instances):
             self.lines_shared += lines
 
 
-class Served(Recorder):
+class ElementCounter(Recorder):
     """A counter of elements: the accesses of a buffer that compute units cause.
 
     Attributes: ``reads``, ``writes``: elements.
@@ -84,7 +84,7 @@ class Served(Recorder):
         self.reads += not write
 
 
-class Work(Recorder):
+class BodyCounter(Recorder):
     """A counter of the bodies that each instance runs.
 
     Attributes: ``bodies``: by instance.

@@ -51,23 +51,25 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
         operand: an operand after ``prepare``.
     """
     depths = [depth_of(plan, operand, name) for name in operand.ordered.names]
-    depths_of_loops = [depth for depth in depths if depth < len(plan.loops)]
-    is_fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
+    loop_depths = [depth for depth in depths if depth < len(plan.loops)]
+    is_fed = len(loop_depths) == len(depths) and loop_depths[:1] == [0] and _can_load_blocks(operand)
     tree = operand.ordered.root if is_fed else operand.ordered.whole
     levels: list[InputLevel] = []
     scanned = scanned_ranks(plan, operand)
-    for level_number, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
-        values = _values(tree, level_number) if level_number == len(depths_of_loops) - 1 else np.zeros(0)
+    for level_number, (name, depth) in enumerate(zip(tree.names, loop_depths, strict=False)):
+        values = _values(tree, level_number) if level_number == len(loop_depths) - 1 else np.zeros(0)
         loops = scanned[name]
         shape = plan.shape(plan.loops[depth]) if loops else 0
         cursor = Cursor(tree.segments[level_number], tree.coordinates[level_number], values, shape)
         cursor.empty = operand.empty
         _set_coordinates(plan, operand, name, cursor, loops=loops)
         levels.append(InputLevel(name, depth, loops, name in operand.followers, cursor))
-    for upper, lower in itertools.pairwise(levels):
-        upper.cursor.below = lower.cursor
+    for outer, inner in itertools.pairwise(levels):
+        outer.cursor.next_rank = inner.cursor
     if is_fed:
-        levels[0].cursor.attach_blocks(Feed(operand.ordered.blocks(), [level.cursor for level in levels[1:]]))
+        levels[0].cursor.attach_blocks(
+            BlockFeed(operand.ordered.blocks(), [level.cursor for level in levels[1:]])
+        )
     return levels
 
 
@@ -88,13 +90,13 @@ def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
     return scanned
 
 
-def _comes_in_blocks(operand: Operand) -> bool:
+def _can_load_blocks(operand: Operand) -> bool:
     """Return whether a loop reads the root in order, so that the ranks below can be loaded in blocks."""
     use = operand.use(operand.ordered.names[0])
     return (use is None or use.plain) and operand.ordered.comes_in_blocks
 
 
-class Feed:
+class BlockFeed:
     """The block of a tree that the loops currently read, for the cursors below the root.
 
     Args:
@@ -127,33 +129,33 @@ def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
     use = operand.use(name)
     if use is None or use.plain:
         return name in plan.loops
-    mover = _mover(plan, use.index)
+    mover = _moving_rank(plan, use.index)
     return mover is not None
 
 
-def _mover(plan: LoopPlan, index: Index) -> str | None:
+def _moving_rank(plan: LoopPlan, index: Index) -> str | None:
     """Return the rank of an index whose coordinate is known last, if the rank has a loop of its own."""
     if not index.ranks:
         return None
     depths = {rank: plan.locate(rank).depth for rank in index.ranks}
-    last = max(index.ranks, key=lambda rank: depths[rank])
-    is_only = list(depths.values()).count(depths[last]) == 1
-    return last if is_only and plan.loop_of(last) == plan.lowest(last) else None
+    innermost = max(index.ranks, key=lambda rank: depths[rank])
+    is_only = list(depths.values()).count(depths[innermost]) == 1
+    return innermost if is_only and plan.loop_of(innermost) == plan.lowest(innermost) else None
 
 
 def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
     use = operand.use(name)
     if use is not None and not use.plain:
-        mover = _mover(plan, use.index) if loops else None
+        mover = _moving_rank(plan, use.index) if loops else None
         set_index(plan, cursor, use.index, mover)
         if mover is not None:
             cursor.window = window_of(plan, plan.lowest(mover))
     elif not loops:
         set_index(plan, cursor, Index(((name, 1),)), None)
     else:
-        cursor.whole = _is_whole(plan, operand, name)
-        cursor.step = max(1, plan.piece(name))
-        if cursor.whole or name in operand.followers:
+        cursor.is_dense = _is_dense(plan, operand, name)
+        cursor.step = max(1, plan.piece_size(name))
+        if cursor.is_dense or name in operand.followers:
             cursor.window = window_of(plan, name)
 
 
@@ -166,15 +168,15 @@ def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -
         index: the affine index.
         mover: the rank of the index over which the cursor's own loop iterates; None: a lookup.
     """
-    fixed = [(plan.locate(rank).place, factor) for rank, factor in index.terms if rank != mover]
-    cursor.bound = np.array([depth for depth, _ in fixed], np.int64)
+    fixed = [(plan.locate(rank).index, factor) for rank, factor in index.terms if rank != mover]
+    cursor.bound_loops = np.array([depth for depth, _ in fixed], np.int64)
     cursor.coefficients = np.array([factor for _, factor in fixed], np.int64)
     cursor.constant = index.constant
     if mover is not None:
         cursor.scale = dict(index.terms)[mover]
 
 
-def _is_whole(plan: LoopPlan, operand: Operand, name: str) -> bool:
+def _is_dense(plan: LoopPlan, operand: Operand, name: str) -> bool:
     names: Iterable[str] = (name, plan.base(name))
     return plan.leader(name) is None and any(rank in operand.uncompressed for rank in names)
 
@@ -192,11 +194,11 @@ def window_of(plan: LoopPlan, name: str) -> int:
     return loops[-1] if loops else NO_WINDOW
 
 
-def everywhere(plan: LoopPlan, loop: str) -> Cursor:
+def full_cursor(plan: LoopPlan, loop: str) -> Cursor:
     """Return a cursor that is present at every coordinate of a loop."""
     cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), plan.shape(loop))
-    cursor.whole = True
-    cursor.step = max(1, plan.piece(loop))
+    cursor.is_dense = True
+    cursor.step = max(1, plan.piece_size(loop))
     cursor.window = window_of(plan, loop)
     return cursor
 
@@ -210,14 +212,14 @@ class OutputLevel:
         depth: the loop that determines the coordinate; -1: no loop does.
         index: the index of the coordinate.
         loops: whether the loop iterates over this very rank.
-        growing: the fibers of the rank while the nest writes them.
+        fibers: the fibers of the rank while the nest writes them.
     """
 
     rank: Rank
     depth: int
     index: Index
     loops: bool
-    growing: OutputRank
+    fibers: OutputRank
 
 
 def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list[OutputLevel]:
@@ -233,10 +235,10 @@ def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list
     """
     ranks = [rank for use in uses for rank in _ranks_of(plan, use)]
     for flatten in plan.flattened.values():
-        lower_ranks = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
-        if set(lower_ranks) == set(flatten.ranks):
-            flat = _flat(plan.lowest(flatten.name), [lower_ranks[name] for name in flatten.ranks])
-            ranks = [(rank, index) for rank, index in ranks if rank.name not in lower_ranks]
+        components = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
+        if set(components) == set(flatten.ranks):
+            flat = _flatten(plan.lowest(flatten.name), [components[name] for name in flatten.ranks])
+            ranks = [(rank, index) for rank, index in ranks if rank.name not in components]
             ranks.append((flat, Index(((flat.name, 1),))))
     ranks_by_depth = [(_depth(plan, index), rank, index) for rank, index in ranks]
     ranks_by_depth.sort(key=lambda item: item[0])
@@ -251,14 +253,14 @@ def _ranks_of(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
     ranks: list[tuple[Rank, Index]] = []
     while name in plan.splits:
         split = plan.splits[name]
-        for upper, directive in zip(split.names, split.directives, strict=False):
-            if isinstance(directive, UniformShape) and upper in plan.loops:
-                ranks.append((Rank(upper, shape), Index(((upper, 1),))))
+        for piece, directive in zip(split.names, split.directives, strict=False):
+            if isinstance(directive, UniformShape) and piece in plan.loops:
+                ranks.append((Rank(piece, shape), Index(((piece, 1),))))
         name = split.names[-1]
     return [*ranks, (Rank(name, shape, use.declared), Index(((name, 1),)))]
 
 
-def _flat(name: str, ranks: Sequence[Rank]) -> Rank:
+def _flatten(name: str, ranks: Sequence[Rank]) -> Rank:
     flat = ranks[0]
     for rank in ranks[1:]:
         flat = Rank(name, flat.shape * rank.shape, parts=(flat, rank))
@@ -273,12 +275,12 @@ def _make_levels(
     plan: LoopPlan, ranks_by_depth: Sequence[tuple[int, Rank, Index]], empty: float
 ) -> list[OutputLevel]:
     levels: list[OutputLevel] = []
-    below: OutputRank | None = None
+    rank_below: OutputRank | None = None
     for number, (depth, rank, index) in reversed(list(enumerate(ranks_by_depth))):
-        below = OutputRank(rank.shape, below, empty)
-        first = all(depth != earlier for earlier, _, _ in ranks_by_depth[:number])
-        loops = first and depth >= 0 and index.rank == plan.loops[depth]
-        levels.append(OutputLevel(rank, depth, index, loops, below))
+        rank_below = OutputRank(rank.shape, rank_below, empty)
+        is_first = all(depth != earlier for earlier, _, _ in ranks_by_depth[:number])
+        loops = is_first and depth >= 0 and index.rank == plan.loops[depth]
+        levels.append(OutputLevel(rank, depth, index, loops, rank_below))
     return levels[::-1]
 
 
@@ -289,14 +291,14 @@ def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
     fibers = np.zeros(1, np.int64)
     positions: Integers | slice = fibers
     for level in levels:
-        growing = level.growing
-        lengths = np.asarray(growing.lengths)[fibers]
-        positions = _positions_of(np.asarray(growing.starts)[fibers], lengths)
+        written = level.fibers
+        lengths = np.asarray(written.lengths)[fibers]
+        positions = _positions_of(np.asarray(written.starts)[fibers], lengths)
         segments.append(np.concatenate([[0], np.cumsum(lengths)]))
-        coordinates.append(_elements_at(np.asarray(growing.coordinates), positions))
-        if growing.below is not None:
-            fibers = _elements_at(np.asarray(growing.children), positions)
-    values = _elements_at(np.asarray(levels[-1].growing.values), positions)
+        coordinates.append(_elements_at(np.asarray(written.coordinates), positions))
+        if written.next_rank is not None:
+            fibers = _elements_at(np.asarray(written.children), positions)
+    values = _elements_at(np.asarray(levels[-1].fibers.values), positions)
     if levels[0].rank.name == "":
         return FiberTree((), (), (), values)
     return FiberTree(tuple(level.rank for level in levels), tuple(segments), tuple(coordinates), values)
@@ -311,8 +313,8 @@ def _positions_of(starts: Integers, lengths: Integers) -> Integers | slice:
     ends = starts + lengths
     if np.array_equal(starts[1:], ends[:-1]):
         return slice(int(starts[0]), int(ends[-1]))
-    preceding = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    positions: Integers = np.arange(int(lengths.sum())) + np.repeat(starts - preceding, lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    positions: Integers = np.arange(int(lengths.sum())) + np.repeat(starts - offsets, lengths)
     return positions
 
 

@@ -2,7 +2,7 @@
 """Loops of a nest: each iterates over the fibers with its rank, and runs its body.
 
 A cursor is a rank of an input tensor, with its current fiber and the next element of the fiber (``cursor``).
-The "head" of a cursor is this next element; at the end of the fiber its coordinate is ``ENDED``.
+The "head" of a cursor is this next element; at the end of the fiber its coordinate is ``AT_END``.
 
 A loop's body is the inner loop; the body of the innermost loop computes. The class of a loop says how its
 fibers are co-iterated: one fiber, an intersection of two fibers, or a leader with lookups in the other
@@ -14,26 +14,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fiberscope.models.trace.body import Body
-from fiberscope.models.trace.codes import ENDED, NO_WINDOW
+from fiberscope.models.trace.codes import AT_END, NO_WINDOW
 from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.sim.interrupt import give_way
 
-BODIES_PER_LOOK = 1 << 10  # bodies of a loop between two checks for Ctrl-C
+BODIES_PER_CHECK = 1 << 10  # bodies of a loop between two checks for Ctrl-C
 
 
-class Place:  # C: final
+class ComputedRank:  # C: final
     """A rank of the output that a loop's body opens at a computed coordinate.
 
     Args:
         rank: the rank of the output.
         index: computes the coordinate.
-        above: the output's rank above; None for the first rank.
+        outer_rank: the output's rank above; None for the first rank.
     """
 
-    def __init__(self, rank: OutputRank, index: Cursor, above: OutputRank | None) -> None:
-        self.rank, self.index, self.above = rank, index, above
+    def __init__(self, rank: OutputRank, index: Cursor, outer_rank: OutputRank | None) -> None:
+        self.rank, self.index, self.outer_rank = rank, index, outer_rank
 
 
 class Loop:
@@ -55,14 +55,15 @@ class Loop:
         self.inner: Loop | None = None  # C: public
         self.body: Body | None = None  # C: public
         self.output: OutputRank | None = None  # C: public
-        self.above: OutputRank | None = None  # C: public; the rank above ``output``
+        self.outer_rank: OutputRank | None = None  # C: public; the rank above ``output``
         self.lookups: list[Cursor] = []  # C: public; ranks whose coordinate is known in the body
         # For a flattened rank: the shapes of its lower parts, the lowest last
-        self.parts: list[int] = []  # C: public
-        self.part_places: list[int] = []  # C: public; indices of the coordinates of all parts in the point
-        self.output_places: list[Place] = []  # C: public; the output's ranks that the body opens
-        self.piece = 0  # C: public; coordinates of a piece, for a loop over pieces by shape; else 0
-        self.outer_piece = NO_WINDOW  # C: public; the loop over pieces that encloses this loop's pieces
+        self.component_shapes: list[int] = []  # C: public
+        # Indices of the coordinates of all components in the point
+        self.component_indices: list[int] = []  # C: public
+        self.computed_ranks: list[ComputedRank] = []  # C: public; the output's ranks that the body opens
+        self.piece_size = 0  # C: public; coordinates of a piece, for a loop over pieces by shape; else 0
+        self.outer_loop = NO_WINDOW  # C: public; the loop over pieces that encloses this loop's pieces
         self.marks_body = False  # C: public
         self.body_recorders: list[Recorder] = []  # C: public; record each body
         self.intersects = False  # C: public
@@ -76,7 +77,7 @@ class Loop:
         if self.output is None:
             self.iterate()
         else:
-            self.output.begin(0 if self.above is None else self.above.child)
+            self.output.begin(0 if self.outer_rank is None else self.outer_rank.child)
             self.iterate()
             self.output.finish()
         return 0
@@ -88,13 +89,13 @@ class Loop:
     def visit(self, coordinate: int) -> int:  # C: cdef
         """Run the body at a coordinate, which the cursors have reached."""
         self.state.serials[self.depth + 1] += 1
-        if self.state.serials[self.depth + 1] % BODIES_PER_LOOK == 0:
+        if self.state.serials[self.depth + 1] % BODIES_PER_CHECK == 0:
             give_way()
         self.state.point[self.depth] = coordinate
-        if self.parts:
+        if self.component_shapes:
             self._unravel(coordinate)
-        if self.piece:
-            self._begin_piece(coordinate)
+        if self.piece_size:
+            self._set_piece(coordinate)
         for item in self.lookups:
             cursor: Cursor = item
             cursor.look_up(cursor.index())
@@ -112,36 +113,36 @@ class Loop:
 
     def _unravel(self, coordinate: int) -> None:  # C: noexcept
         """Split a flattened coordinate into the coordinates of its parts."""
-        place = len(self.parts)  # C: long
-        while place > 0:
-            size, part = self.parts[place - 1], self.part_places[place]
-            self.state.point[part] = coordinate % size
+        number = len(self.component_shapes)  # C: long
+        while number > 0:
+            size, component = self.component_shapes[number - 1], self.component_indices[number]
+            self.state.point[component] = coordinate % size
             coordinate //= size
-            place -= 1
-        part = self.part_places[0]
-        self.state.point[part] = coordinate
+            number -= 1
+        component = self.component_indices[0]
+        self.state.point[component] = coordinate
 
-    def _begin_piece(self, coordinate: int) -> None:  # C: noexcept
+    def _set_piece(self, coordinate: int) -> None:  # C: noexcept
         """Set the bounds of the piece for the inner loops."""
-        begin, end = coordinate, coordinate + self.piece  # C: begin=long, end=long
-        if self.outer_piece != NO_WINDOW:
-            begin = max(begin, self.state.begins[self.outer_piece])
-            end = min(end, self.state.ends[self.outer_piece])
-        self.state.begins[self.depth] = begin
-        self.state.ends[self.depth] = end
+        start, end = coordinate, coordinate + self.piece_size  # C: start=long, end=long
+        if self.outer_loop != NO_WINDOW:
+            start = max(start, self.state.piece_starts[self.outer_loop])
+            end = min(end, self.state.piece_ends[self.outer_loop])
+        self.state.piece_starts[self.depth] = start
+        self.state.piece_ends[self.depth] = end
 
-    def _open(self, place: int) -> int:
-        """Open the output's ranks with computed coordinates from ``place`` on, and run the body inside."""
-        if place == len(self.output_places):
+    def _open(self, number: int) -> int:
+        """Open the output's ranks with computed coordinates from ``number`` on, and run the body inside."""
+        if number == len(self.computed_ranks):
             return self._descend()
-        placed: Place = self.output_places[place]
-        rank = placed.rank
-        coordinate = placed.index.index()
+        computed: ComputedRank = self.computed_ranks[number]
+        rank = computed.rank
+        coordinate = computed.index.index()
         if coordinate < 0 or coordinate >= rank.shape:
             return 0
-        rank.begin(0 if placed.above is None else placed.above.child)
+        rank.begin(0 if computed.outer_rank is None else computed.outer_rank.child)
         rank.open(coordinate)
-        self._open(place + 1)
+        self._open(number + 1)
         rank.close()
         return rank.finish()
 
@@ -158,7 +159,7 @@ class Scan(Loop):
     def iterate(self) -> int:
         """Run the body at every element."""
         cursor: Cursor = self.cursors[0]
-        while cursor.head_coordinate != ENDED:
+        while cursor.head_coordinate != AT_END:
             cursor.record_coordinate()
             cursor.record_payload()
             cursor.enter_head()
@@ -181,7 +182,7 @@ class Intersection(Loop):
         if first.is_plain() and second.is_plain():
             return self._intersect_unrecorded(first, second)
         mover = 0  # the finger that moved last: 1 or 2
-        while first.head_coordinate < ENDED and second.head_coordinate < ENDED:
+        while first.head_coordinate < AT_END and second.head_coordinate < AT_END:
             self.steps += 1
             if first.head_coordinate == second.head_coordinate:
                 self.skips += 1
@@ -199,9 +200,9 @@ class Intersection(Loop):
                 mover = 2
                 second.record_coordinate()
                 second.advance()
-        if first.head_coordinate != ENDED:
+        if first.head_coordinate != AT_END:
             first.record_coordinate()
-        if second.head_coordinate != ENDED:
+        if second.head_coordinate != AT_END:
             second.record_coordinate()
         return 0
 
@@ -222,13 +223,13 @@ class Intersection(Loop):
                 first_head += 1
                 second_head += 1
             elif coordinate < second_coordinate:
-                place = first.seek(second_coordinate, first_head)
-                self.steps += place - first_head
-                first_head = place
+                element = first.seek(second_coordinate, first_head)
+                self.steps += element - first_head
+                first_head = element
             else:
-                place = second.seek(coordinate, second_head)
-                self.steps += place - second_head
-                second_head = place
+                element = second.seek(coordinate, second_head)
+                self.steps += element - second_head
+                second_head = element
         return 0
 
     def _match(self, first: Cursor, second: Cursor) -> int:
@@ -247,27 +248,27 @@ class LeaderFollower(Loop):
     def iterate(self) -> int:
         """Run the body where all fibers have an element."""
         leader: Cursor = self.cursors[0]
-        while leader.head_coordinate != ENDED:
+        while leader.head_coordinate != AT_END:
             self.leader_steps += 1
             leader.record_coordinate()
             leader.enter_head()
             if self._find_all(leader.head_coordinate):
                 leader.record_payload()
-                self._use_all()
+                self._record_payloads()
                 self.visit(leader.head_coordinate)
             leader.advance()
         return 0
 
     def _find_all(self, coordinate: int) -> bool:
         all_present = True  # look up all fibers, also after a miss: each lookup is recorded
-        for place in range(1, len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
-            if not cursor.look_up(cursor.scale * coordinate + cursor.index()) and not cursor.whole:
+        for number in range(1, len(self.cursors)):
+            cursor: Cursor = self.cursors[number]
+            if not cursor.look_up(cursor.scale * coordinate + cursor.index()) and not cursor.is_dense:
                 all_present = False
         return all_present
 
-    def _use_all(self) -> int:
-        for place in range(1, len(self.cursors)):
-            cursor: Cursor = self.cursors[place]
+    def _record_payloads(self) -> int:
+        for number in range(1, len(self.cursors)):
+            cursor: Cursor = self.cursors[number]
             cursor.record_lookup_payload()
         return 0

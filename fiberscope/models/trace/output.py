@@ -32,12 +32,12 @@ class OutputRank:  # C: final
 
     Args:
         shape: bound of the coordinates.
-        below: the next rank; None for the last.
+        next_rank: the next rank; None for the last.
         empty: the value that is not stored.
     """
 
-    def __init__(self, shape: int, below: OutputRank | None, empty: float) -> None:
-        self.shape, self.below, self.empty = shape, below, empty  # C: below=public
+    def __init__(self, shape: int, next_rank: OutputRank | None, empty: float) -> None:
+        self.shape, self.next_rank, self.empty = shape, next_rank, empty  # C: next_rank=public
         self.coordinate_recorders: list[Recorder] = []  # C: public; record coordinates (or whole elements)
         self.payload_recorders: list[Recorder] = []  # C: public; record payloads
         self.subtree_recorders: list[
@@ -46,7 +46,7 @@ class OutputRank:  # C: final
         self.random = False  # C: public; whether the body opens the rank at a computed coordinate
         self.has_recorders = False
         # The level of the loop whose iterations move the subtree below; -1 for none
-        self.root_of_moves = -1  # C: public
+        self.move_level = -1  # C: public
         self.starts = np.zeros(INITIAL_CAPACITY, np.int64)
         self.lengths = np.zeros(INITIAL_CAPACITY, np.int64)
         self.capacities = np.zeros(INITIAL_CAPACITY, np.int64)
@@ -54,23 +54,23 @@ class OutputRank:  # C: final
             INITIAL_CAPACITY, -1, np.int64
         )  # by fiber: last iteration that moved the fiber in
         self.fibers = 1
-        self.spare = 0  # an unused fiber; 0 means none
+        self.spare_fiber = 0  # an unused fiber; 0 means none
         self.elements = 0  # used elements of the arrays below, with the gaps between fibers
         self.coordinates = np.empty(INITIAL_CAPACITY, np.int64)
-        self.children = np.empty(0 if below is None else INITIAL_CAPACITY, np.int64)
-        self.values = np.empty(INITIAL_CAPACITY if below is None else 0)
+        self.children = np.empty(0 if next_rank is None else INITIAL_CAPACITY, np.int64)
+        self.values = np.empty(INITIAL_CAPACITY if next_rank is None else 0)
         self.side_coordinates = np.empty(INITIAL_CAPACITY, np.int64)
         self.side_children = np.empty(INITIAL_CAPACITY, np.int64)
         self.side_values = np.empty(INITIAL_CAPACITY)
         self.inserted = 0  # number of elements in the side buffer
         self.fiber = 0
-        self.search = 0
-        self.is_order_known = self.inserting = False
+        self.scan = 0
+        self.is_order_known = self.is_inserting = False
         self.next_insert = 0  # elements before this place were read for the inserted elements
         self.largest_read = -1  # the largest coordinate read
         self.coordinate = 0
         self.position = 0
-        self.exists = False
+        self.is_stored = False
         self.child = 0  # C: public
         self.value = empty  # C: public
 
@@ -82,11 +82,11 @@ class OutputRank:  # C: final
     def begin(self, fiber: int) -> int:
         """Begin an iteration over a fiber."""
         self.fiber = fiber
-        self.search = self.inserted = 0
-        self.is_order_known = self.inserting = False
+        self.scan = self.inserted = 0
+        self.is_order_known = self.is_inserting = False
         self.next_insert = 0
         self.largest_read = -1
-        if self.root_of_moves >= 0:
+        if self.move_level >= 0:
             self._move_in()
         return 0
 
@@ -101,31 +101,31 @@ class OutputRank:  # C: final
         self.coordinate = coordinate
         if not self.is_order_known:
             self.is_order_known = True
-            self.inserting = count > 0 and coordinate < self.coordinates[start + count - 1]
-        if self.inserting:
+            self.is_inserting = count > 0 and coordinate < self.coordinates[start + count - 1]
+        if self.is_inserting:
             self._search(coordinate, start, count)
         else:
             self.position = count
             if count > 0 and self.coordinates[start + count - 1] == coordinate:
                 self.position = count - 1
-        self.exists = self.position < count and self.coordinates[start + self.position] == coordinate
-        if self.exists:
+        self.is_stored = self.position < count and self.coordinates[start + self.position] == coordinate
+        if self.is_stored:
             self._load(start + self.position)
-        elif self.below is None:
+        elif self.next_rank is None:
             self.value = self.empty
         else:
-            self.child = self.below.allocate_fiber()
+            self.child = self.next_rank.allocate_fiber()
         return 0
 
     def _search(self, coordinate: int, start: int, count: int) -> int:
         """Advance from the last place to the first element whose coordinate is not smaller."""
         if not self.has_recorders:
-            self.search = self._bisect(coordinate, start + self.search, start + count) - start
-        while self.search < count and self.coordinates[start + self.search] < coordinate:
-            if self.coordinates[start + self.search] >= self.next_insert:
-                self._record_read(self.coordinates[start + self.search], self.search, False)
-            self.search += 1
-        self.position = self.search
+            self.scan = self._bisect(coordinate, start + self.scan, start + count) - start
+        while self.scan < count and self.coordinates[start + self.scan] < coordinate:
+            if self.coordinates[start + self.scan] >= self.next_insert:
+                self._record_read(self.coordinates[start + self.scan], self.scan, False)
+            self.scan += 1
+        self.position = self.scan
         return 0
 
     def _bisect(self, coordinate: int, low: int, high: int) -> int:  # C: noexcept
@@ -137,54 +137,54 @@ class OutputRank:  # C: final
                 high = middle
         return low
 
-    def _load(self, place: int) -> int:
+    def _load(self, slot: int) -> int:
         """Load the value or the child of an existing element."""
-        if self.below is None:
-            self.value = self.values[place]
+        if self.next_rank is None:
+            self.value = self.values[slot]
         else:
-            self.child = self.children[place]
+            self.child = self.children[slot]
         if self.has_recorders:
             self._record_read(self.coordinate, self.position, True)
         return 0
 
     def close(self) -> int:
         """Close the element: store it, or remove it from the fiber if it is empty."""
-        if self.below is not None and self.below.root_of_moves >= 0:
-            self.below.move(self.child, True)
+        if self.next_rank is not None and self.next_rank.move_level >= 0:
+            self.next_rank.move(self.child, True)
         if self._is_empty():
-            if self.exists:
+            if self.is_stored:
                 self._remove()
             return 0
-        if self.exists:
+        if self.is_stored:
             self._store(self.starts[self.fiber] + self.position)
-            self.search = self.position + 1
+            self.scan = self.position + 1
             self._record_write(self.position)
-        elif self.inserting:
+        elif self.is_inserting:
             self._insert()
         else:
             self._append()
         return 0
 
     def _is_empty(self) -> bool:  # C: noexcept
-        if self.below is None:
+        if self.next_rank is None:
             return self.value == self.empty
-        if self.below.lengths[self.child] > 0:
+        if self.next_rank.lengths[self.child] > 0:
             return False
-        self.below.spare = self.child
+        self.next_rank.spare_fiber = self.child
         return True
 
-    def _store(self, place: int) -> None:  # C: noexcept
-        if self.below is None:
-            self.values[place] = self.value
+    def _store(self, slot: int) -> None:  # C: noexcept
+        if self.next_rank is None:
+            self.values[slot] = self.value
         else:
-            self.children[place] = self.child
+            self.children[slot] = self.child
 
     def _append(self) -> int:
         """Store the element after the fiber's last."""
         self._grow_fiber(1)
-        place = self.starts[self.fiber] + self.position
-        self.coordinates[place] = self.coordinate
-        self._store(place)
+        slot = self.starts[self.fiber] + self.position
+        self.coordinates[slot] = self.coordinate
+        self._store(slot)
         self.lengths[self.fiber] += 1
         self._record_write(self.position)
         return 0
@@ -205,17 +205,17 @@ class OutputRank:  # C: final
 
     def _remove(self) -> None:  # C: noexcept
         """Remove an element that has become empty."""
-        place = self.starts[self.fiber] + self.position
+        slot = self.starts[self.fiber] + self.position
         self.lengths[self.fiber] -= 1
-        for later in range(place, self.starts[self.fiber] + self.lengths[self.fiber]):
-            self._copy(later + 1, later)
+        for following in range(slot, self.starts[self.fiber] + self.lengths[self.fiber]):
+            self._copy(following + 1, following)
 
-    def _copy(self, source: int, place: int) -> None:  # C: noexcept
-        self.coordinates[place] = self.coordinates[source]
-        if self.below is None:
-            self.values[place] = self.values[source]
+    def _copy(self, source: int, slot: int) -> None:  # C: noexcept
+        self.coordinates[slot] = self.coordinates[source]
+        if self.next_rank is None:
+            self.values[slot] = self.values[source]
         else:
-            self.children[place] = self.children[source]
+            self.children[slot] = self.children[source]
 
     def finish(self) -> int:
         """End the iteration over the fiber, and merge the side buffer into the fiber from the back."""
@@ -223,41 +223,41 @@ class OutputRank:  # C: final
             return 0
         self._grow_fiber(self.inserted)
         start, source = self.starts[self.fiber], self.lengths[self.fiber] - 1  # C: source=long
-        place = source + self.inserted  # C: long
-        side_place = self.inserted - 1  # C: long
-        while side_place >= 0:
-            if source >= 0 and self.coordinates[start + source] > self.side_coordinates[side_place]:
-                self._copy(start + source, start + place)
-                self._shift(source, place)
+        slot = source + self.inserted  # C: long
+        side_slot = self.inserted - 1  # C: long
+        while side_slot >= 0:
+            if source >= 0 and self.coordinates[start + source] > self.side_coordinates[side_slot]:
+                self._copy(start + source, start + slot)
+                self._shift(source, slot)
                 source -= 1
             else:
-                self._copy_inserted(side_place, start + place)
-                self._shift(self.shape + side_place, place)
-                side_place -= 1
-            place -= 1
+                self._copy_inserted(side_slot, start + slot)
+                self._shift(self.shape + side_slot, slot)
+                side_slot -= 1
+            slot -= 1
         self.lengths[self.fiber] += self.inserted
         self.inserted = 0
         return 0
 
-    def _copy_inserted(self, side_place: int, place: int) -> None:  # C: noexcept
-        self.coordinates[place] = self.side_coordinates[side_place]
-        if self.below is None:
-            self.values[place] = self.side_values[side_place]
+    def _copy_inserted(self, side_slot: int, slot: int) -> None:  # C: noexcept
+        self.coordinates[slot] = self.side_coordinates[side_slot]
+        if self.next_rank is None:
+            self.values[slot] = self.side_values[side_slot]
         else:
-            self.children[place] = self.side_children[side_place]
+            self.children[slot] = self.side_children[side_slot]
 
-    def _shift(self, source: int, place: int) -> int:
+    def _shift(self, source: int, slot: int) -> int:
         """Record that an element moves; a payload counts only if no body has read it."""
         if not self.has_recorders:
             return 0
-        coordinate = self.coordinates[self.starts[self.fiber] + place]
+        coordinate = self.coordinates[self.starts[self.fiber] + slot]
         self._record_read(coordinate, source, source >= self.shape and coordinate > self.largest_read)
-        self._record(self.coordinate_recorders, place, True)
+        self._record(self.coordinate_recorders, slot, True)
         return 0
 
-    def _record_read(self, coordinate: int, position: int, body: bool) -> int:
+    def _record_read(self, coordinate: int, position: int, is_body_read: bool) -> int:
         self._record(self.coordinate_recorders, position, False)
-        if body:
+        if is_body_read:
             self._record(self.payload_recorders, position, False)
         self.largest_read = max(self.largest_read, coordinate)
         return 0
@@ -275,8 +275,8 @@ class OutputRank:  # C: final
 
     def allocate_fiber(self) -> int:  # C: cdef
         """Return a fiber without elements."""
-        if self.spare:
-            fiber, self.spare = self.spare, 0
+        if self.spare_fiber:
+            fiber, self.spare_fiber = self.spare_fiber, 0
             return fiber
         if self.fibers == len(self.starts):
             self.starts, self.lengths = double_integers(self.starts), double_integers(self.lengths)
@@ -290,32 +290,32 @@ class OutputRank:  # C: final
         self.fibers += 1
         return self.fibers - 1
 
-    def _grow_fiber(self, more: int) -> int:
+    def _grow_fiber(self, count: int) -> int:
         """Reserve elements at the end of the open fiber; move the fiber if another fiber follows."""
         length = self.lengths[self.fiber]
-        need = length + more
-        if need <= self.capacities[self.fiber]:
+        length_needed = length + count
+        if length_needed <= self.capacities[self.fiber]:
             return 0
         start = self.starts[self.fiber]
         if length == 0:
             start = self.elements
         if start + self.capacities[self.fiber] == self.elements or length == 0:
-            self._reserve(start + need)
-            self.starts[self.fiber], self.capacities[self.fiber] = start, need
-            self.elements = start + need
+            self._reserve(start + length_needed)
+            self.starts[self.fiber], self.capacities[self.fiber] = start, length_needed
+            self.elements = start + length_needed
             return 0
         new_start = self.elements
-        self._reserve(new_start + 2 * need)
-        for place in range(length):
-            self._copy(start + place, new_start + place)
-        self.starts[self.fiber], self.capacities[self.fiber] = new_start, 2 * need
-        self.elements = new_start + 2 * need
+        self._reserve(new_start + 2 * length_needed)
+        for slot in range(length):
+            self._copy(start + slot, new_start + slot)
+        self.starts[self.fiber], self.capacities[self.fiber] = new_start, 2 * length_needed
+        self.elements = new_start + 2 * length_needed
         return 0
 
     def _reserve(self, elements: int) -> int:
         while elements > len(self.coordinates):
             self.coordinates = double_integers(self.coordinates)
-            if self.below is None:
+            if self.next_rank is None:
                 self.values = double_values(self.values)
             else:
                 self.children = double_integers(self.children)
@@ -323,7 +323,7 @@ class OutputRank:  # C: final
 
     def _move_in(self) -> int:
         """Move the subtree of the fiber in as a whole, once an iteration of the loop that evicts it."""
-        group = self.state.serials[self.root_of_moves]
+        group = self.state.serials[self.move_level]
         if self.last_moved[self.fiber] != group:
             self.last_moved[self.fiber] = group
             self.move(self.fiber, False)
@@ -339,20 +339,20 @@ class OutputRank:  # C: final
             for recorder in self.subtree_recorders:
                 serials = self.state.last_body if write else self.state.serials  # C: long[::1]
                 recorder.touch(fiber, position, write, serials[recorder.evict_level])
-            if self.below is not None:
-                self.below.move(self.children[start + position], write)
+            if self.next_rank is not None:
+                self.next_rank.move(self.children[start + position], write)
         return 0
 
 
 def double_integers(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
     """Return an array of twice the length with the same numbers first."""
-    grown = np.empty(2 * len(numbers), np.int64)
-    grown[: len(numbers)] = numbers
-    return grown
+    doubled = np.empty(2 * len(numbers), np.int64)
+    doubled[: len(numbers)] = numbers
+    return doubled
 
 
 def double_values(values: FloatArray) -> FloatArray:  # C: cpdef
     """Return an array of twice the length with the same values first."""
-    grown = np.empty(2 * len(values))
-    grown[: len(values)] = values
-    return grown
+    doubled = np.empty(2 * len(values))
+    doubled[: len(values)] = values
+    return doubled

@@ -21,7 +21,7 @@ from fiberscope.models.trace.specification import (
 from fiberscope.workloads.expressions.expression import Access, Equation, Index, accesses
 from fiberscope.workloads.fibertree import FiberTree
 
-BEFORE = -1  # the depth of a coordinate that is known before any loop begins
+NO_LOOP = -1  # the depth of a coordinate that is known before any loop begins
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class CoordinateSource:
 
     Args:
         depth: depth of the loop that determines the coordinate, 0 for the outermost.
-        place: index of the coordinate in ``NestState.point``.
+        index: index of the coordinate in ``NestState.point``.
     """
 
     depth: int
-    place: int
+    index: int
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class LoopPlan:
         self.einsum = einsum
         self.equation = einsum.computed
         self.loops = einsum.loop_order
-        self.splits = {part.rank: part for part in einsum.partitioning if isinstance(part, Split)}
-        self.flattened = {part.name: part for part in einsum.partitioning if isinstance(part, Flatten)}
+        self.splits = {step.rank: step for step in einsum.partitioning if isinstance(step, Split)}
+        self.flattened = {step.name: step for step in einsum.partitioning if isinstance(step, Flatten)}
         self.shapes = dict(shapes)
         for flatten in self.flattened.values():
             self.shapes[flatten.name] = 1
             for rank in flatten.ranks:
                 self.shapes[flatten.name] *= self.shape(rank)
-        self._places: dict[str, int] = {}
+        self._component_indices: dict[str, int] = {}
 
     def base(self, rank: str) -> str:
         """Return the unpartitioned rank of a piece; the rank itself if it is no piece."""
@@ -134,11 +134,11 @@ class LoopPlan:
         depth = self.loops.index(loop)
         if self.lowest(rank) == loop:
             return CoordinateSource(depth, depth)
-        return CoordinateSource(depth, self._part_place(self.lowest(rank)))
+        return CoordinateSource(depth, self._component_index(self.lowest(rank)))
 
-    def _part_place(self, rank: str) -> int:
+    def _component_index(self, rank: str) -> int:
         """Return the index of the coordinate of a flattened rank's part in the nest's point."""
-        return self._places.setdefault(rank, len(self.loops) + len(self._places))
+        return self._component_indices.setdefault(rank, len(self.loops) + len(self._component_indices))
 
     def top(self, rank: str) -> int:
         """Return the depth of a rank's outermost loop, or the number of loops if there is none."""
@@ -152,10 +152,10 @@ class LoopPlan:
     def depth(self, use: RankUse) -> int:
         """Return the depth of the loop that determines a rank's coordinate.
 
-        The depth is ``BEFORE`` for a constant coordinate, and the number of loops if no loop determines it.
+        The depth is ``NO_LOOP`` for a constant coordinate, and the number of loops if no loop determines it.
         """
         depths = [self._depth_of(rank) for rank in use.index.ranks]
-        return max(depths, default=BEFORE)
+        return max(depths, default=NO_LOOP)
 
     def _depth_of(self, rank: str) -> int:
         loop = self.loop_of(rank)
@@ -169,8 +169,8 @@ class LoopPlan:
         split = self.splits.get(rank)
         if split is None:
             return []
-        own = [self.loops.index(name) for name in split.names[:-1] if name in self.loops]
-        return own + self.piece_loops(split.names[-1])
+        depths = [self.loops.index(name) for name in split.names[:-1] if name in self.loops]
+        return depths + self.piece_loops(split.names[-1])
 
     def leader(self, loop: str) -> str | None:
         """Return the tensor whose occupancy bounds the pieces of a loop; None without such a tensor."""
@@ -180,7 +180,7 @@ class LoopPlan:
                 return directive.leader if isinstance(directive, UniformOccupancy) else None
         return None
 
-    def piece(self, loop: str) -> int:
+    def piece_size(self, loop: str) -> int:
         """Return the coordinates of a piece of a loop by shape; 0 for other loops."""
         for split in self.splits.values():
             if loop in split.names[:-1]:
@@ -233,10 +233,7 @@ def rank_shapes(
 
 
 def _infer_missing_shapes(
-    specification: Specification,
-    einsum: Einsum,
-    shapes: dict[str, int],
-    affine: Iterable[tuple[Index, int]],
+    specification: Specification, einsum: Einsum, shapes: dict[str, int], affine: Iterable[tuple[Index, int]]
 ) -> None:
     for rank in einsum.ranks:
         if rank not in shapes and rank in specification.shapes:

@@ -109,7 +109,7 @@ def _sort_by_loop(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> lis
 def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
     """Return the depth of the loop that iterates over a rank of a tree, or looks up its coordinate.
 
-    The depth is ``BEFORE`` for a constant coordinate, and the number of loops if the rank has no loop.
+    The depth is ``NO_LOOP`` for a constant coordinate, and the number of loops if the rank has no loop.
     """
     use = operand.use(name)
     if use is not None and not use.plain:

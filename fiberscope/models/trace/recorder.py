@@ -11,10 +11,10 @@ from array import array
 
 from fiberscope.workloads.canonical import Integers
 
-FREE = -1
+FREE_SLOT = -1
 MULTIPLIER = 0x1E3779B97F4A7C15  # odd, near 2**64 / 8.5: spreads neighbours (Knuth, volume 3, section 6.4)
-HASHED_BITS = 62
-HASHED = 0x3FFFFFFFFFFFFFFF
+HASH_BITS = 62
+HASH_MASK = 0x3FFFFFFFFFFFFFFF
 
 
 class LineTable:  # C: final
@@ -28,32 +28,32 @@ class LineTable:  # C: final
         self._allocate(6)
 
     def _allocate(self, bits: int) -> None:
-        self.shift = HASHED_BITS - bits
+        self.shift = HASH_BITS - bits
         self.mask = (1 << bits) - 1
-        self.numbers = array("i", [FREE]) * (1 << bits)
+        self.numbers = array("i", [FREE_SLOT]) * (1 << bits)
         self.slots = array("i", [0]) * (1 << (bits - 1))  # slot of each line
         self.lines = array("q", [0]) * (1 << (bits - 1))  # at most half of the slots are used
 
     def number(self, line: int) -> int:
         """Return the number of a line; a new line gets the next number."""
         slot = self._slot(line)
-        if self.numbers[slot] != FREE:
+        if self.numbers[slot] != FREE_SLOT:
             return self.numbers[slot]
         if self.count > self.mask >> 1:
             self._grow()
             slot = self._slot(line)
-        self._put(line, slot)
+        self._insert(line, slot)
         return self.count - 1
 
     def _slot(self, line: int) -> int:  # C: noexcept
         """Return the slot of the line's number, used or free."""
         product = line * MULTIPLIER  # C: unsigned long
-        slot = (product & HASHED) >> self.shift  # C: long
-        while self.numbers[slot] != FREE and self.lines[self.numbers[slot]] != line:
+        slot = (product & HASH_MASK) >> self.shift  # C: long
+        while self.numbers[slot] != FREE_SLOT and self.lines[self.numbers[slot]] != line:
             slot = (slot + 1) & self.mask
         return slot
 
-    def _put(self, line: int, slot: int) -> None:  # C: noexcept
+    def _insert(self, line: int, slot: int) -> None:  # C: noexcept
         self.numbers[slot] = self.count
         self.slots[self.count] = slot
         self.lines[self.count] = line
@@ -61,15 +61,15 @@ class LineTable:  # C: final
 
     def _grow(self) -> None:
         count, lines = self.count, self.lines  # C: lines=long[::1]
-        self._allocate(HASHED_BITS - self.shift + 1)
+        self._allocate(HASH_BITS - self.shift + 1)
         self.count = 0
         for number in range(count):
-            self._put(lines[number], self._slot(lines[number]))
+            self._insert(lines[number], self._slot(lines[number]))
 
     def clear(self) -> None:  # C: noexcept
         """Remove all lines, in time proportional to the number of lines."""
         for number in range(self.count):
-            self.numbers[self.slots[number]] = FREE
+            self.numbers[self.slots[number]] = FREE_SLOT
         self.count = 0
 
 
@@ -81,8 +81,8 @@ def double_array(code: str, numbers: array[int]) -> array[int]:
     return doubled
 
 
-NONE = -1
-WRITTEN, PASSING = 1, 2  # flags of a line in a buffet: written, and not kept for lack of space
+NO_LINE = -1
+IS_WRITTEN, IS_BYPASSED = 1, 2  # flags of a line in a buffet: written, and not kept for lack of space
 FIBER_BITS = 31  # a line's key has its fiber and its place in the fiber, both below 2**31
 
 
@@ -123,7 +123,7 @@ class Recorder:
 class Capacity:  # C: final
     """The lines of a buffet, shared by all of its bindings.
 
-    Attributes: ``used``: lines in use.
+    Attributes: ``used_lines``: lines in use.
 
     Args:
         lines: capacity.
@@ -131,7 +131,7 @@ class Capacity:  # C: final
 
     def __init__(self, lines: int) -> None:
         self.lines = lines
-        self.used = 0  # C: public
+        self.used_lines = 0  # C: public
 
 
 class Buffet(Recorder):
@@ -159,9 +159,9 @@ class Buffet(Recorder):
         self.capacity = capacity
         self.size = 1  # lines moved at once
         self.allocated = 0  # lines allocated from the capacity
-        self.group = NONE
-        self.last_line = NONE
-        self.last = NONE
+        self.group = NO_LINE
+        self.last_line = NO_LINE
+        self.last_number = NO_LINE
         self.table = LineTable()
         self.states = array("B", bytes(64))  # of lines: WRITTEN, PASSING
 
@@ -170,8 +170,8 @@ class Buffet(Recorder):
         line = self.line_of(fiber, position)
         if group != self.group or line != self.last_line:
             self._change_line(line, write, group)
-        if write and position < self.shape and not self.states[self.last] & WRITTEN:
-            self.states[self.last] |= WRITTEN
+        if write and position < self.shape and not self.states[self.last_number] & IS_WRITTEN:
+            self.states[self.last_number] |= IS_WRITTEN
             self.lines_written += 1
 
     def _change_line(self, line: int, write: bool, group: int) -> None:
@@ -181,39 +181,39 @@ class Buffet(Recorder):
             self._drain()
         lines = self.table.count
         self.last_line = line
-        self.last = self.table.number(line)
-        if self.last == lines:
-            self._begin(write)
-        elif self.states[self.last] & PASSING:
-            self.states[self.last] = PASSING
-            self._read(write)
+        self.last_number = self.table.number(line)
+        if self.last_number == lines:
+            self._begin_residency(write)
+        elif self.states[self.last_number] & IS_BYPASSED:
+            self.states[self.last_number] = IS_BYPASSED
+            self._count_read(write)
 
     def _drain(self) -> None:
         """Evict all lines."""
         self.table.clear()
         if self.capacity is not None:
-            self.capacity.used -= self.allocated
+            self.capacity.used_lines -= self.allocated
             self.allocated = 0
 
-    def _begin(self, write: bool) -> None:
+    def _begin_residency(self, write: bool) -> None:
         """Begin a residency."""
-        if self.last == len(self.states):
+        if self.last_number == len(self.states):
             self.states = double_array("B", self.states)
-        self.states[self.last] = 0 if self._allocate_line() else PASSING
-        self._read(write)
+        self.states[self.last_number] = 0 if self._allocate_line() else IS_BYPASSED
+        self._count_read(write)
 
     def _allocate_line(self) -> bool:  # C: noexcept
         """Allocate a line, and return whether the buffet had space."""
         capacity = self.capacity
         if capacity is None:
             return True
-        if capacity.used + self.size > capacity.lines:
+        if capacity.used_lines + self.size > capacity.lines:
             return False
-        capacity.used += self.size
+        capacity.used_lines += self.size
         self.allocated += self.size
         return True
 
-    def _read(self, write: bool) -> None:  # C: noexcept
+    def _count_read(self, write: bool) -> None:  # C: noexcept
         if not write:
             self.lines_read += self.size
 

@@ -11,7 +11,7 @@ NOTHING: Integers = np.zeros(1, np.int64)
 
 
 def merge_steps(
-    segments: Integers, starts: Integers, radix: int | None, summed: Integers | None = None
+    segments: Integers, starts: Integers, radix: int | None, sum_coordinates: Integers | None = None
 ) -> int:
     """Return the steps of mergers that take an element a step, and one further step a list.
 
@@ -22,20 +22,20 @@ def merge_steps(
         segments: merge i reads the lists ``segments[i]`` to ``segments[i + 1]``.
         starts: the first element of each list, and the end of the last list.
         radix: lists merged at a time; None for all.
-        summed: coordinates of the elements, if elements with equal coordinates are summed in each round.
+        sum_coordinates: the elements' coordinates, if each round sums elements with equal coordinates.
     """
     elements, steps = np.diff(starts), 0
     while (lists := np.diff(segments)).max(initial=0) > 1:
-        several = np.repeat(lists > 1, lists)
-        steps += int(several.sum() + elements[several].sum())
+        is_merged = np.repeat(lists > 1, lists)
+        steps += int(is_merged.sum() + elements[is_merged].sum())
         width = radix or int(lists.max())
-        places = np.arange(len(elements)) - np.repeat(segments[:-1], lists)
+        positions = np.arange(len(elements)) - np.repeat(segments[:-1], lists)
         segments = np.insert(np.cumsum(-(-lists // width)), 0, 0)
-        merged = np.repeat(segments[:-1], lists) + places // width
-        if summed is not None:
-            merged, summed = _distinct(np.repeat(merged, elements), summed)
-        weights = elements if summed is None else None
-        elements = np.bincount(merged, weights, segments[len(lists)]).astype(np.int64)
+        list_numbers = np.repeat(segments[:-1], lists) + positions // width
+        if sum_coordinates is not None:
+            list_numbers, sum_coordinates = _distinct(np.repeat(list_numbers, elements), sum_coordinates)
+        weights = elements if sum_coordinates is None else None
+        elements = np.bincount(list_numbers, weights, segments[len(lists)]).astype(np.int64)
     return steps
 
 
@@ -77,11 +77,11 @@ class SortedHeads:  # C: final
 
     def __init__(self, radix: int, *, sums: bool = False) -> None:
         self.radix, self.sums = radix, sums
-        self.steps = self.out = 0
+        self.steps = self.count = 0
         self.head_count = 0
         self.keys = NOTHING  # C: long[::1]; of the heads in descending order, so that the last leaves first
-        self.coordinates = self.merged = self.bounds = self.places = (
-            NOTHING  # C: bounds=long[::1], places=long[::1], merged=long[::1], coordinates=long[::1]
+        self.coordinates = self.outputs = self.bounds = self.next_elements = (
+            NOTHING  # C: bounds=long[::1], next_elements=long[::1], outputs=long[::1], coordinates=long[::1]
         )
 
     def sort_all(
@@ -90,65 +90,65 @@ class SortedHeads:  # C: final
         """Sort the lists of each merge; see ``sort_steps``."""
         self._allocate(segments, starts)
         for merge in range(len(segments) - 1):
-            first, last = segments[merge], segments[merge + 1]  # C: last=long, first=long
-            if last - first > 1:
-                self._load(first, last, starts, coordinates)
-                self._sort(last - first)
+            first, end = segments[merge], segments[merge + 1]  # C: end=long, first=long
+            if end - first > 1:
+                self._load(first, end, starts, coordinates)
+                self._sort(end - first)
 
     def _allocate(
         self, segments: Integers, starts: Integers
     ) -> None:  # C: segments=long[::1], starts=long[::1]
         largest = int(np.diff(np.asarray(starts)[np.asarray(segments)]).max(initial=1))
         lists = int(np.diff(segments).max(initial=1))
-        self.coordinates, self.merged = np.empty(largest, np.int64), np.empty(largest, np.int64)
-        self.bounds, self.places = np.empty(lists + 1, np.int64), np.empty(lists, np.int64)
+        self.coordinates, self.outputs = np.empty(largest, np.int64), np.empty(largest, np.int64)
+        self.bounds, self.next_elements = np.empty(lists + 1, np.int64), np.empty(lists, np.int64)
         self.keys = np.empty(lists, np.int64)
 
     def _load(
-        self, first: int, last: int, starts: Integers, coordinates: Integers
+        self, first: int, end: int, starts: Integers, coordinates: Integers
     ) -> None:  # C: starts=long[::1], coordinates=long[::1]
         base = starts[first]  # C: long
-        for place in range(last - first + 1):
-            self.bounds[place] = starts[first + place] - base
-        for place in range(starts[last] - base):
-            self.coordinates[place] = coordinates[base + place]
+        for number in range(end - first + 1):
+            self.bounds[number] = starts[first + number] - base
+        for number in range(starts[end] - base):
+            self.coordinates[number] = coordinates[base + number]
 
     def _sort(self, lists: int) -> None:
         """Merge groups of lists in rounds until one list remains."""
         while lists > 1:
             radix = min(self.radix, lists)
             groups = (lists + radix - 1) // radix
-            self.out = 0
+            self.count = 0
             for group in range(groups):
-                first, last, begin = group * radix, min((group + 1) * radix, lists), self.out
-                self._merge(first, last)
-                self.bounds[group] = begin
-            self.bounds[groups] = self.out
+                first, end, start = group * radix, min((group + 1) * radix, lists), self.count
+                self._merge(first, end)
+                self.bounds[group] = start
+            self.bounds[groups] = self.count
             lists = groups
-            self.coordinates, self.merged = self.merged, self.coordinates
+            self.coordinates, self.outputs = self.outputs, self.coordinates
 
-    def _merge(self, first: int, last: int) -> None:
+    def _merge(self, first: int, end: int) -> None:
         """Merge one group of lists."""
-        width = last - first
-        for place in range(width):
-            self.places[place] = self.bounds[first + place]
-            self._push(first, width, place)
-        begin = self.out
+        width = end - first
+        for number in range(width):
+            self.next_elements[number] = self.bounds[first + number]
+            self._push(first, width, number)
+        start = self.count
         while self.head_count:
             self.head_count -= 1
             key = self.keys[self.head_count]  # C: long
             coordinate = key // width  # C: long
-            if not self.sums or self.out == begin or self.merged[self.out - 1] != coordinate:
-                self.merged[self.out] = coordinate
-                self.out += 1
+            if not self.sums or self.count == start or self.outputs[self.count - 1] != coordinate:
+                self.outputs[self.count] = coordinate
+                self.count += 1
             self._push(first, width, width - 1 - key % width)
 
-    def _push(self, first: int, width: int, place: int) -> None:  # C: noexcept
+    def _push(self, first: int, width: int, number: int) -> None:  # C: noexcept
         """Insert the next element of a list, if there is one, into the sorted heads."""
-        if self.places[place] == self.bounds[first + place + 1]:
+        if self.next_elements[number] == self.bounds[first + number + 1]:
             return
-        key = self.coordinates[self.places[place]] * width + width - 1 - place  # C: long
-        self.places[place] += 1
+        key = self.coordinates[self.next_elements[number]] * width + width - 1 - number  # C: long
+        self.next_elements[number] += 1
         slot = self.head_count  # C: long
         while slot > 0 and self.keys[slot - 1] < key:
             self.keys[slot] = self.keys[slot - 1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fiberscope.models.trace.evaluate import BodyAttachment, Prepared
-from fiberscope.models.trace.instances import Work
+from fiberscope.models.trace.instances import BodyCounter
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import Configuration
 from fiberscope.results.report.pictures import blank
@@ -168,7 +168,7 @@ class Imbalance:
         work: by number of instances, the bodies of each; for each number above 1 in the architecture.
     """
 
-    work: dict[int, Work]
+    work: dict[int, BodyCounter]
 
     @classmethod
     def create(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
@@ -178,7 +178,7 @@ class Imbalance:
             return None
         numbers = {each.instances for each in configuration.components.values() if each.instances > 1}
         level = prepared.levels[space]
-        work = {number: Work(np.zeros(number, np.int64), level) for number in sorted(numbers)}
+        work = {number: BodyCounter(np.zeros(number, np.int64), level) for number in sorted(numbers)}
         return cls(work)
 
     def attachments(self) -> Sequence[BodyAttachment]:

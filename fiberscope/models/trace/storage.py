@@ -17,7 +17,7 @@ import numpy as np
 
 from fiberscope.models.trace.caches import AccessList, BeladyCache, CacheFeed, SetAssociativeCache
 from fiberscope.models.trace.evaluate import Attachment, Prepared
-from fiberscope.models.trace.instances import Instances, Multicast, Served
+from fiberscope.models.trace.instances import ElementCounter, Instances, Multicast
 from fiberscope.models.trace.options import Effects
 from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet, Recorder
 from fiberscope.models.trace.spacetime import outermost_in_space
@@ -103,7 +103,7 @@ class Bound:
     recorder: Recorder
     headers: Buffet | None = None
     header_bits: int = 0
-    served: Served | None = None
+    served: ElementCounter | None = None
     placed: bool = False
 
     def attachments(self) -> Iterator[Attachment]:
@@ -298,7 +298,7 @@ class Storage:
         recorders = [self._recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
         recorder = recorder_target(recorders, self.space, self.effects.multicast)
         headers = self._headers(binding)
-        served = Served() if self.effects.on_chip and binding.component == path[-1] else None
+        served = ElementCounter() if self.effects.on_chip and binding.component == path[-1] else None
         stored = self._rank_format(binding)
         placed = self.effects.places and stored.kind == "U"
         bits = self._bits(binding)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fiberscope.models.trace.caches import AccessList, BeladyCache, SetAssociativeCache
 from fiberscope.models.trace.evaluate import run
-from fiberscope.models.trace.instances import Instances, Multicast, Work
+from fiberscope.models.trace.instances import BodyCounter, Instances, Multicast
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects, Options
@@ -107,7 +107,7 @@ def test_subtrees_share_the_room():
     buffet = EagerBuffet(np.array([3, 2, 4]), 0, room)
     for fiber in (0, 1, 2, 0, 1, 2):
         buffet.touch(fiber, 0, False, 0)
-    assert (room.used, buffet.lines_read) == (5, 3 + 2 + 4 + 4)
+    assert (room.used_lines, buffet.lines_read) == (5, 3 + 2 + 4 + 4)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1)), max_size=100), st.integers(2, 4))
@@ -143,7 +143,7 @@ def test_instances_are_of_the_outermost_loop_in_space(in_space, outermost):
 
 
 def test_bodies_are_counted_by_instance():
-    work = Work(np.zeros(3, np.int64), 1)
+    work = BodyCounter(np.zeros(3, np.int64), 1)
     for serial in (0, 1, 1, 4, 5):
         work.touch(0, 0, False, serial)
     assert list(work.bodies) == [1, 3, 1]
