@@ -1,7 +1,8 @@
 """Division of matrix A into beats, the transfers that the bus makes in one cycle each.
 
-A beat holds elements of A in the format of A, and the ids that these elements share. Each word of a beat is a
-value or an id. Source: MINT (IPDPS 2021), Section IV-B and Figure 6.
+A beat holds elements of A in the format in which the array computes (*ACF*, algorithm compression format),
+and the ids that these elements share. Each word of a beat is a value or an id, a row or column number.
+Source: MINT (IPDPS 2021), Section IV-B and Figure 6.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ class Beat:
     Args:
         rows, columns: row and column id of each nonzero.
         values: value of each nonzero.
-        ids: number of distinct column ids, each of which a processing element looks up in its column of B.
+        distinct_ids: number of distinct column ids. A processing element looks up each in its column of B.
     """
 
     rows: Ids
     columns: Ids
     values: NDArray[np.float64]
-    ids: int
+    distinct_ids: int
 
 
-def capacity(acf: str, words: int) -> int:
+def elements_per_beat(acf: str, words: int) -> int:
     """Return the number of elements of A that fit in one beat.
 
     A beat of a dense row holds one row id and values. A beat of CSR holds one row id, and a column id for
@@ -54,13 +55,13 @@ def beats(acf: str, a: CsrArray, words: int) -> Iterator[Beat]:
     """Yield the beats that transfer a matrix: row by row, or column by column for CSC.
 
     Args:
-        acf: format in which the matrix is transferred, as of ``capacity``.
+        acf: format in which the matrix is transferred, as of ``elements_per_beat``.
         a: the matrix.
         words: number of words in a beat.
     """
-    elements = capacity(acf, words)
+    elements = elements_per_beat(acf, words)
     if acf == "dense":
-        return _dense(a, elements)
+        return _cut_dense(a, elements)
     entries = _Entries(a, by_columns=acf == "csc")
     bounds = np.array([0, a.nnz]) if acf == "coo" else entries.bounds
     return entries.cut(bounds, elements)
@@ -89,12 +90,12 @@ class _Entries:
         return Beat(self.rows[begin:end], columns, self.values[begin:end], len(np.unique(columns)))
 
 
-def _dense(a: CsrArray, elements: int) -> Iterator[Beat]:
+def _cut_dense(a: CsrArray, elements: int) -> Iterator[Beat]:
     """Yield a beat for each ``elements`` columns of each row, including columns without nonzeros."""
     entries = _Entries(a, by_columns=False)
     for row in range(a.shape[0]):
         first, last = int(entries.bounds[row]), int(entries.bounds[row + 1])
-        edges = np.arange(0, a.shape[1] + elements, elements)[: -(-a.shape[1] // elements) + 1]
-        places = first + np.searchsorted(entries.columns[first:last], edges)
-        for begin, end in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
+        column_bounds = np.arange(0, a.shape[1] + elements, elements)
+        bounds = first + np.searchsorted(entries.columns[first:last], column_bounds)
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             yield entries.beat(begin, end)

@@ -23,7 +23,7 @@ class Bus(Component):
     Args:
         name: instance name.
         passes: the passes, in the order in which they run.
-        slices: function from a pass to the beats of the slice of A that the pass streams.
+        slice_beats: function from a pass to the beats of the slice of A that the pass streams.
         stream: list to which the bus appends each beat. A token carries the index of its beat in this list;
             an END token carries the number of its pass.
         load_words: number of words of B that the bus transfers in a cycle; 0 if loading B takes no time.
@@ -39,55 +39,55 @@ class Bus(Component):
         self,
         name: str,
         passes: Sequence[Pass],
-        slices: Callable[[Pass], Iterator[Beat]],
+        slice_beats: Callable[[Pass], Iterator[Beat]],
         stream: list[Beat],
         load_words: int,
     ) -> None:
         super().__init__(name)
         self.plan = passes
-        self.slices = slices
+        self.slice_beats = slice_beats
         self.stream = stream
         self.load_words = load_words
-        self.under_way: Iterator[Beat] | None = None  # beats of the current pass; None between passes
-        self.coming: Beat | None = None  # next beat; None if only the END token is left
-        self.until = 0  # cycle in which the loading of B ends
+        self.remaining_beats: Iterator[Beat] | None = None  # beats of the current pass; None between passes
+        self.next_beat: Beat | None = None  # None if only the END token of the pass remains
+        self.load_end = 0  # cycle in which the loading of B ends
         self.streamed = self.loading = self.passes = 0
 
     def tick(self, now: int) -> int:
         """Load B, or send the next beat or the end of a pass."""
-        if now < self.until:
-            return self.busy(self.until)
-        if self.under_way is None:
+        if now < self.load_end:
+            return self.busy(self.load_end)
+        if self.remaining_beats is None:
             if self.passes == len(self.plan):
                 return self.idle()
-            if self._begin(now):
-                return self.busy(self.until)
-        full = next((channel for channel in self.beats if not channel.can_push()), None)
-        if full is not None:
-            return self.wait_output(full)
+            if self._start_pass(now):
+                return self.busy(self.load_end)
+        blocked = next((channel for channel in self.beats if not channel.can_push()), None)
+        if blocked is not None:
+            return self.wait_output(blocked)
         self._send()
         return self.busy(now + 1)
 
-    def _begin(self, now: int) -> bool:
+    def _start_pass(self, now: int) -> bool:
         """Begin the next pass; return whether B must be loaded before its first beat."""
-        coming = self.plan[self.passes]
-        self.under_way = self.slices(coming)
-        self.coming = next(self.under_way, None)
-        cycles = -(-coming.words // self.load_words) if self.load_words else 0
+        next_pass = self.plan[self.passes]
+        self.remaining_beats = self.slice_beats(next_pass)
+        self.next_beat = next(self.remaining_beats, None)
+        cycles = -(-next_pass.words // self.load_words) if self.load_words else 0
         self.loading += cycles
-        self.until = now + cycles
+        self.load_end = now + cycles
         return cycles > 0
 
     def _send(self) -> None:
-        if self.coming is None:
+        if self.next_beat is None:
             self._broadcast(END, self.passes)
-            self.under_way = None
+            self.remaining_beats = None
             self.passes += 1
             return
-        self.stream.append(self.coming)
+        self.stream.append(self.next_beat)
         self._broadcast(WORDS, self.streamed)
         self.streamed += 1
-        self.coming = next(self.under_way or iter(()), None)
+        self.next_beat = next(self.remaining_beats or iter(()), None)
 
     def _broadcast(self, kind: int, number: int) -> None:
         for channel in self.beats:

@@ -67,32 +67,32 @@ class WeightStationary:
         words = parameters.bus.words if parameters.bus.load == "counted" else 0
         self.bus = self._add("bus", "bus", self.passes, self._beats, stream, words)
         self.output_buffer = self._add("output_buffer", "output_buffer", self.product)
-        used = min(parameters.pe.count, max(1, self.b.shape[1]))
-        held = [self._held(pass_) for pass_ in self.passes]
+        pe_count = min(parameters.pe.count, max(1, self.b.shape[1]))
+        held_columns = [self._held_columns(pass_) for pass_ in self.passes]
+        # The output channel of a PE has slots for two beats' sums besides those in flight
+        latency, capacity = parameters.pe.latency, parameters.pe.latency + 2 * parameters.bus.words
         self.pes = []
-        for number, name in enumerate(numbered("pe", used)):
+        for number, name in enumerate(numbered("pe", pe_count)):
             columns = [pass_.first + number for pass_ in self.passes]
-            values = [columns_of.get(number, {}) for columns_of in held]
+            values = [by_pe.get(number, {}) for by_pe in held_columns]
             pe = self._add("pe", name, parameters, columns, values, stream)
             self.kernel.connect(self.bus, f"beats[{number}]", pe, "beats", capacity=parameters.pe.queue)
-            latency, room = parameters.pe.latency, 2 * parameters.bus.words
-            self.kernel.connect(
-                pe, "sums", self.output_buffer, f"sums[{number}]", capacity=latency + room, latency=latency
-            )
+            ends = pe, "sums", self.output_buffer, f"sums[{number}]"
+            self.kernel.connect(*ends, capacity=capacity, latency=latency)
             self.pes.append(pe)
 
     def _add(self, part: str, name: str, *arguments: object) -> Component:
         return self.kernel.add(self.parts[part](f"{self.NAME}.{name}", *arguments))
 
-    def _held(self, pass_: Pass) -> dict[int, dict[int, float]]:
+    def _held_columns(self, pass_: Pass) -> dict[int, dict[int, float]]:
         """Return the column of B of each PE in a pass, as values by coordinate in the slice of K."""
         block = sparse.coo_array(self.b[pass_.low : pass_.high, pass_.first : pass_.last])
-        held: dict[int, dict[int, float]] = {}
+        held_columns: dict[int, dict[int, float]] = {}
         for row, column, value in zip(
             block.row.tolist(), block.col.tolist(), block.data.tolist(), strict=True
         ):
-            held.setdefault(column, {})[row] = value
-        return held
+            held_columns.setdefault(column, {})[row] = value
+        return held_columns
 
     def _beats(self, pass_: Pass) -> Iterator[Beat]:
         return beats(self.parameters.acf.a, _slice(self.a, pass_), self.parameters.bus.words)

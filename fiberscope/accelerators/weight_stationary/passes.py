@@ -54,14 +54,15 @@ def _slices(group: CsrArray, parameters: WeightStationaryConfiguration) -> Itera
         yield from ((low, min(low + buffer, depth)) for low in range(0, depth, buffer))
         return
     low = 0
-    held = np.zeros(group.shape[1], np.int64)
+    counts = np.zeros(group.shape[1], np.int64)
     for row in range(depth):
-        held[group.indices[group.indptr[row] : group.indptr[row + 1]]] += 1
-        if held.max(initial=0) > buffer // 2:
+        columns = group.indices[group.indptr[row] : group.indptr[row + 1]]
+        counts[columns] += 1
+        if counts.max(initial=0) > buffer // 2:
             yield low, row
             low = row
-            held[:] = 0
-            held[group.indices[group.indptr[row] : group.indptr[row + 1]]] = 1
+            counts[:] = 0
+            counts[columns] = 1
     yield low, depth
 
 

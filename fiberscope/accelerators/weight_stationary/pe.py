@@ -27,8 +27,8 @@ class ProcessingElement(Component):
         name: instance name.
         parameters: configuration of the machine.
         columns: for each pass, the number of the column of B that this element holds.
-        values: for each pass, the nonzeros of the column by their coordinate of K; empty if the element holds
-            no column.
+        column_values: for each pass, the nonzeros of the column by their coordinate of K; empty if the element
+            holds no column.
         stream: the beats by number; the list that the bus fills.
     """
 
@@ -44,69 +44,65 @@ class ProcessingElement(Component):
         name: str,
         parameters: WeightStationaryConfiguration,
         columns: Sequence[int],
-        values: Sequence[dict[int, float]],
+        column_values: Sequence[dict[int, float]],
         stream: Sequence[Beat],
     ) -> None:
         super().__init__(name)
         self.parameters = parameters
         self.columns = columns
-        self.values = values
+        self.column_values = column_values
         self.stream = stream
         self.passes = 0  # number of finished passes
         self.row = NO_ROW  # row of the current sum
         self.sum = 0.0
-        self.until = 0  # cycle in which the current beat is finished
+        self.busy_until = 0  # cycle in which the current beat is finished
         self.multiply = self.add = self.searched = self.sent = 0
 
     def tick(self, now: int) -> int:
         """Take the next beat once the previous beat is finished."""
-        if now < self.until:
-            return self.busy(self.until)
+        if now < self.busy_until:
+            return self.busy(self.busy_until)
         if not self.beats.can_pop():
             return self.idle() if self.passes == len(self.columns) else self.wait_input(self.beats)
-        if self.sums.space() < self._most_sums():
+        if self.sums.space() < self.parameters.bus.words:  # a beat has fewer elements, and thus sums
             return self.wait_output(self.sums)
         number = self.beats.coordinate()
-        ends = self.beats.control() == END
+        is_end = self.beats.control() == END
         self.beats.pop()
-        self.until = now + (self._end() if ends else self._match(self.stream[number]))
-        return self.busy(self.until)
-
-    def _most_sums(self) -> int:
-        """Return an upper bound of the number of sums that one beat can produce."""
-        return self.parameters.bus.words
+        self.busy_until = now + (self._end_pass() if is_end else self._match(self.stream[number]))
+        return self.busy(self.busy_until)
 
     def _match(self, beat: Beat) -> int:
-        """Multiply the elements of a beat whose column ids the held column has; return the cycles needed."""
-        held = self.values[self.passes]
-        before, products = self.sent, 0
+        """Multiply the elements of a beat whose column id is a row id of the column; return the cycles."""
+        factors = self.column_values[self.passes]
+        sent_before, products = self.sent, 0
         for row, column, value in zip(
             beat.rows.tolist(), beat.columns.tolist(), beat.values.tolist(), strict=True
         ):
-            if column in held:
-                self._accumulate(row, value * held[column])
+            if column in factors:
+                self._accumulate(row, value * factors[column])
                 products += 1
         self.multiply += products
-        self.searched += beat.ids
-        searching = beat.ids * self.parameters.match_cycles
-        return max(1, searching, -(-products // self.parameters.pe.lanes), self.sent - before)
+        self.searched += beat.distinct_ids
+        searching = beat.distinct_ids * self.parameters.match_cycles
+        return max(1, searching, -(-products // self.parameters.pe.lanes), self.sent - sent_before)
 
     def _accumulate(self, row: int, product: float) -> None:
         if row == self.row:
             self.sum += product
             self.add += 1
         else:
-            self._send()
+            self._send_sum()
             self.row, self.sum = row, product
 
-    def _end(self) -> int:
+    def _end_pass(self) -> int:
         """End the pass: send the last sum and go on to the column of the next pass; return the cycles."""
-        self._send()
+        self._send_sum()
         self.row = NO_ROW
         self.passes += 1
         return 1
 
-    def _send(self) -> None:
+    def _send_sum(self) -> None:
         if self.row != NO_ROW:
             self.sums.push(0, self.row, self.columns[self.passes], self.sum)
             self.sent += 1

@@ -19,7 +19,7 @@ from fiberscope.accelerators.weight_stationary import (
     WeightStationary,
     WeightStationaryConfiguration,
 )
-from fiberscope.accelerators.weight_stationary.beats import beats, capacity
+from fiberscope.accelerators.weight_stationary.beats import beats, elements_per_beat
 from fiberscope.accelerators.weight_stationary.passes import passes
 from fiberscope.workloads import Spgemm, from_scipy
 
@@ -48,7 +48,7 @@ def ran(a: sparse.csr_array, b: sparse.csr_array, **options: object) -> WeightSt
 
 
 def count_beats(acf, a, words):
-    elements = capacity(acf, words)
+    elements = elements_per_beat(acf, words)
     if acf == "coo":
         return int(-(-a.nnz // elements))
     if acf == "dense":
@@ -70,7 +70,7 @@ def test_the_least_traffic_is_a_value_and_an_id_of_each_entry():
 
 @pytest.mark.parametrize(("acf", "elements"), [("dense", 15), ("csr", 7), ("csc", 7), ("coo", 5)])
 def test_what_a_beat_of_sixteen_words_carries(acf, elements):
-    assert capacity(acf, 16) == elements
+    assert elements_per_beat(acf, 16) == elements
 
 
 @st.composite
@@ -133,7 +133,7 @@ def test_beats_carry_every_nonzero_once(operands, acf, words):
         np.concatenate([getattr(one, part) for one in stream]) for part in ("rows", "columns", "values")
     )
     assert (sparse.coo_array((values, (rows, columns)), shape=a.shape).toarray() == a.toarray()).all()
-    assert all(len(one.rows) <= capacity(acf, words) for one in stream)
+    assert all(len(one.rows) <= elements_per_beat(acf, words) for one in stream)
     assert all(one.ids == len(set(one.columns.tolist())) for one in stream)
 
 
