@@ -51,8 +51,8 @@ def summary(name: str) -> str:
         ConfigurationError: if no accelerator has this name.
     """
     tree = ast.parse(_origin(name).read_text(encoding="utf-8"))
-    words = (word for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "summary")
-    return str(ast.literal_eval(next(words).value))
+    keywords = (node for node in ast.walk(tree) if isinstance(node, ast.keyword))
+    return str(ast.literal_eval(next(keyword.value for keyword in keywords if keyword.arg == "summary")))
 
 
 def folder(name: str) -> Path:
@@ -81,7 +81,7 @@ def find(name: str) -> Accelerator[Any]:
         return _descriptor(run_file(file_of(name)), name)
     if name in names():
         return _descriptor(importlib.import_module(_module(name)), name)
-    return _descriptor(_brought(name), name)
+    return _descriptor(_import_package_machine(name), name)
 
 
 def _module(name: str) -> str:
@@ -97,7 +97,7 @@ def _module(name: str) -> str:
     return others[name]
 
 
-def _brought(name: str) -> ModuleType:
+def _import_package_machine(name: str) -> ModuleType:
     """Import and return the module of a machine in another package."""
     module = _module(name)
     try:

@@ -98,7 +98,7 @@ class Composition(Generic[AnyParameters]):
         self.kernel.clock("core", parameters.clock)
         self.channels: list[MemoryChannel] = []
         self.users: Sequence[User] = ()  # users of the memory
-        self.numbers_each = 1
+        self.ports_per_user = 1
         self.request_bytes = 0
 
     @overload
@@ -126,8 +126,8 @@ class Composition(Generic[AnyParameters]):
         Returns:
             The component, not yet connected; a user's replacement may be of any class.
         """
-        make = self.parts[part] if isinstance(part, str) else part
-        return self.kernel.add(make(f"{self.NAME}.{name}", *arguments, **options))
+        factory = self.parts[part] if isinstance(part, str) else part
+        return self.kernel.add(factory(f"{self.NAME}.{name}", *arguments, **options))
 
     def add_network(
         self,
@@ -166,8 +166,9 @@ class Composition(Generic[AnyParameters]):
             connect(server, "replies", replies, f"inputs[{i}]", **reply)
 
     def _add_crossbar(self, name: str, route: Route) -> Component:
-        room = self.parameters.network.virtual_output_queues
-        options = {"virtual_output_queues": room} if room else {}  # a replacement need not have this option
+        tokens = self.parameters.network.virtual_output_queues
+        # A replacement need not have this option
+        options = {"virtual_output_queues": tokens} if tokens else {}
         return self.add("crossbar", f"network.{name}", route, **options)
 
     def add_memory(self, users: Sequence[User], request_bytes: int, group: int = 1) -> None:
@@ -185,11 +186,11 @@ class Composition(Generic[AnyParameters]):
             memory.check(request_bytes)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        self.users, self.numbers_each, self.request_bytes = users, group, request_bytes
+        self.users, self.ports_per_user, self.request_bytes = users, group, request_bytes
         clock = self.kernel.clock("memory", memory.hertz)
-        make = cast("Callable[..., MemoryChannel]", self.parts.get("memory", memory.channel))
+        factory = cast("Callable[..., MemoryChannel]", self.parts.get("memory", memory.channel))
         self.channels = [
-            self.kernel.add(make(f"{self.NAME}.memory.{name}", request_bytes), clock)
+            self.kernel.add(factory(f"{self.NAME}.memory.{name}", request_bytes), clock)
             for name in numbered("channel", memory.channels)
         ]
         latency = self.parameters.network.memory_latency

@@ -166,7 +166,7 @@ def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> 
     try:
         return model.model_validate(_nested(entries))
     except ValidationError as error:
-        raise _refusal(error, entries, name) from error
+        raise _to_error(error, entries, name) from error
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
@@ -236,7 +236,7 @@ def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str,
 def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str) -> None:
     keys = list(leaf_keys(model))
     for key, entry in entries.items():
-        subkeys = [other for other in keys if other.startswith(f"{key}.")]
+        subkeys = [parameter for parameter in keys if parameter.startswith(f"{key}.")]
         if subkeys:
             raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(subkeys)}")
         if key not in keys:
@@ -255,19 +255,19 @@ def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:
     return tree
 
 
-def _refusal(error: ValidationError, entries: Mapping[str, Entry], name: str) -> ConfigurationError:
+def _to_error(error: ValidationError, entries: Mapping[str, Entry], name: str) -> ConfigurationError:
     """Return the error for the first fault, in one line: origin, key, value, and what would be right.
 
     A fault of several values together comes from one of Fiberscope's own validators, which names the keys.
     """
     fault = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in fault["loc"])
+    key = ".".join(map(str, fault["loc"]))
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
     message = message.replace("Input should be", "it should be", 1)
     message = message.replace("a valid integer", "an integer").partition(", unable to parse")[0]
     entry = _entry_of(key, entries)
     if entry is not None:
-        return ConfigurationError(f"{entry.origin}: {key} is {_shown(fault['input'])}; {message}")
+        return ConfigurationError(f"{entry.origin}: {key} is {_abbreviate(fault['input'])}; {message}")
     if fault["type"] == "missing":
         return ConfigurationError(f"{name}: {key} is missing; its config.yaml should give every parameter")
     return ConflictError(f"{name}: {message}")
@@ -280,6 +280,6 @@ def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:
     return entries.get(key)
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = format_value(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -24,13 +24,13 @@ class OperandFormat(Configuration):
 
     dense: Literal["both", "A", "B", "none"]
 
-    def lies_dense(self, operand: str, matrix: CsrArray) -> bool:
+    def is_stored_dense(self, operand: str, matrix: CsrArray) -> bool:
         """Return whether an operand, ``A`` or ``B``, is stored as values alone; an empty matrix never is."""
         rows, columns = matrix.shape
         return self.dense in (operand, "both") and 0 < int(matrix.nnz) == int(rows) * int(columns)
 
 
-def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> bool:
+def is_stored_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> bool:
     """Return whether a machine with these parameters stores an operand as values alone.
 
     Args:
@@ -39,8 +39,8 @@ def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> boo
         operand: ``A`` or ``B``.
         matrix: the operand.
     """
-    of = getattr(parameters, "format", None)
-    return isinstance(of, OperandFormat) and of.lies_dense(operand, matrix)
+    formats = getattr(parameters, "format", None)
+    return isinstance(formats, OperandFormat) and formats.is_stored_dense(operand, matrix)
 
 
 def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
@@ -52,13 +52,13 @@ def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrAr
         parameters: parameters of the machine.
         operands: operands to store compressed, by name (``A``, ``B``).
     """
-    of = getattr(parameters, "format", None)
-    full = {operand for operand, name in operands.items() if lies_dense(parameters, operand, name)}
-    if not full or not isinstance(of, OperandFormat):
+    formats = getattr(parameters, "format", None)
+    full = {operand for operand, matrix in operands.items() if is_stored_dense(parameters, operand, matrix)}
+    if not full or not isinstance(formats, OperandFormat):
         return parameters
-    left = [operand for operand in "AB" if of.dense in (operand, "both") and operand not in full]
-    dense = "both" if len(left) == 2 else (left or ["none"])[0]
-    return parameters.model_copy(update={"format": of.model_copy(update={"dense": dense})})
+    remaining = [operand for operand in "AB" if formats.dense in (operand, "both") and operand not in full]
+    dense = "both" if len(remaining) == 2 else (remaining or ["none"])[0]
+    return parameters.model_copy(update={"format": formats.model_copy(update={"dense": dense})})
 
 
 def full_operand_notes(dense: Mapping[str, bool]) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def full_operand_notes(dense: Mapping[str, bool]) -> tuple[str, ...]:
     Args:
         dense: whether the operand is stored as values alone, by the name of the operand.
     """
-    names = [name for name, alone in dense.items() if alone]
+    names = [name for name, is_full in dense.items() if is_full]
     if not names:
         return ()
     verb = "are" if len(names) > 1 else "is"

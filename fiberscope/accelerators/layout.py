@@ -49,18 +49,18 @@ class Layout:
         return cls(start, size, role, [(0, size)])
 
     @classmethod
-    def stream(cls, place: Sequence[int], space: int, moved: int) -> Layout:
+    def stream(cls, origin: Sequence[int], size: int, moved_bytes: int) -> Layout:
         """Return the layout of a ``MemoryStream``.
 
         Args:
-            place: operation, tensor number, and first byte within the tensor's addresses, as the argument of
+            origin: operation, tensor number, and first byte within the tensor's addresses, as the argument of
                 the ``MemoryStream``.
-            space: number of bytes of the array.
-            moved: number of bytes that the stream moved.
+            size: number of bytes of the array.
+            moved_bytes: number of bytes that the stream moved.
         """
-        operation, tensor, start = place
+        operation, tensor, start = origin
         role = Role.STREAM if operation == READ else Role.PRODUCT
-        return cls((tensor << TENSOR_SHIFT) + start, space, role, [(0, moved)])
+        return cls((tensor << TENSOR_SHIFT) + start, size, role, [(0, moved_bytes)])
 
     @property
     def used_bytes(self) -> int:
@@ -74,8 +74,8 @@ class Layout:
     def lines(self, line_bytes: int) -> set[int]:
         """Return the numbers of the lines that the used ranges touch, counted from address 0."""
         ranges = self._ranges() + self.start
-        held = ranges[ranges[:, 0] < ranges[:, 1]]
-        firsts, ends = held[:, 0] // line_bytes, -(-held[:, 1] // line_bytes)
+        nonempty = ranges[ranges[:, 0] < ranges[:, 1]]
+        firsts, ends = nonempty[:, 0] // line_bytes, -(-nonempty[:, 1] // line_bytes)
         return {
             line
             for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
@@ -107,13 +107,13 @@ class RowPlaces:
     @cached_property
     def addresses(self) -> npt.NDArray[np.int64]:
         """Return the address of the first byte of each row."""
-        places = np.empty(len(self.lengths), np.int64)
+        addresses = np.empty(len(self.lengths), np.int64)
         for i in range(self.stripes):
             sizes = self._sizes(i)
-            places[i :: self.stripes] = self._begin(i) + np.cumsum(sizes) - sizes
-        return places
+            addresses[i :: self.stripes] = self._stripe_start(i) + np.cumsum(sizes) - sizes
+        return addresses
 
-    def _begin(self, stripe: int) -> int:
+    def _stripe_start(self, stripe: int) -> int:
         return self.start + stripe * self.stripe_bytes
 
     def _sizes(self, stripe: int) -> npt.NDArray[np.int64]:
@@ -125,6 +125,6 @@ class RowPlaces:
         return [self._layout(i, rows[rows % self.stripes == i]) for i in range(self.stripes)]
 
     def _layout(self, stripe: int, rows: npt.NDArray[np.integer]) -> Layout:
-        first = self.addresses[rows] - self._begin(stripe)
+        first = self.addresses[rows] - self._stripe_start(stripe)
         used = np.stack([first, first + self.lengths[rows] * self.element_bytes], axis=1)
-        return Layout(self._begin(stripe), int(self._sizes(stripe).sum()), Role.OPERAND, used)
+        return Layout(self._stripe_start(stripe), int(self._sizes(stripe).sum()), Role.OPERAND, used)

@@ -260,7 +260,7 @@ class Accelerator(Generic[AnyConfiguration]):
         """Return the file with the default, unit and source of every parameter."""
         return self.folder / "config.yaml"
 
-    def taking(
+    def merge_parts(
         self, parts: Mapping[str, Callable[..., Component]] | None
     ) -> dict[str, Callable[..., Component]]:
         """Return the replaced parts of a run: those in ``own``, overridden by the given parts.
@@ -276,13 +276,13 @@ class Accelerator(Generic[AnyConfiguration]):
         Raises:
             ConfigurationError: if a family has no components; the message names the family.
         """
-        there = {family_name(component.name) for component in machine.kernel.components}
+        present = {family_name(component.name) for component in machine.kernel.components}
         channels = [] if machine.memory() is None else [self.channels]
         named = {"workers": self.worker_families, "limits": self.limits, "channels": channels}
-        for which, families in named.items():
+        for field_name, families in named.items():
             for family in families:
-                if family and placed(family, there) not in there:
+                if family and placed(family, present) not in present:
                     raise ConfigurationError(
-                        f"{self.name}: no component is of the kind {family}, which {which} names; "
-                        f"{nearest(family, there)}"
+                        f"{self.name}: no component is of the kind {family}, which {field_name} names; "
+                        f"{nearest(family, present)}"
                     )

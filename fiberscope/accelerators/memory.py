@@ -166,7 +166,7 @@ class MemoryParameters(ChannelParameters):
 
 @contextmanager
 def observe_requests(
-    channels: Sequence[MemoryChannel], note: Callable[[int, int, int, int], None]
+    channels: Sequence[MemoryChannel], observer: Callable[[int, int, int, int], None]
 ) -> Iterator[None]:
     """Call a function for each request that the channels accept, while the context is active.
 
@@ -174,24 +174,24 @@ def observe_requests(
 
     Args:
         channels: memory channels to observe.
-        note: function that is called with memory cycle, operation, byte address and tag of each request.
+        observer: function that is called with memory cycle, operation, byte address and tag of each request.
     """
-    before = [channel.on_request for channel in channels]
-    for channel, observer in zip(channels, before, strict=True):
-        channel.on_request = _both(observer, note) if observer else note
+    previous = [channel.on_request for channel in channels]
+    for channel, first_observer in zip(channels, previous, strict=True):
+        channel.on_request = _both(first_observer, observer) if first_observer else observer
     try:
         yield
     finally:
-        for channel, observer in zip(channels, before, strict=True):
-            channel.on_request = observer
+        for channel, first_observer in zip(channels, previous, strict=True):
+            channel.on_request = first_observer
 
 
 def _both(
-    first_observer: Callable[[int, int, int, int], None], observer: Callable[[int, int, int, int], None]
+    first_observer: Callable[[int, int, int, int], None], last_observer: Callable[[int, int, int, int], None]
 ) -> Callable[[int, int, int, int], None]:
     def note_both(now: int, operation: int, address: int, tag: int) -> None:
         first_observer(now, operation, address, tag)
-        observer(now, operation, address, tag)
+        last_observer(now, operation, address, tag)
 
     return note_both
 

@@ -36,13 +36,13 @@ def digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def library() -> str:
+def engine_id() -> str:
     """Return an identifier of the compiled engine, its path and time; empty if it is not compiled."""
     kernel = Path(import_mode.__file__).with_name(f"kernel{SUFFIX}")
     return f"{kernel} {kernel.stat().st_mtime_ns}" if kernel.is_file() else ""
 
 
-def note(file: Path) -> Path:
+def note_path(file: Path) -> Path:
     """Return the path of the note of a source file, which may not exist."""
     return cache_folder() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
 
@@ -58,14 +58,15 @@ def compiled_module(file: Path, name: str) -> Path | None:
         The path of the compiled module. None if there is none, if it is out of date or has another name, or
         if the user asked for uncompiled modules.
     """
-    said = note(file.resolve())
-    if import_mode.uncompiled_requested() or not said.is_file():
+    path = note_path(file.resolve())
+    if import_mode.uncompiled_requested() or not path.is_file():
         return None
-    kept = json.loads(said.read_text())
-    ours = (kept["library"], kept["name"]) == (library(), name)
-    module = Path(kept["module"])
-    fresh = all(Path(name).is_file() and digest(Path(name)) == held for name, held in kept["sources"].items())
-    return module if ours and fresh and module.is_file() else None
+    record = json.loads(path.read_text())
+    is_same_engine = (record["library"], record["name"]) == (engine_id(), name)
+    module = Path(record["module"])
+    sources = {Path(source): content for source, content in record["sources"].items()}
+    is_fresh = all(source.is_file() and digest(source) == content for source, content in sources.items())
+    return module if is_same_engine and is_fresh and module.is_file() else None
 
 
 class _Loader(ExtensionFileLoader):
@@ -95,10 +96,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         source_spec = PathFinder.find_spec(fullname, path, target)
         if source_spec is None or source_spec.origin is None or not source_spec.origin.endswith(".py"):
             return None
-        return spec(fullname, Path(source_spec.origin))
+        return import_spec(fullname, Path(source_spec.origin))
 
 
-def spec(name: str, source: Path) -> ModuleSpec | None:
+def import_spec(name: str, source: Path) -> ModuleSpec | None:
     """Return the import specification of the compiled module of a Python file, as of ``compiled_module``."""
     module = compiled_module(source, name)
     if module is None:

@@ -76,9 +76,9 @@ def configure(
     entries |= layers(
         accelerator.shipped, name=accelerator.name, preset=accelerator.preset, file=file, settings=settings
     )
-    of_problem = {key: entries.pop(key) for key in list(entries) if key.startswith(SECTION)}
+    problem_entries = {key: entries.pop(key) for key in list(entries) if key.startswith(SECTION)}
     configured: Configuration = validate(accelerator.configuration, entries, accelerator.name)
-    return configured, ProblemMaker(accelerator, of_problem)
+    return configured, ProblemMaker(accelerator, problem_entries)
 
 
 class ProblemMaker:
@@ -122,26 +122,28 @@ class ProblemMaker:
             WorkloadError: if an operand is missing, unknown or cannot be read, or the operands do not match.
         """
 
-        def tell(done: int, total: int) -> None:
+        def report_loading(done: int, total: int) -> None:
             progress("loading", done, total)
 
         parameters = self._parameters.model_dump()
         if not tensors:
-            return self.kind(_operands(a, b, exact, tell), parameters)
+            return self.kind(_operands(a, b, exact, report_loading), parameters)
         tensors, ranks = without_ranks(tensors, self.kind.ranks)
-        operands = self._named(tensors)
+        operands = self._order_operands(tensors)
         loaded: Sequence[Operand]
         if self.kind.of_any_order:
             opened = {
-                name: open_tensor(operand, name, exact=exact, progress=tell)
+                name: open_tensor(operand, name, exact=exact, progress=report_loading)
                 for name, operand in operands.items()
             }
             loaded = [replace(tensor, ranks=ranks.get(name, ())) for name, tensor in opened.items()]
         else:
-            loaded = [load_operand(operand, name, exact, tell) for name, operand in operands.items()]
+            loaded = [
+                load_operand(operand, name, exact, report_loading) for name, operand in operands.items()
+            ]
         return self.kind(loaded, parameters, in_order=False)
 
-    def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:
+    def _order_operands(self, tensors: Mapping[str, object]) -> dict[str, object]:
         """Return the operands in the order in which the problem declares them.
 
         Raises:
@@ -166,14 +168,14 @@ def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
     kind = str(entry.value)
     if kind not in kinds:
         message = f"{entry.origin}: {accelerator.name} solves no {KIND} {kind}"
-        raise ConfigurationError(f"{message}; {nearest(kind, kinds)}; {_elsewhere(kind)}")
+        raise ConfigurationError(f"{message}; {nearest(kind, kinds)}; {_suggest_machines(kind)}")
     return kinds[kind]
 
 
-def _elsewhere(kind: str) -> str:
+def _suggest_machines(kind: str) -> str:
     """Return advice: the machines that solve a kind of problem, or what else evaluates any expression."""
-    others = [name for name in names() if any(problem.kind == kind for problem in find(name).solves)]
-    return f"{' or '.join(others)} does" if others else ANY_EXPRESSION
+    machines = [name for name in names() if any(problem.kind == kind for problem in find(name).solves)]
+    return f"{' or '.join(machines)} does" if machines else ANY_EXPRESSION
 
 
 def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemParameters:

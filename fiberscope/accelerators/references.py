@@ -17,9 +17,9 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.workloads.expressions.expression import Expression
 
-Complaint: TypeAlias = Callable[[str], Exception]
+ErrorFactory: TypeAlias = Callable[[str], Exception]
 KnownValues: TypeAlias = Mapping[str, object]
-APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+OPERATORS: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -28,46 +28,46 @@ APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
-def resolve_references(text: str, names: KnownValues, complaint: Complaint) -> object:
+def resolve_references(text: str, names: KnownValues, make_error: ErrorFactory) -> object:
     """Return a text with its references replaced by values.
 
     Args:
         text: a text with any number of references.
         names: values by name: symbols, and the machine's parameters in base units (bytes, hertz).
-        complaint: function that makes the exception to raise from a message.
+        make_error: function that makes the exception to raise from a message.
 
     Returns:
         A number if the whole text is one reference; otherwise the text with the numbers inserted.
 
     Raises:
-        Exception: made by ``complaint``, if a reference is malformed or cannot be evaluated.
+        Exception: made by ``make_error``, if a reference is malformed or cannot be evaluated.
     """
     whole = REFERENCE.fullmatch(text)
     if whole:
-        return _value(whole[1], names, complaint)
-    written = REFERENCE.sub(lambda match: str(_value(match[1], names, complaint)), text)
-    if "${" in written:
-        raise complaint("a reference should be written as in ${fibercache.size / 8}")
-    return written
+        return _value(whole[1], names, make_error)
+    replaced = REFERENCE.sub(lambda match: str(_value(match[1], names, make_error)), text)
+    if "${" in replaced:
+        raise make_error("a reference should be written as in ${fibercache.size / 8}")
+    return replaced
 
 
-def _value(reference: str, names: KnownValues, complaint: Complaint) -> int | float:
-    def complain(message: str) -> Exception:
-        return complaint(f"${{{reference}}}: {message}")
+def _value(reference: str, names: KnownValues, make_error: ErrorFactory) -> int | float:
+    def make_reference_error(message: str) -> Exception:
+        return make_error(f"${{{reference}}}: {message}")
 
-    number = evaluate(compile_expression(reference, complain), names, complain)
+    number = evaluate(compile_expression(reference, make_reference_error), names, make_reference_error)
     return int(number) if number.denominator == 1 else float(number)
 
 
-def compile_expression(text: str, complaint: Complaint) -> list[str]:
+def compile_expression(text: str, make_error: ErrorFactory) -> list[str]:
     """Compile an expression to words in postfix order: ``2 * pe.count`` to ``2``, ``pe.count``, ``*``.
 
     Args:
         text: an arithmetic expression. A reference ``${pe.count}`` within it means ``(pe.count)``.
-        complaint: function that makes the exception to raise from a message.
+        make_error: function that makes the exception to raise from a message.
 
     Raises:
-        Exception: made by ``complaint``, if the text is not an expression.
+        Exception: made by ``make_error``, if the text is not an expression.
     """
     from fiberscope.workloads.expressions.grammar import (  # noqa: PLC0415  (its parser takes time to load)
         UnreadableTextError,
@@ -75,56 +75,57 @@ def compile_expression(text: str, complaint: Complaint) -> list[str]:
     )
 
     try:
-        return list(_words(parse_arithmetic(REFERENCE.sub(r"(\1)", text))))
+        return list(_postfix(parse_arithmetic(REFERENCE.sub(r"(\1)", text))))
     except UnreadableTextError as error:
-        raise complaint(str(error)) from error
+        raise make_error(str(error)) from error
 
 
-def _words(part: Expression) -> Iterator[str]:
+def _postfix(expression: Expression) -> Iterator[str]:
     from fiberscope.workloads.expressions.expression import Number, Operation, Scalar  # noqa: PLC0415
 
-    if isinstance(part, Operation):
-        first, *others = part.operands
-        yield from _words(first)
-        for other in others:
-            yield from _words(other)
-            yield part.operator
-    elif isinstance(part, Number):
-        yield str(Fraction(part.value))
+    if isinstance(expression, Operation):
+        first, *others = expression.operands
+        yield from _postfix(first)
+        for operand in others:
+            yield from _postfix(operand)
+            yield expression.operator
+    elif isinstance(expression, Number):
+        yield str(Fraction(expression.value))
     else:
-        assert isinstance(part, Scalar)  # the grammar of references has nothing else
-        yield part.name
+        assert isinstance(expression, Scalar)  # the grammar of references has nothing else
+        yield expression.name
 
 
-def evaluate(words: Sequence[str], names: KnownValues, complaint: Complaint) -> Fraction:
+def evaluate(tokens: Sequence[str], names: KnownValues, make_error: ErrorFactory) -> Fraction:
     """Evaluate an expression in postfix order.
 
     Args:
-        words: the expression, as ``compile_expression`` returns it.
+        tokens: the expression, as ``compile_expression`` returns it.
         names: values by name, as of ``resolve_references``.
-        complaint: function that makes the exception to raise from a message.
+        make_error: function that makes the exception to raise from a message.
 
     Raises:
-        Exception: made by ``complaint``, if a name is unknown or its value is not a number, or for a division
-            by zero.
+        Exception: made by ``make_error``, if a name is unknown, a value is not a number, or a divisor is 0.
     """
     stack: list[Fraction] = []
-    for word in words:
-        if word in APPLIED:
-            last = stack.pop()
+    for token in tokens:
+        if token in OPERATORS:
+            right = stack.pop()
             try:
-                stack.append(APPLIED[word](stack.pop(), last))
+                stack.append(OPERATORS[token](stack.pop(), right))
             except ZeroDivisionError as error:
-                raise complaint("it divides by zero") from error
+                raise make_error("it divides by zero") from error
         else:
-            stack.append(Fraction(word) if word[0].isdigit() else _parameter_value(word, names, complaint))
+            stack.append(
+                Fraction(token) if token[0].isdigit() else _parameter_value(token, names, make_error)
+            )
     return stack.pop()
 
 
-def _parameter_value(name: str, names: KnownValues, complaint: Complaint) -> Fraction:
+def _parameter_value(name: str, names: KnownValues, make_error: ErrorFactory) -> Fraction:
     if name not in names:
-        raise complaint(f"there is no {name}; {nearest(name, names)}")
+        raise make_error(f"there is no {name}; {nearest(name, names)}")
     value = names[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise complaint(f"{name} is {value}; it should be a number")
+        raise make_error(f"{name} is {value}; it should be a number")
     return Fraction(value)

@@ -16,11 +16,11 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_S
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import Composition
 
-GIVEN = {Role.OPERAND, Role.STREAM, Role.STATE}  # roles of arrays that exist before the run
+PREEXISTING = {Role.OPERAND, Role.STREAM, Role.STATE}  # roles of arrays that exist before the run
 READ_ONLY = {Role.OPERAND, Role.STREAM}  # roles of arrays that are never written
-MOST_TOLD = 20  # largest number of faults in a report
+MAX_FAULTS = 20  # largest number of faults in a report
 BURSTS = {READ_BURST, WRITE_BURST}
-ONCE = {Role.STREAM, Role.PRODUCT}  # roles of arrays whose units are accessed at most once
+SINGLE_ACCESS = {Role.STREAM, Role.PRODUCT}  # roles of arrays whose units are accessed at most once
 
 
 class RequestCheck:
@@ -55,7 +55,7 @@ class RequestCheck:
         self.faults: list[str] = []
         # Cycle and port of the first read of each unit of a read-only array, and of the first write of each
         # unit of any other array.
-        self._touched: dict[int, tuple[int, int]] = {}
+        self._first_accesses: dict[int, tuple[int, int]] = {}
         self._layouts = self._sorted_layouts()
         self._starts = [layout.start for layout in self._layouts]
         self._find_overlaps()
@@ -81,8 +81,8 @@ class RequestCheck:
         for layout, other in pairwise(self._layouts):
             if other.start // self.line * self.line < self._end(layout):
                 lower, upper = self._tensor(layout.start), self._tensor(other.start)
-                place = f"{layout.start:#x} to {self._end(layout):#x}"
-                self.faults.append(f"{upper}: an array at {other.start:#x} lies over one of {lower}, {place}")
+                lines = f"{layout.start:#x} to {self._end(layout):#x}"
+                self.faults.append(f"{upper}: an array at {other.start:#x} lies over one of {lower}, {lines}")
 
     def note(self, now: int, operation: int, address: int, tag: int) -> None:
         """Check one request, when a memory channel takes it.
@@ -104,13 +104,13 @@ class RequestCheck:
             self.faults.append(f"{self._tensor(address)}: {access} in cycle {now} of memory: {fault}")
         if layout is not None and reads == (layout.role in READ_ONLY):
             for unit in units:
-                self._touched.setdefault(unit, (now, port))
+                self._first_accesses.setdefault(unit, (now, port))
 
     def _find(self, address: int) -> Layout | None:
         """Return the layout of the array, including its bytes ``ahead``, at an address; None for no array."""
-        place = bisect_right(self._starts, address) - 1
-        if place >= 0 and address < self._end(self._layouts[place]) + self._layouts[place].ahead:
-            return self._layouts[place]
+        index = bisect_right(self._starts, address) - 1
+        if index >= 0 and address < self._end(self._layouts[index]) + self._layouts[index].ahead:
+            return self._layouts[index]
         return None
 
     def _fault(self, layout: Layout | None, reads: bool, units: range) -> str:
@@ -123,29 +123,29 @@ class RequestCheck:
             return self._read_fault(layout, units)
         if layout.role in READ_ONLY:
             return f"the array {layout.role.value}"
-        return self._again(layout, units)
+        return self._repetition_fault(layout, units)
 
     def _read_fault(self, layout: Layout, units: range) -> str:
         if layout.role is Role.PRODUCT:
             return "the array is only written"
-        if layout.role not in GIVEN and not any(unit in self._touched for unit in units):
+        if layout.role not in PREEXISTING and not any(unit in self._first_accesses for unit in units):
             return "it was never written"
-        return self._again(layout, units)
+        return self._repetition_fault(layout, units)
 
-    def _again(self, layout: Layout, units: range) -> str:
-        previous = next((self._touched[unit] for unit in units if unit in self._touched), None)
-        if layout.role not in ONCE or previous is None:
+    def _repetition_fault(self, layout: Layout, units: range) -> str:
+        previous = next((self._first_accesses[unit] for unit in units if unit in self._first_accesses), None)
+        if layout.role not in SINGLE_ACCESS or previous is None:
             return ""
         return f"the array {layout.role.value}, and {self._who(previous[1])} did in cycle {previous[0]}"
 
     def _who(self, port: int) -> str:
         """Return the component at a port of the memory network, with the component's own port number."""
-        place, behind = divmod(port, self.machine.numbers_each)
-        user = self.machine.users[place][0].name if place < len(self.machine.users) else f"port {port}"
-        return f"{user}[{behind}]" if self.machine.numbers_each > 1 else user
+        index, port_of_user = divmod(port, self.machine.ports_per_user)
+        user = self.machine.users[index][0].name if index < len(self.machine.users) else f"port {port}"
+        return f"{user}[{port_of_user}]" if self.machine.ports_per_user > 1 else user
 
     def ended(self, *, complete: bool) -> Sequence[str]:
-        """Return the faults after a run, one line each: the first ``MOST_TOLD``, and the number of others.
+        """Return the faults after a run, one line each: the first ``MAX_FAULTS``, and the number of others.
 
         Call this method once: for a complete run, it adds the faults of ``finish`` to ``faults``.
 
@@ -155,18 +155,19 @@ class RequestCheck:
         """
         if complete:
             self.finish()
-        omitted = len(self.faults) - MOST_TOLD
-        return [*self.faults[:MOST_TOLD], *([f"and {omitted} more of this kind"] if omitted > 0 else [])]
+        omitted = len(self.faults) - MAX_FAULTS
+        return [*self.faults[:MAX_FAULTS], *([f"and {omitted} more of this kind"] if omitted > 0 else [])]
 
     def finish(self) -> None:
         """Compare the lines that a complete run accessed with the ``used`` ranges of all layouts."""
         touched: dict[int, tuple[int, int]] = {}
-        for unit, by in self._touched.items():
-            touched.setdefault(unit * self.unit // self.line, by)
+        for unit, access in self._first_accesses.items():
+            touched.setdefault(unit * self.unit // self.line, access)
         lines = sorted(touched)
         for layout in self.machine.layouts():
             if layout.used is not None:
-                first, end = (bisect_left(lines, at // self.line) for at in (layout.start, self._end(layout)))
+                bounds = (layout.start, self._end(layout))
+                first, end = (bisect_left(lines, address // self.line) for address in bounds)
                 self._compare(layout, set(lines[first:end]), touched)
 
     def _compare(self, layout: Layout, touched: set[int], firsts: Mapping[int, tuple[int, int]]) -> None:
@@ -174,13 +175,13 @@ class RequestCheck:
         expected = layout.lines(self.line)
         name, verb = self._tensor(layout.start), "written" if layout.role is Role.PRODUCT else "read"
         if missing := expected - touched:
-            place = min(missing) * self.line
-            self.faults.append(f"{name}: {len(missing)} lines are never {verb}, the first at {place:#x}")
+            address = min(missing) * self.line
+            self.faults.append(f"{name}: {len(missing)} lines are never {verb}, the first at {address:#x}")
         if unexpected := touched - expected:
-            place, (cycle, port) = min(unexpected) * self.line, firsts[min(unexpected)]
-            who = f"by {self._who(port)} in cycle {cycle} of memory"
+            address, (cycle, port) = min(unexpected) * self.line, firsts[min(unexpected)]
+            access = f"{address:#x} by {self._who(port)} in cycle {cycle} of memory"
             self.faults.append(
-                f"{name}: {len(unexpected)} lines are {verb} that nobody needs, the first at {place:#x} {who}"
+                f"{name}: {len(unexpected)} lines are {verb} that nobody needs, the first at {access}"
             )
 
 

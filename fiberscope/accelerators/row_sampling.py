@@ -31,7 +31,7 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, compare
 
 WARM_UP = 0.5  # length of a warm-up, in windows
-LEAST_STEP = 16  # smallest number of cycles between two checks whether a window has begun
+MIN_STEP = 16  # smallest number of cycles between two checks whether a window has begun
 PRODUCTS = 1 << 24  # products whose coordinates are counted at the same time, to limit memory
 
 
@@ -52,8 +52,8 @@ class Work:
         steps = np.arange(PRODUCTS, products[-1], PRODUCTS)
         bounds = np.unique([0, *np.searchsorted(products[a.indptr], steps), a.shape[0]]).tolist()
         left, right = (sparse.csr_array((np.ones(m.nnz, bool), m.indices, m.indptr), m.shape) for m in (a, b))
-        parts = [np.diff((left[bounds[i] : bounds[i + 1]] @ right).indptr) for i in range(len(bounds) - 1)]
-        self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *parts])
+        outputs = [np.diff((left[bounds[i] : bounds[i + 1]] @ right).indptr) for i in range(len(bounds) - 1)]
+        self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *outputs])
 
 
 class Warmer(Protocol):
@@ -109,9 +109,13 @@ def multiplies_rows(
     """
 
     def sampler(
-        parameters: object, a: CsrArray, b: CsrArray, request: Sample, tell: Callable[[str, int, int], None]
+        parameters: object,
+        a: CsrArray,
+        b: CsrArray,
+        request: Sample,
+        progress: Callable[[str, int, int], None],
     ) -> RowSampler:
-        tell("functional pass", 0, 0)
+        progress("functional pass", 0, 0)
         work = Work(a, b)
 
         def check(rows: CsrArray, machine: Machine) -> Comparison:
@@ -124,18 +128,18 @@ def multiplies_rows(
         kinds = (work.products, work.outputs, work.nonzeros)
         shares = dealt(parameters)
         tasks = RowTasks(a, work, build_part, check, SIMULATED_ROWS, "multiply", kinds, None, shares)
-        return RowSampler(tasks, request, tell)
+        return RowSampler(tasks, request, progress)
 
     return sampler
 
 
 @dataclass(frozen=True)
-class _Mark:
+class _Counts:
     """The counts of a machine at a time: cycles, operations by name, and bytes read and written by tensor."""
 
     cycles: int
     operations: Mapping[str, int]
-    moved: Mapping[str, tuple[int, int]]
+    traffic: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class SplicedRun:
     Args:
         machine: the machine after the run.
         minimum_bytes: its minimum traffic, as far as it was known before the run.
-        places: numbers of the rows of A that the machine multiplied, those of the warm-ups included.
+        row_numbers: numbers of the rows of A that the machine multiplied, those of the warm-ups included.
         rows: these rows.
         windows: numbers of the windows.
         marks: for each window, the counts where it begins and where it ends.
@@ -153,12 +157,12 @@ class SplicedRun:
 
     machine: Machine
     minimum_bytes: int
-    places: Integers
+    row_numbers: Integers
     rows: CsrArray
     windows: Sequence[int]
-    marks: Sequence[tuple[_Mark, _Mark]]
+    marks: Sequence[tuple[_Counts, _Counts]]
 
-    def differences(self, count: Callable[[_Mark], int]) -> Numbers:
+    def differences(self, count: Callable[[_Counts], int]) -> Numbers:
         """Return how much a count grows in each window."""
         return np.array([count(end) - count(begin) for begin, end in self.marks], np.float64)
 
@@ -169,14 +173,14 @@ class RowSampler:
     Args:
         tasks: the product and its machine.
         request: parameters of the sampled run.
-        tell: progress callback, called with the stage, the work done and the total work.
+        progress: progress callback, called with the stage, the work done and the total work.
 
     Raises:
         ConfigurationError: the machine does not count the operation of ``tasks``.
     """
 
-    def __init__(self, tasks: RowTasks, request: Sample, tell: Callable[[str, int, int], None]) -> None:
-        self.tasks, self.tell = tasks, tell
+    def __init__(self, tasks: RowTasks, request: Sample, progress: Callable[[str, int, int], None]) -> None:
+        self.tasks, self.progress = tasks, progress
         self.kinds = np.stack(tasks.kinds, axis=1).astype(np.float64)  # rows x kinds
         counts, costs = tasks.counts, self.kinds.sum(axis=1)
         self.minimum_bytes, self.rate = self._pilot()
@@ -197,11 +201,11 @@ class RowSampler:
                 f"a sampled run needs a machine that counts {self.tasks.operation}, which this one does not"
             )
         machine.kernel.run(cycle_limit=FIRST_CYCLES)
-        before = machine.operations()[self.tasks.operation]
+        operations_before = machine.operations()[self.tasks.operation]
         machine.kernel.run(cycle_limit=2 * FIRST_CYCLES)
-        return minimum, (machine.operations()[self.tasks.operation] - before) / FIRST_CYCLES
+        return minimum, (machine.operations()[self.tasks.operation] - operations_before) / FIRST_CYCLES
 
-    def too_short(self) -> str:
+    def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled.
 
         A run without given windows is not sampled if its largest share exceeds the mean share by more than
@@ -211,7 +215,7 @@ class RowSampler:
         request, shares = self.rounds.request, self.tasks.shares
         loads = np.array([self.costs[share::shares].sum() for share in range(shares)])
         excess = float(loads.max() / loads.mean()) - 1 if loads.any() else 0.0
-        reason = self.rounds.too_short()
+        reason = self.rounds.full_run_reason()
         if reason or request.windows or request.window_cycles or excess <= request.half_width:
             return reason
         return (
@@ -225,14 +229,15 @@ class RowSampler:
 
     def _with_warm_ups(self, windows: Sequence[int]) -> list[tuple[range, range]]:
         """Return the rows of the warm-up of each window, and the rows of the window."""
-        behind = np.concatenate([[0], np.cumsum(self.costs)])
-        parts, end = list[tuple[range, range]](), 0
+        costs_before = np.concatenate([[0], np.cumsum(self.costs)])
+        pieces, end = list[tuple[range, range]](), 0
         for window in (self.ranges[number] for number in windows):
-            cost = behind[window.start] - WARM_UP * self.rounds.cycles
-            start = min(max(end, int(np.searchsorted(behind, cost))), window.start) if parts else window.start
-            parts.append((range(start, window.start), window))
+            cost = costs_before[window.start] - WARM_UP * self.rounds.cycles
+            first = max(end, int(np.searchsorted(costs_before, cost)))
+            start = min(first, window.start) if pieces else window.start
+            pieces.append((range(start, window.start), window))
             end = window.stop
-        return parts
+        return pieces
 
     def measure(self, windows: Sequence[int]) -> SplicedRun:
         """Simulate windows and their warm-ups, one behind another.
@@ -240,30 +245,31 @@ class RowSampler:
         Raises:
             ConfigurationError: the machine does not do the operations that the operands ask for.
         """
-        tasks, parts = self.tasks, self._with_warm_ups(windows)
-        places = np.concatenate([np.arange(warm.start, window.stop) for warm, window in parts])
-        rows = tasks.a[places]
+        tasks, pieces = self.tasks, self._with_warm_ups(windows)
+        row_numbers = np.concatenate([np.arange(warm.start, window.stop) for warm, window in pieces])
+        rows = tasks.a[row_numbers]
         machine = tasks.build(rows)
         minimum = machine.traffic_minimum_bytes()
         run = _Steps(machine, tasks.operation, self.rate)
         warmer = tasks.warmer(machine) if tasks.warmer else None
-        marks, due, end = list[tuple[_Mark, _Mark]](), 0, 0
-        for warm, window in parts:
+        marks, expected, end = list[tuple[_Counts, _Counts]](), 0, 0
+        for warm, window in pieces:
             if warmer is not None and warm.start > end:
                 warmer.warm(warm.start)
-            due += int(tasks.counts[warm.start : warm.stop].sum())
-            begin = run.until(due)
-            due += int(tasks.counts[window.start : window.stop].sum())
-            marks.append((begin, run.until(due) if window is not parts[-1][1] else run.to_the_end()))
+            expected += int(tasks.counts[warm.start : warm.stop].sum())
+            start = run.run_until(expected)
+            expected += int(tasks.counts[window.start : window.stop].sum())
+            is_last = window is pieces[-1][1]
+            marks.append((start, run.run_to_end() if is_last else run.run_until(expected)))
             end = window.stop
-            self.tell("simulating", len(marks), len(parts))
+            self.progress("simulating", len(marks), len(pieces))
         done = machine.operations()[tasks.operation]
-        if done != due:
+        if done != expected:
             raise ConfigurationError(
                 f"a sampled run needs a machine whose {tasks.operation} follows from the operands; it did "
-                f"{done} of {due} in the windows"
+                f"{done} of {expected} in the windows"
             )
-        return SplicedRun(machine, minimum, places, rows, windows, marks)
+        return SplicedRun(machine, minimum, row_numbers, rows, windows, marks)
 
     def _work(self, measured: SplicedRun) -> Numbers:
         """Return the work of the simulated windows by kind; operations as they were counted."""
@@ -317,47 +323,44 @@ class RowSampler:
         work, done = self.tasks.work, measured.machine.operations()
         counted = {"multiply": work.products, "add": work.products - work.outputs}
         counted[self.tasks.operation] = self.tasks.counts
-        exact = [name for name in counted if done.get(name) == counted[name][measured.places].sum()]
-        operations = {
-            name: int(counted[name].sum()) if name in exact else self._whole(measured, _operation(name))
-            for name in done
-        }
-        return operations, exact
+        exact = [name for name in counted if done.get(name) == counted[name][measured.row_numbers].sum()]
+        operations = {name: self._scale_to_run(measured, _operation_count(name)) for name in done}
+        return operations | {name: int(counted[name].sum()) for name in exact}, exact
 
     def _traffic(self, measured: SplicedRun) -> dict[str, Traffic]:
         """Return the estimated traffic by tensor; reads of A, which may run ahead, scale with nonzeros."""
         nonzeros = self.tasks.work.nonzeros
-        factor = nonzeros.sum() / max(1, nonzeros[measured.places].sum())
-        return {
-            name: Traffic(round(factor * part.read_bytes), part.write_bytes)
-            if name == "A"
-            else Traffic(*(self._whole(measured, _moved(name, way)) for way in range(2)))
-            for name, part in measured.machine.traffic().items()
-        }
+        factor = nonzeros.sum() / max(1, nonzeros[measured.row_numbers].sum())
+        traffic = {}
+        for name, part in measured.machine.traffic().items():
+            scaled = (self._scale_to_run(measured, _traffic_count(name, direction)) for direction in range(2))
+            a_traffic = Traffic(round(factor * part.read_bytes), part.write_bytes)
+            traffic[name] = a_traffic if name == "A" else Traffic(*scaled)
+        return traffic
 
-    def _whole(self, measured: SplicedRun, count: Callable[[_Mark], int]) -> int:
+    def _scale_to_run(self, measured: SplicedRun, count: Callable[[_Counts], int]) -> int:
         """Return a count of the whole run: the first window's, plus the others' scaled by operations."""
         counts = self.tasks.counts
         first, end = count(measured.marks[0][1]), count(measured.marks[-1][1])
         done = int(counts[: self.ranges[0].stop].sum())
-        simulated = int(counts[measured.places].sum()) - done
+        simulated = int(counts[measured.row_numbers].sum()) - done
         return round(first + (end - first) * (int(counts.sum()) - done) / max(1, simulated))
 
     def _minimum_bytes(self, measured: SplicedRun) -> int:
         """Return what was known before the run, and the rest in proportion to the nonzeros of A and Z."""
         work, machine = self.tasks.work, measured.machine
         elements: Integers = work.nonzeros + work.outputs
-        ratio = float(elements.sum()) / max(1, int(elements[measured.places].sum()))
+        ratio = float(elements.sum()) / max(1, int(elements[measured.row_numbers].sum()))
         return round(self.minimum_bytes + ratio * (machine.traffic_minimum_bytes() - measured.minimum_bytes))
 
 
-def _operation(name: str) -> Callable[[_Mark], int]:
+def _operation_count(name: str) -> Callable[[_Counts], int]:
     return lambda mark: mark.operations.get(name, 0)
 
 
-def _moved(tensor: str, way: int) -> Callable[[_Mark], int]:
-    """Return the bytes of a tensor at a mark: those read if ``way`` is 0, those written if it is 1."""
-    return lambda mark: mark.moved.get(tensor, (0, 0))[way]
+def _traffic_count(tensor: str, direction: int) -> Callable[[_Counts], int]:
+    """Return the bytes of a tensor at a mark: those read if ``direction`` is 0, those written if it is 1."""
+    return lambda mark: mark.traffic.get(tensor, (0, 0))[direction]
 
 
 class _Steps:
@@ -373,10 +376,10 @@ class _Steps:
         self.machine, self.operation, self.rate = machine, operation, rate
         self.limit = 0
 
-    def until(self, count: int) -> _Mark:
+    def run_until(self, count: int) -> _Counts:
         """Run until ``count`` operations are done, or to the end; raise ``KeyboardInterrupt`` if stopped."""
-        while (left := count - self.machine.operations()[self.operation]) > 0:
-            self.limit += max(LEAST_STEP, int(left / (2 * self.rate)))
+        while (remaining := count - self.machine.operations()[self.operation]) > 0:
+            self.limit += max(MIN_STEP, int(remaining / (2 * self.rate)))
             outcome = self.machine.kernel.run(cycle_limit=self.limit)
             if outcome.complete:
                 return self._mark(outcome.cycles)
@@ -384,13 +387,13 @@ class _Steps:
                 raise KeyboardInterrupt
         return self._mark(self.limit)
 
-    def to_the_end(self) -> _Mark:
+    def run_to_end(self) -> _Counts:
         """Run to the end; raise ``KeyboardInterrupt`` if stopped."""
         outcome = self.machine.kernel.run()
         if not outcome.complete:
             raise KeyboardInterrupt
         return self._mark(outcome.cycles)
 
-    def _mark(self, cycles: int) -> _Mark:
-        moved = {name: (part.read_bytes, part.write_bytes) for name, part in self.machine.traffic().items()}
-        return _Mark(cycles, dict(self.machine.operations()), moved)
+    def _mark(self, cycles: int) -> _Counts:
+        traffic = {name: (part.read_bytes, part.write_bytes) for name, part in self.machine.traffic().items()}
+        return _Counts(cycles, dict(self.machine.operations()), traffic)

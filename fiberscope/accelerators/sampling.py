@@ -28,8 +28,8 @@ SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a 
 GROUP = 5  # number of neighbouring chosen windows that share a ratio of cycles to work
 ROUNDS = (20, 40, 80, 160, 320)  # number of chosen windows in each round
 # Predicted cycles below which a run is simulated in full, unless the request gives windows or their length
-SHORTEST = 300_000
-DENSEST = 0.5  # largest fraction of the windows that may be chosen
+MIN_CYCLES = 300_000
+MAX_SHARE = 0.5  # largest fraction of the windows that may be chosen
 Measured = TypeVar("Measured")
 
 
@@ -141,7 +141,7 @@ class SingleWindow:
 class Sampler(Protocol):
     """A machine whose run is estimated from windows."""
 
-    def too_short(self) -> str:
+    def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
 
     def sampled(self) -> Sampled:
@@ -156,8 +156,8 @@ class WindowSampler(Sampler, Protocol):
 
 
 def too_few_cycles(predicted: float) -> str:
-    """Return the message for a run that is simulated in full because it is shorter than ``SHORTEST``."""
-    return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {SHORTEST:,}"
+    """Return the message for a run that is simulated in full because it is shorter than ``MIN_CYCLES``."""
+    return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {MIN_CYCLES:,}"
 
 
 class Rounds:
@@ -179,14 +179,14 @@ class Rounds:
         middle = windows - 2
         counts = [request.windows] if request.windows else ROUNDS
         chosen = [
-            choose_windows(middle, count, request.seed) for count in counts if count <= middle * DENSEST
+            choose_windows(middle, count, request.seed) for count in counts if count <= middle * MAX_SHARE
         ]
-        self.numbers = [[0, *(1 + number for number in each), middle + 1] for each in chosen]
+        self.numbers = [[0, *(1 + number for number in numbers), middle + 1] for numbers in chosen]
 
-    def too_short(self) -> str:
+    def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
-        free = self.request.windows is None and self.request.window_cycles is None
-        if free and self.predicted < SHORTEST:
+        has_defaults = self.request.windows is None and self.request.window_cycles is None
+        if has_defaults and self.predicted < MIN_CYCLES:
             return too_few_cycles(self.predicted)
         if self.numbers:
             return ""
@@ -309,8 +309,8 @@ def estimate_cycles(
         deviation = cycles[group] - ratio * (weighted[group] - corrected[group])
         # Variance of a ratio estimate with n of N windows, drawn without replacement:
         # (1 - n / N) * n / (n - 1) * (total / sampled)**2 * sum(deviation**2).
-        left = max(0.0, 1 - len(group) / (stop - start))
-        factor = (left * len(group) / max(1, len(group) - 1)) ** 0.5 * total / sampled
+        unsampled = max(0.0, 1 - len(group) / (stop - start))
+        factor = (unsampled * len(group) / max(1, len(group) - 1)) ** 0.5 * total / sampled
         value += ratio * total
         deviations += (factor * deviation).tolist()
     # One degree of freedom less for the ratio of each group, and for the ratio and the slope of ``correct``.
@@ -323,16 +323,16 @@ def moved_bytes(traffic: Mapping[str, Traffic]) -> int:
     return sum(part.read_bytes + part.write_bytes for part in traffic.values())
 
 
-def scale_memory(use: MemoryUse, simulated: int, moved: int) -> MemoryUse:
+def scale_memory(use: MemoryUse, simulated: int, moved_bytes: int) -> MemoryUse:
     """Scale row hits, misses and conflicts of the simulated part to a whole run, without other ``counters``.
 
     Args:
         use: use of the memory by the simulated part.
         simulated: bytes that the simulated part moved.
-        moved: bytes that the whole run moves.
+        moved_bytes: bytes that the whole run moves.
     """
     hits, misses, conflicts = (
-        round(count * moved / max(1, simulated))
+        round(count * moved_bytes / max(1, simulated))
         for count in (use.row_hits, use.row_misses, use.row_conflicts)
     )
     return replace(use, row_hits=hits, row_misses=misses, row_conflicts=conflicts, counters={})

@@ -106,9 +106,11 @@ def random_operands(rows: int, inner: int, columns: int, nonzeros: int, seed: in
     generator = np.random.default_rng(seed)
     operands = []
     for shape in ((rows, inner), (inner, columns)):
-        places = np.sort(generator.choice(shape[0] * shape[1], nonzeros, replace=False))
+        positions = np.sort(generator.choice(shape[0] * shape[1], nonzeros, replace=False))
         values = generator.integers(-3, 4, nonzeros).astype(float)
-        operands.append(sparse.csr_array((values, (places // shape[1], places % shape[1])), shape=shape))
+        operands.append(
+            sparse.csr_array((values, (positions // shape[1], positions % shape[1])), shape=shape)
+        )
     return operands[0], operands[1]
 
 
@@ -143,11 +145,11 @@ def outcome(machine: Machine, without: tuple[str, ...] = ()) -> dict[str, Any]:
         "operations": machine.operations(),
         "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
         "memory": asdict(memory) if memory else None,
-        "product": _listed(product),
+        "product": _to_lists(product),
     }
 
 
-def _listed(product: Any) -> list[Any]:  # noqa: ANN401  (of any machine)
+def _to_lists(product: Any) -> list[Any]:  # noqa: ANN401  (of any machine)
     """Return a sparse or dense product as lists of numbers, which ``==`` compares."""
     if isinstance(product, np.ndarray):
         return [product.tolist()]
@@ -195,8 +197,8 @@ def check_end(case: MachineCase, variant: str) -> None:
     check_accounting(machine.kernel.statistics())
     done, work = machine.progress()
     assert done == work > 0
-    before = outcome(machine)
-    assert outcome(machine) == before
+    expected = outcome(machine)
+    assert outcome(machine) == expected
 
 
 def check_requests(case: MachineCase, variant: str) -> None:

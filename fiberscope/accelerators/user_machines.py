@@ -35,8 +35,8 @@ def file_of(name: str | Path) -> Path:
 
 def package_name(folder: Path) -> str:
     """Return the package of the modules of a folder; two folders of the same name have two packages."""
-    place = folder.resolve()
-    return f"{PREFIX}{re.sub(r'[^a-zA-Z0-9]', '_', place.name)}_{crc32(bytes(place)):x}"
+    path = folder.resolve()
+    return f"{PREFIX}{re.sub(r'[^a-zA-Z0-9]', '_', path.name)}_{crc32(bytes(path)):x}"
 
 
 def plain_name(module: str) -> str:
@@ -63,7 +63,9 @@ def run_file(path: Path, expected: str = EXPECTED) -> ModuleType:
         with module_cache.use_compiled():
             return importlib.import_module(f"{_package(path.parent)}.{path.stem}")
     except (Exception, SystemExit) as error:
-        raise ConfigurationError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
+        raise ConfigurationError(
+            f"{_error_location(path, error)}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _package(folder: Path) -> str:
@@ -89,11 +91,13 @@ def _package_spec(name: str, folder: Path) -> ModuleSpec:
     return spec
 
 
-def _place(path: Path, error: BaseException) -> str:
+def _error_location(path: Path, error: BaseException) -> str:
     """Return file and line of the innermost frame in the file's folder at which running the file failed."""
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         return f"{path.with_name(Path(error.filename).name)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     folder = path.parent.resolve()
-    beside = [frame for frame in frames if Path(frame.filename).parent == folder]
-    return f"{path.with_name(Path(beside[-1].filename).name)}:{beside[-1].lineno}" if beside else f"{path}:1"
+    local_frames = [frame for frame in frames if Path(frame.filename).parent == folder]
+    if not local_frames:
+        return f"{path}:1"
+    return f"{path.with_name(Path(local_frames[-1].filename).name)}:{local_frames[-1].lineno}"

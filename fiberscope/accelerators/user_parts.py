@@ -61,8 +61,8 @@ def split_parts(texts: Sequence[str] | None) -> dict[str, tuple[str, str]]:
     """
     parts: dict[str, tuple[str, str]] = {}
     for text in texts or ():
-        name, _, place = text.partition("=")
-        module, _, attribute = place.rpartition(":")
+        name, _, location = text.partition("=")
+        module, _, attribute = location.rpartition(":")
         if not (name and module and attribute):
             raise InputError(
                 f"--part {text}: write it as name=module:Class, for example merger=my_blocks:MyMerger"
@@ -134,20 +134,20 @@ def _load_module(text: str, module: str) -> ModuleType:
 
 def _fault(error: BaseException) -> str:
     """Describe an error in a user's code, with file and line unless it was raised within ``importlib``."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    line = "" if "importlib" in where.filename else f" ({where.filename}:{where.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    line = "" if "importlib" in frame.filename else f" ({frame.filename}:{frame.lineno})"
     return f"{type(error).__name__}: {error}{line}"
 
 
 @contextmanager
 def _current_folder() -> Iterator[None]:
     """Search modules in the current folder, after all other folders, while the context is active."""
-    here = str(Path.cwd())
-    sys.path.append(here)
+    folder = str(Path.cwd())
+    sys.path.append(folder)
     try:
         yield
     finally:
-        sys.path.remove(here)
+        sys.path.remove(folder)
 
 
 def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
@@ -164,30 +164,32 @@ def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactor
     return {name: _checked(name, make) for name, make in add_policies(parts, blocks).items()}
 
 
-def _checked(part: str, make: PartFactory) -> PartFactory:
-    def make_one(*arguments: object, **options: object) -> Component:
-        fault = _misfit(make, arguments, options)
+def _checked(part: str, factory: PartFactory) -> PartFactory:
+    def make_checked(*arguments: object, **options: object) -> Component:
+        fault = _misfit(factory, arguments, options)
         if fault:
-            raise InputError(f"the part {part}: {origin(make)} is not made as the machine makes it: {fault}")
+            raise InputError(
+                f"the part {part}: {origin(factory)} is not made as the machine makes it: {fault}"
+            )
         try:
-            component: object = make(*arguments, **options)
+            component: object = factory(*arguments, **options)
         except (InputError, SimulationError):  # already messages for the user
             raise
         except Exception as error:
-            raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error
+            raise InputError(f"the part {part}: {origin(factory)} cannot be made: {_fault(error)}") from error
         if not isinstance(component, Component):
             raise InputError(
-                f"the part {part}: {origin(make)} made {component!r}, which is no fiberscope.sim.Component"
+                f"the part {part}: {origin(factory)} made {component!r}, which is no fiberscope.sim.Component"
             )
         return component
 
-    return make_one
+    return make_checked
 
 
-def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+def _misfit(factory: PartFactory, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> str:
     """Return Python's message about arguments that do not fit; empty if they fit or have no signature."""
     try:
-        signature = inspect.signature(make)
+        signature = inspect.signature(factory)
     except (TypeError, ValueError):
         return ""
     try:

@@ -36,34 +36,34 @@ class TypedParameters(CompositionParameters):
         sizes, value = fields.get("format"), VALUE_BITS.get(fields.get("value", AUTO))
         if not isinstance(sizes, Mapping) or value is None:
             return fields
-        left = {key: (metadata + value) // cls.UNIT for key, metadata in cls.METADATA_BITS.items()}
+        implied = {key: (metadata + value) // cls.UNIT for key, metadata in cls.METADATA_BITS.items()}
         return fields | {
-            "format": {**sizes, **{key: size for key, size in left.items() if sizes.get(key) == AUTO}}
+            "format": {**sizes, **{key: size for key, size in implied.items() if sizes.get(key) == AUTO}}
         }
 
 
 def convert_values(
-    values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value"
+    value_type: ValueType, a: CsrArray, b: CsrArray, setting: str = "value"
 ) -> tuple[CsrArray, CsrArray]:
     """Return A and B with values of a type; the operands themselves if the type is a double.
 
     Args:
-        values: type of the values.
+        value_type: type of the values.
         a, b: the operands.
         setting: key of the parameter that names the type, for error messages.
 
     Raises:
         ConfigurationError: if the type cannot represent a value; the message names the first such value.
     """
-    if values is DOUBLE:
+    if value_type is DOUBLE:
         return a, b
-    first = _typed(values, "A", a, setting)
-    return first, first if b is a else _typed(values, "B", b, setting)
+    first = _convert(value_type, "A", a, setting)
+    return first, first if b is a else _convert(value_type, "B", b, setting)
 
 
-def _typed(values: ValueType, name: str, matrix: CsrArray, setting: str) -> CsrArray:
+def _convert(value_type: ValueType, name: str, matrix: CsrArray, setting: str) -> CsrArray:
     try:
-        data = rounded_to(values, matrix.data, setting)
+        data = rounded_to(value_type, matrix.data, setting)
     except ValueError as error:
         raise ConfigurationError(f"{name}: {error}") from None
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)

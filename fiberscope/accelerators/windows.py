@@ -11,24 +11,26 @@ from fiberscope.workloads.canonical import Integers
 
 WINDOW_CYCLES = 4000  # smallest window; shorter windows differ by the bursts in which memory writes
 FIRST_CYCLES = 6000  # smallest first and last window
-TASKS_A_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
-COMMON = 0.9  # share of the operations in tasks no longer than the longest common task
+TASKS_PER_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
+COMMON_SHARE = 0.9  # share of the operations in tasks no longer than the longest common task
 Numbers = npt.NDArray[np.float64]
 
 
 def window_length(lengths: Integers) -> int:
     """Return the default length of a window in cycles.
 
-    A window has time for ``TASKS_A_WINDOW`` tasks of the longest common length. A share of ``COMMON`` of all
-    operations is in tasks that are no longer than this task.
+    A window has time for ``TASKS_PER_WINDOW`` tasks of the longest common length. A share of ``COMMON_SHARE``
+    of all operations is in tasks that are no longer than this task.
 
     Args:
         lengths: operations of each task, of which a processing element does at most one a cycle.
     """
     lengths = np.sort(lengths)
-    behind = np.cumsum(lengths)
-    common = int(lengths[np.searchsorted(behind, COMMON * behind[-1])]) if len(lengths) else 0
-    return max(WINDOW_CYCLES, TASKS_A_WINDOW * common)
+    cumulative = np.cumsum(lengths)
+    if not len(lengths):
+        return WINDOW_CYCLES
+    longest_common = int(lengths[np.searchsorted(cumulative, COMMON_SHARE * cumulative[-1])])
+    return max(WINDOW_CYCLES, TASKS_PER_WINDOW * longest_common)
 
 
 def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
@@ -45,17 +47,17 @@ def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
         Consecutive ranges that contain every row; a single range if no row is left between the first and the
         last window.
     """
-    behind = np.cumsum(costs)
-    begin = int(np.searchsorted(behind, first)) + 1
-    end = int(np.searchsorted(behind, behind[-1] - first))
-    if end - begin < 1:
+    cumulative = np.cumsum(costs)
+    start = int(np.searchsorted(cumulative, first)) + 1
+    end = int(np.searchsorted(cumulative, cumulative[-1] - first))
+    if end - start < 1:
         return [range(len(costs))]
-    middle = behind[end - 1] - behind[begin - 1]
+    middle = cumulative[end - 1] - cumulative[start - 1]
     count = max(1, round(middle / cost))
-    steps = behind[begin - 1] + middle * np.arange(1, count) / count
-    bounds = np.unique([begin, *(np.searchsorted(behind[:end], steps) + 1), end])
+    steps = cumulative[start - 1] + middle * np.arange(1, count) / count
+    bounds = np.unique([start, *(np.searchsorted(cumulative[:end], steps) + 1), end])
     edges = [0, *bounds.tolist(), len(costs)]
-    return [range(start, stop) for start, stop in pairwise(edges) if stop > start]
+    return [range(first_row, end_row) for first_row, end_row in pairwise(edges) if end_row > first_row]
 
 
 def choose_windows(count: int, strata: int, seed: int) -> list[int]:

@@ -35,7 +35,7 @@ class Document:
     keys: Mapping[Path, tuple[int, int]]
     values: Mapping[Path, tuple[int, int, bool]]
 
-    def error(self, path: Path, message: str, *, key: bool = False, within: int = 0) -> ConfigurationError:
+    def error(self, path: Path, message: str, *, key: bool = False, offset: int = 0) -> ConfigurationError:
         """Return an error about a value or its key.
 
         Args:
@@ -43,11 +43,11 @@ class Document:
                 would contain the value.
             message: what is wrong and what would be right.
             key: whether the error is about the key of the value.
-            within: position in the text of the value, in characters from its start.
+            offset: position in the text of the value, in characters from its start.
         """
-        return ConfigurationError(f"{self.location(path, key=key, within=within)}: {message}")
+        return ConfigurationError(f"{self.location(path, key=key, offset=offset)}: {message}")
 
-    def location(self, path: Path, *, key: bool = False, within: int = 0) -> str:
+    def location(self, path: Path, *, key: bool = False, offset: int = 0) -> str:
         """Return file, line and column of a value or its key as a text; arguments as of ``error``."""
         while path and path not in self.keys:
             path = path[:-1]
@@ -56,7 +56,7 @@ class Document:
         line, column = self.keys[path]
         if not key:
             line, column, exact = self.values[path]
-            column += within if exact else 0
+            column += offset if exact else 0
         return f"{self.name}:{line}:{column}"
 
     @classmethod
@@ -101,18 +101,18 @@ class _Reader:
     values: dict[Path, tuple[int, int, bool]]
 
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, object]:
-        read: dict[str, object] = {}
+        entries: dict[str, object] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "[...]"
-            line, column = _place(key_node)
-            if key in read:
+            line, column = _position(key_node)
+            if key in entries:
                 raise ConfigurationError(f"{self.name}:{line}:{column}: {key} is given twice")
             self.keys[(*path, key)] = (line, column)
-            read[key] = self._value(value_node, (*path, key))
-        return read
+            entries[key] = self._value(value_node, (*path, key))
+        return entries
 
     def _value(self, node: yaml.Node, path: Path) -> object:
-        line, column = _place(node)
+        line, column = _position(node)
         quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
         exact = node.start_mark.line == node.end_mark.line
         self.values[path] = (line, column + quoted, exact)
@@ -126,66 +126,68 @@ class _Reader:
         return value
 
     def _sequence(self, node: yaml.SequenceNode, path: Path) -> Sequence[object]:
-        read = []
+        entries = []
         for position, entry in enumerate(node.value):
-            self.keys[(*path, position)] = _place(entry)
-            read.append(self._value(entry, (*path, position)))
-        return read
+            self.keys[(*path, position)] = _position(entry)
+            entries.append(self._value(entry, (*path, position)))
+        return entries
 
 
-def _place(node: yaml.Node) -> tuple[int, int]:
+def _position(node: yaml.Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def overlay(base: yaml.MappingNode, over: yaml.MappingNode) -> yaml.MappingNode:
-    """Merge two mappings, with precedence for ``over``.
+def overlay(base: yaml.MappingNode, override: yaml.MappingNode) -> yaml.MappingNode:
+    """Merge two mappings, with precedence for ``override``.
 
     Sections are merged key by key. A key with the value ``~`` or ``null`` is removed. Lists whose entries all
     have names are merged by name, and other lists are replaced.
 
     Args:
         base: the mapping to change; it stays as it is.
-        over: the changes.
+        override: the changes.
     """
-    changes = {str(key.value): (key, value) for key, value in over.value}
+    changes = {str(key.value): (key, value) for key, value in override.value}
     merged = []
     for key, value in base.value:
         change = changes.pop(str(key.value), None)
         if change is None:
             merged.append((key, value))
-        elif not _is_nothing(change[1]):
-            merged.append((change[0], _combined(value, change[1])))
-    merged += [change for change in changes.values() if not _is_nothing(change[1])]
+        elif not _is_null(change[1]):
+            merged.append((change[0], _merge_nodes(value, change[1])))
+    merged += [change for change in changes.values() if not _is_null(change[1])]
     return yaml.MappingNode(base.tag, merged, base.start_mark, base.end_mark)
 
 
-def _combined(base: yaml.Node, over: yaml.Node) -> yaml.Node:
-    if isinstance(base, yaml.MappingNode) and isinstance(over, yaml.MappingNode):
-        return overlay(base, over)
-    if isinstance(base, yaml.SequenceNode) and isinstance(over, yaml.SequenceNode):
-        return _extended(base, over)
-    return over
+def _merge_nodes(base: yaml.Node, override: yaml.Node) -> yaml.Node:
+    if isinstance(base, yaml.MappingNode) and isinstance(override, yaml.MappingNode):
+        return overlay(base, override)
+    if isinstance(base, yaml.SequenceNode) and isinstance(override, yaml.SequenceNode):
+        return _merge_lists(base, override)
+    return override
 
 
-def _extended(base: yaml.SequenceNode, over: yaml.SequenceNode) -> yaml.SequenceNode:
-    """Merge lists by the names of their entries, new entries last; return ``over`` if a name is missing."""
-    named = [(_named(entry), entry) for entry in over.value]
+def _merge_lists(base: yaml.SequenceNode, override: yaml.SequenceNode) -> yaml.SequenceNode:
+    """Merge lists by the names of their entries, new entries last; without names, return ``override``."""
+    named = [(_entry_name(entry), entry) for entry in override.value]
     if not named or not all(name for name, _entry in named):
-        return over
+        return override
     changes = dict(named)
     merged = [
-        _combined(entry, changes.pop(_named(entry))) if _named(entry) in changes else entry
+        _merge_nodes(entry, changes.pop(_entry_name(entry))) if _entry_name(entry) in changes else entry
         for entry in base.value
     ]
-    return yaml.SequenceNode(over.tag, [*merged, *changes.values()], over.start_mark, over.end_mark)
+    return yaml.SequenceNode(
+        override.tag, [*merged, *changes.values()], override.start_mark, override.end_mark
+    )
 
 
-def _named(entry: yaml.Node) -> str:
+def _entry_name(entry: yaml.Node) -> str:
     """Return the name of an entry of a list, from its key ``name`` or ``component``; empty if it has none."""
     pairs = entry.value if isinstance(entry, yaml.MappingNode) else []
     return next((str(value.value) for key, value in pairs if key.value in ("name", "component")), "")
 
 
-def _is_nothing(node: yaml.Node) -> bool:
+def _is_null(node: yaml.Node) -> bool:
     """Return whether a value removes a key: ``~`` or ``null``; an empty value leaves the key."""
     return isinstance(node, yaml.ScalarNode) and str(node.tag).endswith(":null") and bool(node.value)

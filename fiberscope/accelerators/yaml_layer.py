@@ -54,14 +54,14 @@ class _Loader(_Scalars, yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-class _Quick(_Scalars, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # may be lacking
+class _FastLoader(_Scalars, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # may be lacking
     """The YAML loader in C, ten times as fast; ``_Loader`` reads again each text that it refuses."""
 
 
 # Texts that both loaders would read differently, and that are left to ``_Loader``: aliases, which the loader
 # in C resolves; tabs, unusual tags and line ends, and keys by ``?``, of which it accepts more; and missing
 # values within brackets, to which it gives another position.
-_ODD = re.compile(
+_SLOW_SYNTAX = re.compile(
     r":\s*[,}\]]|[\t\ufeff\x85\u2028\u2029]|^---|[|>]\S*#|(?:^|[\s,:\[{-])(?:\*\S|\?|!(?!\w+\s))",
     re.MULTILINE,
 )
@@ -93,9 +93,9 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
     """
     name = name or str(path)
     text = read_text(path, name)
-    used = _reported(text)
-    if used is not None:
-        return {key: Entry(value, f"{name}: config") for key, value in _flat(used)}
+    config = _report_config(text)
+    if config is not None:
+        return {key: Entry(value, f"{name}: config") for key, value in _flatten(config)}
     with yaml_errors(name):
         node = compose(text)
         comments = _comments(text.splitlines())
@@ -107,7 +107,7 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
     return entries
 
 
-def _reported(text: str) -> Mapping[str, object] | None:
+def _report_config(text: str) -> Mapping[str, object] | None:
     """Return the configuration in the report of a run; None if the text is not a report."""
     if not text.startswith("{"):
         return None
@@ -119,10 +119,10 @@ def _reported(text: str) -> Mapping[str, object] | None:
     return document["config"] if reported and isinstance(document.get("config"), dict) else None
 
 
-def _flat(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flatten(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     for key, value in section.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 
@@ -150,13 +150,13 @@ def compose(text: str) -> yaml.Node | None:
         yaml.YAMLError, ValueError, RecursionError: if the text is not YAML. Call this function within
             ``yaml_errors``, which turns them into a ``ConfigurationError``.
     """
-    if not _ODD.search(text):
+    if not _SLOW_SYNTAX.search(text):
         with suppress(yaml.YAMLError, ValueError):
-            return _composed(text, _Quick)
+            return _composed(text, _FastLoader)
     return _composed(text, _Loader)
 
 
-def _composed(text: str, loader: type[_Loader | _Quick]) -> yaml.Node | None:
+def _composed(text: str, loader: type[_Loader | _FastLoader]) -> yaml.Node | None:
     node: yaml.Node | None = yaml.compose(text, loader)
     return node
 
@@ -177,8 +177,8 @@ def yaml_errors(name: str) -> Iterator[None]:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         is_template = error.problem_mark and _TEMPLATE.search(error.problem_mark.buffer or "")
         template = "a template of Jinja, not YAML; fill it in first"
-        what = template if is_template else f"not YAML: {error.problem}"
-        raise ConfigurationError(f"{name}:{line}: {what}") from error
+        fault = template if is_template else f"not YAML: {error.problem}"
+        raise ConfigurationError(f"{name}:{line}: {fault}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, ConfigurationError):
             raise
@@ -222,7 +222,9 @@ def _leaves(node: yaml.Node | None, prefix: str, name: str) -> Iterator[tuple[st
         return
     if not isinstance(node, yaml.MappingNode):
         line = node.start_mark.line + 1
-        raise ConfigurationError(f"{name}:{line}: expected parameters as 'key: value', found {_short(node)}")
+        raise ConfigurationError(
+            f"{name}:{line}: expected parameters as 'key: value', found {_describe(node)}"
+        )
     for key_node, value_node in node.value:
         key = f"{prefix}{key_node.value}"
         if isinstance(value_node, yaml.MappingNode):
@@ -241,7 +243,7 @@ def construct(node: yaml.Node) -> object:
         loader.dispose()
 
 
-def _short(node: yaml.Node) -> str:
+def _describe(node: yaml.Node) -> str:
     return "a list" if isinstance(node, yaml.SequenceNode) else f"'{' '.join(str(node.value).split())[:40]}'"
 
 
@@ -253,21 +255,21 @@ def _comments(lines: list[str]) -> dict[int, str]:
     """Return the comments on each line, counted from 1: the comment lines above it, the comment beside it,
     and the comments below that are aligned with that comment or further right.
     """
-    said: dict[int, list[str]] = {}
+    comments: dict[int, list[str]] = {}
     above: list[str] = []
-    beside: tuple[int, int] | None = None  # line and column of the comment that may go on below
+    open_comment: tuple[int, int] | None = None  # line and column of the comment that may go on below
     for number, line in enumerate(lines, start=1):
         match = _COMMENT.search(line)
         text = match["text"].strip() if match else ""
         column = match.start("text") if match else -1
         if match and not line[: column - 1].strip():
-            if beside and column >= beside[1]:
-                said[beside[0]].append(text)
+            if open_comment and column >= open_comment[1]:
+                comments[open_comment[0]].append(text)
             else:
                 above.append(text)
             continue
         if line.strip():
-            said[number] = [*above, text]
+            comments[number] = [*above, text]
         above = []
-        beside = (number, column) if match else None
-    return {number: " ".join(part for part in parts if part) for number, parts in said.items()}
+        open_comment = (number, column) if match else None
+    return {number: " ".join(text for text in texts if text) for number, texts in comments.items()}

@@ -33,14 +33,14 @@ def validate_document(
         ConfigurationError: if a value is invalid or a key is unknown; the error describes the first fault.
     """
     try:
-        data = _filled(document.data)
+        data = _without_empty(document.data)
         while True:
             try:
                 return schema.model_validate(data)
             except ValidationError as error:
                 fault = _first_fault(error)
-                if not (ignore_unknown and _left_out(schema, document, fault, data)):
-                    raise _explained(schema, document, fault) from error
+                if not (ignore_unknown and _drop_unknown(schema, document, fault, data)):
+                    raise _to_error(schema, document, fault) from error
     except RecursionError as error:
         raise document.error((), "sections within sections, too deep to read") from error
 
@@ -52,67 +52,67 @@ def _first_fault(error: ValidationError) -> Any:  # noqa: ANN401
     return min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
 
 
-def _filled(value: object) -> object:
+def _without_empty(value: object) -> object:
     """Return data without the keys that have no value, at every depth."""
     if isinstance(value, Mapping):
-        return {key: _filled(entry) for key, entry in value.items() if entry is not None}
-    return [_filled(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _without_empty(entry) for key, entry in value.items() if entry is not None}
+    return [_without_empty(entry) for entry in value] if isinstance(value, list) else value
 
 
 # Types of faults that are shown only if there is no other: for ``X | None``, the fault of X says more.
 _CONSEQUENCES = ("none_required",)
 
 
-def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Exception:  # noqa: ANN401
+def _to_error(schema: type[BaseModel], document: Document, fault: Any) -> Exception:  # noqa: ANN401
     """Return the error for a fault in one line: place, value, and what would be right."""
     path = _path(document, fault)
-    where = ".".join(str(part) for part in path) or "the file"
+    path_text = ".".join(str(key) for key in path) or "the file"
     if fault["type"] == "missing":
-        return document.error(path, f"{where} is missing")
+        return document.error(path, f"{path_text} is missing")
     if fault["type"] == "extra_forbidden":
-        keys = _keys_beside(schema, path)
-        return document.error(path, f"there is no {where}; {nearest(str(path[-1]), keys)}", key=True)
+        keys = _sibling_keys(schema, path)
+        return document.error(path, f"there is no {path_text}; {nearest(str(path[-1]), keys)}", key=True)
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
     if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of several values together
-        return document.error(path, f"{where}: {message}")
+        return document.error(path, f"{path_text}: {message}")
     message = message.replace("Input should be", "it should be", 1)
     if fault["type"] == "too_short":
         message = "it should have one entry or more"
-    return document.error(path, f"{where} is {' '.join(_shown(fault['input']).split())}; {message}")
+    return document.error(path, f"{path_text} is {' '.join(_abbreviate(fault['input']).split())}; {message}")
 
 
-def _left_out(schema: type[BaseModel], document: Document, fault: Any, data: Any) -> bool:  # noqa: ANN401
+def _drop_unknown(schema: type[BaseModel], document: Document, fault: Any, data: Any) -> bool:  # noqa: ANN401
     """Remove an unknown key with a warning; return False if the fault is another or the key is misspelt."""
     path = _path(document, fault)
     if fault["type"] != "extra_forbidden":
         return False
     *section, key = path
-    keys = _keys_beside(schema, path)
+    keys = _sibling_keys(schema, path)
     if difflib.get_close_matches(str(key).lower(), [name.lower() for name in keys], cutoff=MISSPELT):
         return False
-    for part in section:
-        data = data[part]
+    for name in section:
+        data = data[name]
     del data[key]
-    where = f"{document.location(path, key=True)}: there is no {'.'.join(map(str, path))}"
-    warnings.warn(f"{where}, and it is left out; {nearest(str(key), keys)}", stacklevel=4)
+    message = f"{document.location(path, key=True)}: there is no {'.'.join(map(str, path))}"
+    warnings.warn(f"{message}, and it is left out; {nearest(str(key), keys)}", stacklevel=4)
     return True
 
 
 def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401
     """Return the path of a fault in the document, without the members of unions that pydantic adds to it."""
     path: Path = ()
-    for part in fault["loc"]:
-        if (*path, part) in document.keys:
-            path = (*path, part)
+    for key in fault["loc"]:
+        if (*path, key) in document.keys:
+            path = (*path, key)
     return (*path, fault["loc"][-1]) if fault["type"] == "missing" else path
 
 
-def _keys_beside(schema: type[BaseModel], path: Path) -> list[str]:
+def _sibling_keys(schema: type[BaseModel], path: Path) -> list[str]:
     """Return the keys that the schema has in the section of ``path``."""
     section: type[BaseModel] = schema
-    for part in path[:-1]:
+    for key in path[:-1]:
         for name, field in section.model_fields.items():
-            if part in (field.alias, name):
+            if key in (field.alias, name):
                 section = _section_in(field.annotation) or section
     return [field.alias or name for name, field in section.model_fields.items()]
 
@@ -121,11 +121,11 @@ def _section_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401
     """Return the model of the section in a field, also within a list, mapping or union, or None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    sections = [_section_in(part) for part in getattr(annotation, "__args__", ())]
+    sections = [_section_in(argument) for argument in getattr(annotation, "__args__", ())]
     return next((section for section in sections if section), None)
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     if isinstance(value, dict):
         return "a section"
     if isinstance(value, list):

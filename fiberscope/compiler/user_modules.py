@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from fiberscope.accelerators.module_cache import SUFFIX, cache_folder, digest, library, note
+from fiberscope.accelerators.module_cache import SUFFIX, cache_folder, digest, engine_id, note_path
 from fiberscope.accelerators.user_machines import file_of, package_name
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
@@ -143,9 +143,9 @@ def build(path: Path) -> list[Path]:
         _compile(folder, sources, typed)
     digests = {str(file): digest(file) for file in typed}
     for file in typed:
-        note(file).parent.mkdir(parents=True, exist_ok=True)
+        note_path(file).parent.mkdir(parents=True, exist_ok=True)
         module = {"name": sources.name(file), "module": str(_extension_path(folder, sources, file))}
-        note(file).write_text(json.dumps({**module, "library": library(), "sources": digests}))
+        note_path(file).write_text(json.dumps({**module, "library": engine_id(), "sources": digests}))
     return list(typed)
 
 
@@ -161,7 +161,7 @@ def _cache_path(sources: _Sources, typed: dict[Path, str]) -> Path:
     key_lines = [
         __version__,
         SUFFIX,
-        library(),
+        engine_id(),
         *(f"{sources.relative_path(file)} {digest(file)}" for file in sorted(typed)),
     ]
     return cache_folder() / hashlib.sha256("\n".join([*key_lines, *typed.values()]).encode()).hexdigest()

@@ -82,7 +82,7 @@ def simulate(
     descriptor, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
-    files, replacements = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
+    files, replacements = _recorders(waveform, memory_trace, timeline, drive), descriptor.merge_parts(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, replacements, ignore_progress, files)
     options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
     operands = _check(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.configuration import Configuration
-from fiberscope.accelerators.full_operands import compress_operands, lies_dense
+from fiberscope.accelerators.full_operands import compress_operands, is_stored_dense
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.problem_settings import ProblemMaker, configure
 from fiberscope.accelerators.user_machines import file_of, is_path
@@ -125,7 +125,7 @@ class ResolvedRun(NamedTuple):
         """
         problem = self.maker.load(a, b, exact=False, progress=ignore_progress)
         _formats, configured = _to_convert(self, problem)
-        options = RunOptions(EVENT, None, False, False, self.accelerator.taking(parts), ignore_progress)
+        options = RunOptions(EVENT, None, False, False, self.accelerator.merge_parts(parts), ignore_progress)
         build_model(self.accelerator, configured, problem, options)
 
 
@@ -210,7 +210,7 @@ def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str]
     formats = {
         operand: name
         for operand, name in ready.formats.items()
-        if not (name.lower() == DENSE and lies_dense(ready.configured, operand, operands[operand]))
+        if not (name.lower() == DENSE and is_stored_dense(ready.configured, operand, operands[operand]))
     }
     return formats, compress_operands(ready.configured, {operand: operands[operand] for operand in formats})
 

@@ -167,7 +167,7 @@ def execute_sampled(
         )
         if options.sample.window is not None:
             return _execute_window(accelerator, configured, problem, options, sampler, source)
-        reason = sampler.too_short()
+        reason = sampler.full_run_reason()
         if reason:
             note = _sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
             full = execute(accelerator, configured, problem, options, source)

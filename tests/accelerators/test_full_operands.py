@@ -8,7 +8,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators import find
-from fiberscope.accelerators.full_operands import compress_operands, full_operand_notes, lies_dense
+from fiberscope.accelerators.full_operands import compress_operands, full_operand_notes, is_stored_dense
 from fiberscope.accelerators.problem_settings import configure
 
 SMALL = {
@@ -111,19 +111,19 @@ def test_parameters_without_an_operand_and_of_machines_without_the_choice():
     for operands, left in (("", "both"), ("A", "B"), ("B", "A"), ("AB", "none")):
         found = compress_operands(configured, dict.fromkeys(operands, full))
         assert found.format.dense == left
-        assert [name for name in "AB" if lies_dense(found, name, full)] == [
+        assert [name for name in "AB" if is_stored_dense(found, name, full)] == [
             c for c in "AB" if c not in operands
         ]
     sigma, _maker = configure(find("sigma"), None, {})
     assert compress_operands(sigma, {"A": full}) is sigma
-    assert not lies_dense(sigma, "A", full)
+    assert not is_stored_dense(sigma, "A", full)
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0), (2, 2)])
 def test_an_operand_without_an_entry_is_not_full(shape):
     configured, _maker = configure(find("gamma"), None, {})
     empty = sparse.csr_array(shape)
-    assert not lies_dense(configured, "A", empty)
+    assert not is_stored_dense(configured, "A", empty)
     assert compress_operands(configured, {"A": empty}) is configured
 
 

@@ -58,7 +58,7 @@ class Worked:
     tensors = {"A": (0,), "B": (1,), "Z": (2,)}  # noqa: RUF012
     channels = ("one",)
     users = ((SimpleNamespace(name="reader"), "", ""), (SimpleNamespace(name="writer"), "", ""))
-    numbers_each, request_bytes = 1, 64
+    ports_per_user, request_bytes = 1, 64
     memory_parameters = SimpleNamespace(burst_bytes=32)
 
     def __init__(self, *layouts):
@@ -178,9 +178,9 @@ def test_planted_a_stream_that_begins_a_line_late_is_found():
 
 @pytest.mark.astray
 def test_planted_merging_elements_that_share_a_region_are_found(monkeypatch):
-    regions = layout.own_regions
+    regions = layout.merger_regions
     for module in (layout, machine):
-        monkeypatch.setattr(module, "own_regions", lambda number: regions(number // 2))
+        monkeypatch.setattr(module, "merger_regions", lambda number: regions(number // 2))
     case = CASES["outerspace"]
     faults = faults_of(case.build("tiny", case.operands()))
     assert any("Z: an array at 0x30000000000 lies over one of Z" in fault for fault in faults)
@@ -189,8 +189,8 @@ def test_planted_merging_elements_that_share_a_region_are_found(monkeypatch):
 @pytest.mark.astray
 def test_planted_operands_that_lie_over_one_another_are_found(monkeypatch):
     """The product is right all the same: tokens carry no data."""
-    of = OperandLayout.place
-    monkeypatch.setattr(OperandLayout, "place", lambda _tensor, _start, *matrix: of(0, 0, *matrix))
+    of = OperandLayout.from_matrix
+    monkeypatch.setattr(OperandLayout, "from_matrix", lambda _tensor, _start, *matrix: of(0, 0, *matrix))
     case = CASES["outerspace"]
     a, b = case.operands()
     machine = case.build("tiny", (a, b))

@@ -73,7 +73,7 @@ def test_the_work_of_rows_is_that_of_the_product(seed, most):
 def test_all_windows_spliced_are_the_whole_run(runs):
     _, made, whole, cycles = runs
     measured = made.measure(range(len(made.ranges)))
-    assert measured.places.tolist() == list(range(ROWS))
+    assert measured.row_numbers.tolist() == list(range(ROWS))
     assert [begin.cycles for begin, _ in measured.marks[1:]] == [end.cycles for _, end in measured.marks[:-1]]
     assert measured.marks[-1][1].cycles == cycles
     assert measured.machine.operations() == whole.operations()
@@ -157,14 +157,14 @@ def test_a_machine_that_counts_otherwise_is_refused(operations, message):
 
 
 def test_a_run_whose_shares_differ_by_more_than_the_width_is_simulated_in_full(monkeypatch):
-    monkeypatch.setattr(sampling, "SHORTEST", 0)
+    monkeypatch.setattr(sampling, "MIN_CYCLES", 0)
     made, _ = sampler(OWN, Sample(half_width=0.5))
     loads = [made.costs[share::8].sum() for share in range(8)]
     excess = max(loads) / np.mean(loads) - 1
     assert 0 < excess < 0.5
     made.rounds.numbers = [[0, 1, 2]]
-    assert made.too_short() == ""
+    assert made.full_run_reason() == ""
     made.rounds.request = Sample(half_width=0.9 * excess)
-    assert f"with the most rows to do has {excess:.1%} more work" in made.too_short()
+    assert f"with the most rows to do has {excess:.1%} more work" in made.full_run_reason()
     made.rounds.request = REQUEST
-    assert made.too_short() == ""
+    assert made.full_run_reason() == ""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
-    SHORTEST,
+    MIN_CYCLES,
     Estimated,
     Rounds,
     Sample,
@@ -174,18 +174,18 @@ def test_a_round_has_the_windows_that_the_width_of_the_last_one_asks_for(excess,
 
 @pytest.mark.parametrize(("windows", "counts"), [(82, [20, 40]), (81, [20]), (42, [20]), (41, [])])
 def test_at_most_half_of_the_windows_between_the_first_and_the_last_are_chosen(windows, counts):
-    rounds = Rounds(Sample(), windows, 4000, SHORTEST)
+    rounds = Rounds(Sample(), windows, 4000, MIN_CYCLES)
     assert [len(numbers) - 2 for numbers in rounds.numbers] == counts
     assert all((numbers[0], numbers[-1]) == (0, windows - 1) for numbers in rounds.numbers)
     assert all(numbers == sorted(set(numbers)) for numbers in rounds.numbers)
-    assert bool(rounds.too_short()) == (not counts)
+    assert bool(rounds.full_run_reason()) == (not counts)
 
 
 def test_a_run_is_too_short_by_its_cycles_unless_the_windows_are_given():
-    short = SHORTEST - 1
-    assert "are fewer than" in Rounds(Sample(), 100, 4000, short).too_short()
-    assert Rounds(Sample(windows=5), 100, 4000, short).too_short() == ""
-    assert Rounds(Sample(window_cycles=100), 100, 100, short).too_short() == ""
+    short = MIN_CYCLES - 1
+    assert "are fewer than" in Rounds(Sample(), 100, 4000, short).full_run_reason()
+    assert Rounds(Sample(windows=5), 100, 4000, short).full_run_reason() == ""
+    assert Rounds(Sample(window_cycles=100), 100, 100, short).full_run_reason() == ""
 
 
 def test_the_first_and_the_last_window_of_a_run_count_as_they_are():

@@ -50,8 +50,8 @@ class Tiling:
     def __init__(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> None:
         self.parameters = parameters
         self.matrices = (a, b)
-        lies_dense = parameters.format.lies_dense
-        self.dense = {"A": lies_dense("A", a), "B": lies_dense("B", b)}
+        is_stored_dense = parameters.format.is_stored_dense
+        self.dense = {"A": is_stored_dense("A", a), "B": is_stored_dense("B", b)}
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
         self.shape, origin = _choose_start(parameters, a, b)
         self._partition()

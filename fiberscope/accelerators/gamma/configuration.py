@@ -151,7 +151,7 @@ class GammaConfiguration(TypedParameters):
         An operand without zeros may be stored as values only. An element is then a value, and a pointer has
         0 bytes.
         """
-        dense = self.format.lies_dense(operand, matrix)
+        dense = self.format.is_stored_dense(operand, matrix)
         return Sizes(self.fibercache.line, self.format.value, 0) if dense else self.sizes
 
     @model_validator(mode="after")

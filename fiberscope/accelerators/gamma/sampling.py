@@ -132,9 +132,9 @@ class GammaSampler:
         windows = self.windows
         self.rounds = Rounds(request, len(windows.ranges), windows.cycles, windows.predicted)
 
-    def too_short(self) -> str:
+    def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
-        return self.rounds.too_short()
+        return self.rounds.full_run_reason()
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as requested, and return the estimate."""

@@ -16,8 +16,8 @@ from fiberscope.accelerators.graphicionado.configuration import GraphicionadoCon
 from fiberscope.accelerators.graphicionado.machine import Graphicionado
 from fiberscope.accelerators.machine import Iteration, MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
-    DENSEST,
-    SHORTEST,
+    MAX_SHARE,
+    MIN_CYCLES,
     Estimated,
     Sample,
     Sampled,
@@ -91,13 +91,13 @@ class GraphicionadoSampler:
         self.parameters, self.graph, self.task = parameters, graph, task
         self.request, self.tell = request, tell
 
-    def too_short(self) -> str:
+    def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
         count, needed = self.task.iterations, self.request.windows or LEAST_ITERATIONS
-        if needed > DENSEST * count:
+        if needed > MAX_SHARE * count:
             return f"simulated in full, as {needed} of {count} iterations are more than half of them"
         predicted = count * self._shortest_iteration()
-        if self.request.windows is None and predicted < SHORTEST:
+        if self.request.windows is None and predicted < MIN_CYCLES:
             return too_few_cycles(predicted)
         return ""
 
@@ -137,7 +137,7 @@ class GraphicionadoSampler:
             return count == self.request.windows
         estimate = self._estimate(records)
         is_narrow = estimate.half_width <= self.request.half_width * estimate.cycles
-        return is_narrow or count + 1 > DENSEST * self.task.iterations
+        return is_narrow or count + 1 > MAX_SHARE * self.task.iterations
 
     def _estimate(self, records: Sequence[Iteration]) -> Estimated:
         """Estimate the cycles up to the end of the last iteration; each has one more cycle of the control."""

@@ -94,7 +94,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
         self.b = CompressedRows(b.indptr, b.indices, b.data)
         block = parameters.l0.block
-        dense = (parameters.format.lies_dense("A", a), parameters.format.lies_dense("B", b))
+        dense = (parameters.format.is_stored_dense("A", a), parameters.format.is_stored_dense("B", b))
         self.operands = operands_of((self.a, self.b), dense, block, parameters.format.value)
         self.lists = RowLists(self.a, self.b, self.shape[0], parameters.format.element)
         if "merger" in self.unit_parts:

@@ -248,9 +248,9 @@ class SigmaSampler:
         operands = typed_operands(TYPES[self.parameters.value.type], self.a, self.b)
         return Plan(*stationary_and_streamed(self.parameters, *operands), self.parameters, chosen)
 
-    def too_short(self) -> str:
+    def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
-        return self.rounds.too_short()
+        return self.rounds.full_run_reason()
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as requested, and return the estimate."""

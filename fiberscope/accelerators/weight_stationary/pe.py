@@ -27,8 +27,7 @@ class ProcessingElement(Component):
         name: instance name.
         parameters: configuration of the machine.
         columns: for each pass, the number of the column of B that this element holds.
-        column_values: for each pass, the nonzeros of the column by their coordinate of K; empty if the element
-            holds no column.
+        column_values: for each pass, the nonzeros of the column by coordinate of K; empty for no column.
         stream: the beats by number; the list that the bus fills.
     """
 

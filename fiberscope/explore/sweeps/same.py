@@ -200,7 +200,7 @@ def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     if prices is None:
         return None
     problem = ready.maker.load(PROBE, None, exact=False, progress=ignore_progress)
-    options = RunOptions(EVENT, None, False, False, accelerator.taking({}), ignore_progress)
+    options = RunOptions(EVENT, None, False, False, accelerator.merge_parts({}), ignore_progress)
     machine: Any = build_model(accelerator, ready.configured, problem, options)
     numbers = Counter(family_name(component.name) for component in machine.kernel.components)
     um2: float | None = area_fields(area_items(chip_of(prices, numbers)))["area_um2"]

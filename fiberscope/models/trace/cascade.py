@@ -120,7 +120,7 @@ class _Reader:
         try:
             name, arguments, expression = parse_function(signature, body)
         except UnreadableTextError as error:
-            raise self.document.error(path, f"{signature}: {body}: {error}", within=error.column) from error
+            raise self.document.error(path, f"{signature}: {body}: {error}", offset=error.column) from error
         return Function(name, arguments, expression)
 
     def _check_body(self, function: Function, available: Mapping[str, Function], path: Path) -> None:
@@ -140,7 +140,7 @@ class _Reader:
             try:
                 yield replace(parse_statement(text), text=" ".join(text.split())), path
             except UnreadableTextError as error:
-                raise self.document.error(path, f"{text}: {error}", within=error.column) from error
+                raise self.document.error(path, f"{text}: {error}", offset=error.column) from error
 
     def statements(
         self, declared: Mapping[str, tuple[str, ...]], functions: Mapping[str, Function]

@@ -251,7 +251,7 @@ class MappingReader:
         try:
             directive = parse_directive(text)
         except UnreadableTextError as error:
-            raise self.document.error(path, f"{text}: {error}", within=error.column) from error
+            raise self.document.error(path, f"{text}: {error}", offset=error.column) from error
         if directive.name not in _DIRECTIVES:
             raise self.document.error(
                 path, f"there is no directive {directive.name}; {nearest(directive.name, _DIRECTIVES)}"

@@ -134,7 +134,7 @@ def test_beats_carry_every_nonzero_once(operands, acf, words):
     )
     assert (sparse.coo_array((values, (rows, columns)), shape=a.shape).toarray() == a.toarray()).all()
     assert all(len(one.rows) <= elements_per_beat(acf, words) for one in stream)
-    assert all(one.ids == len(set(one.columns.tolist())) for one in stream)
+    assert all(one.distinct_ids == len(set(one.columns.tolist())) for one in stream)
 
 
 @given(products(), st.sampled_from(("dense", "csr")), st.sampled_from(B_FORMATS))
