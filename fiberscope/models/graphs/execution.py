@@ -304,6 +304,7 @@ class PhaseRuns(GraphRun):
         if result is None and not self.parameters.has_unpaired_values:
             return count_unpaired(contents)
         expected = self._expected[assignment.result.tensor]
+        assert isinstance(expected, Points)
         request = assignment.result, expected, self.prepared.sizes, self.prepared.graph.splits
         return compare(contents, result, *request, rounding)
 

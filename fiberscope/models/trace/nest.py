@@ -102,8 +102,7 @@ class Loop:
             cursor.record_lookup_payload()
         if self.marks_body:
             self.state.last_body[:] = self.state.serials
-        for item in self.body_recorders:
-            recorder: Recorder = item
+        for recorder in self.body_recorders:  # C: Recorder
             recorder.touch(0, 0, False, self.state.serials[recorder.evict_level])
         if self.output is None:
             return self._open(0)
