@@ -145,10 +145,10 @@ class Products:
         for fiber in range(self.a.first_fiber[a], self.a.first_fiber[a + 1]):
             start, end, row = (self.a.fibers[fiber], self.a.fibers[fiber + 1], self.a.outer[fiber] * SIDE)
             scanner_steps += self.scanners.steps(start, end, first, last) if self.uses_scanners else 0
-            match = meeting.meet(start, end, first, last)
+            match = meeting.find_match(start, end, first, last)
             while match < last:
                 outputs.add(row + self.b.outer[match])
-                match = meeting.meet(start, end, match + 1, last)
+                match = meeting.find_match(start, end, match + 1, last)
         steps = scanner_steps if self.uses_scanners else meeting.steps - old_steps
         self.steps += steps
         return steps

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.sim import Component, Kernel
-from fiberscope.sim.names import family_name, placed
+from fiberscope.sim.names import family_name, family_or_parent
 from fiberscope.workloads import Problem, Spgemm
 from fiberscope.workloads.errors import nearest
 
@@ -281,7 +281,7 @@ class Accelerator(Generic[AnyConfiguration]):
         named = {"workers": self.worker_families, "limits": self.limits, "channels": channels}
         for field_name, families in named.items():
             for family in families:
-                if family and placed(family, present) not in present:
+                if family and family_or_parent(family, present) not in present:
                     raise ConfigurationError(
                         f"{self.name}: no component is of the kind {family}, which {field_name} names; "
                         f"{nearest(family, present)}"

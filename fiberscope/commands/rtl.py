@@ -195,7 +195,7 @@ def export(
 
 
 @rtl.command()
-def shell(
+def port_module(
     block: _Block, machine: _Own = "", settings: Numbers = None, output: Folder = Path("build")
 ) -> None:
     """Write an empty module with a block's ports, as BLOCK.v.
@@ -208,14 +208,14 @@ def shell(
     """
     chosen = find_block(block, machine)
     from fiberscope.hw.rtl.kit.contract import contract
-    from fiberscope.hw.rtl.kit.model import shell
+    from fiberscope.hw.rtl.kit.model import port_module
     from fiberscope.hw.rtl.kit.parameters import parse
     from fiberscope.hw.rtl.kit.registered import registered
 
     with input_errors():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
         ports = registered(chosen, inputs=True).interface(parameters)
-    write_verilog(chosen, contract(ports, registered=True) + "\n" + shell(ports), output)
+    write_verilog(chosen, contract(ports, registered=True) + "\n" + port_module(ports), output)
 
 
 @rtl.command()

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Policies: small classes of the user that choose in the place of a block's own rule."""
+"""Policies: small classes of the user that replace the rule by which a block chooses."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ["Policy", "wrong_choice"]
 
 
 class Policy:
-    """Rule by which a block chooses. Each block makes a policy of its own, without arguments.
+    """A rule by which a block chooses. Each block creates its own policy object, without arguments.
 
-    A block that asks a policy names the kind of policy as ``POLICY``, and has it as its attribute ``policy``.
-    A class of the user is given in the place of the block, as a part of a machine.
+    The class of such a block has the base class of its policies as ``POLICY``. The attribute ``policy`` of a
+    block is its policy object. A user names a policy class as a part of a machine, instead of the block.
     """
 
 
-def wrong_choice(policy: Policy, method: str, chosen: object, choices: str) -> SimulationError:
-    """Describe that a policy chose what is none of the choices.
+def wrong_choice(policy: Policy, method: str, choice: object, choices: str) -> SimulationError:
+    """Return the error for a policy that chose an object outside of the choices.
 
     Args:
         policy: the policy.
-        method: its method that chooses.
-        chosen: what it chose.
-        choices: what could be chosen, a plural.
+        method: name of the method that chose.
+        choice: the chosen object.
+        choices: name of the choices, a plural.
     """
-    return SimulationError(f"{type(policy).__name__}.{method} chose {chosen!r}, none of the {choices}")
+    return SimulationError(f"{type(policy).__name__}.{method} chose {choice!r}, none of the {choices}")

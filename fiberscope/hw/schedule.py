@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Schedule policies: which task goes next, and which worker gets it."""
+"""The base class of schedule policies, which choose the next task and its worker."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["SchedulePolicy", "Task", "Worker", "least_loaded"]
 
 
 class Task:  # C: final
-    """Piece of work that a scheduler may give to a worker now.
+    """A piece of work that a scheduler may dispatch now.
 
     Args:
-        number: of the task, in the order of the machine.
-        size: what the machine knows of its length; each scheduler says in which unit.
+        number: number of the task, in the order of the machine.
+        size: estimated length of the task, in a unit that each scheduler defines.
     """
 
     def __init__(self, number: int, size: int) -> None:
@@ -25,11 +25,11 @@ class Task:  # C: final
 
 
 class Worker:  # C: final
-    """Component that can take a task now.
+    """A component that can accept a task now.
 
     Args:
-        number: of the component.
-        waiting: tasks that the worker has, as far as the scheduler knows.
+        number: number of the component.
+        waiting: number of tasks that the scheduler has dispatched to the worker and that have not ended.
     """
 
     def __init__(self, number: int, waiting: int) -> None:
@@ -38,12 +38,12 @@ class Worker:  # C: final
 
 
 def least_loaded(turn: int, waiting: Sequence[int], is_open: Sequence[bool]) -> list[Worker]:
-    """Return the workers that are open, the one with the fewest tasks first.
+    """Return the workers that can accept a task, in ascending order of their waiting tasks.
 
     Args:
-        turn: the first of those with equally many.
-        waiting: by worker, the tasks that it has.
-        is_open: by worker, whether it can take a task.
+        turn: the worker that comes first among workers with equally many tasks.
+        waiting: for each worker, the number of its waiting tasks.
+        is_open: for each worker, whether it can accept a task.
     """
     numbers = [*range(turn, len(waiting)), *range(min(turn, len(waiting)))]
     workers = [Worker(number, waiting[number]) for number in numbers if is_open[number]]
@@ -51,50 +51,50 @@ def least_loaded(turn: int, waiting: Sequence[int], is_open: Sequence[bool]) -> 
 
 
 class SchedulePolicy(Policy):
-    """Policy of a scheduler: chooses a task, and a worker for the task.
+    """A policy of a scheduler, which chooses a task and a worker for it.
 
-    The first of a list is what the machine would choose by itself. This class chooses the first.
+    Each list begins with the choice of a machine without a policy. This class chooses the first of each list.
     """
 
     def task(self, tasks: Sequence[Task], now: int) -> Task:  # C: def
-        """Return the task that goes next, of those that can; asked until a worker takes the task.
+        """Return the task to dispatch next; called in each cycle until a worker accepts the task.
 
         Args:
-            tasks: at least one.
-            now: the cycle of the scheduler.
+            tasks: the tasks that can be dispatched, at least one.
+            now: current cycle of the scheduler.
         """
         return tasks[0]
 
     def worker(self, task: Task, workers: Sequence[Worker], now: int) -> Worker:  # C: def
-        """Return the worker that gets the task; asked once a task.
+        """Return the worker for a task; called once for each task.
 
         Args:
             task: the task.
-            workers: those that can take the task, at least one.
-            now: the cycle of the scheduler.
+            workers: the workers that can accept the task, at least one.
+            now: current cycle of the scheduler.
         """
         return workers[0]
 
-    def chosen_task(self, tasks: Sequence[Task], now: int) -> Task:
+    def choose_task(self, tasks: Sequence[Task], now: int) -> Task:
         """Return the task that ``task`` chooses.
 
         Raises:
-            SimulationError: the policy chose a task that is none of those.
+            SimulationError: if the policy chooses a task that is not one of ``tasks``.
         """
-        chosen = self.task(tasks, now)
-        if chosen not in tasks:
-            raise wrong_choice(self, "task", chosen, "tasks")
-        return chosen
+        selected = self.task(tasks, now)
+        if selected not in tasks:
+            raise wrong_choice(self, "task", selected, "tasks")
+        return selected
 
-    def number_of_worker(self, task: Task, workers: Sequence[Worker], now: int) -> int:
-        """Return the number of the worker that ``worker`` chooses; -1 if there is none to choose from.
+    def choose_worker(self, task: Task, workers: Sequence[Worker], now: int) -> int:
+        """Return the number of the worker that ``worker`` chooses; -1 without workers.
 
         Raises:
-            SimulationError: the policy chose a worker that is none of those.
+            SimulationError: if the policy chooses a worker that is not one of ``workers``.
         """
         if not workers:
             return -1
-        chosen = self.worker(task, workers, now)
-        if chosen not in workers:
-            raise wrong_choice(self, "worker", chosen, "workers")
-        return chosen.number
+        selected = self.worker(task, workers, now)
+        if selected not in workers:
+            raise wrong_choice(self, "worker", selected, "workers")
+        return selected.number

@@ -1,9 +1,10 @@
 # cython: infer_types=True
 """Types of the values of a machine: their bits, their roundoff, and their arithmetic, on doubles.
 
-A double holds every number of the narrower types, and a sum, product or quotient that it has rounded is, once
-rounded more, the exact one rounded once: its 53 bits are at least two more than twice those of each
-(Figueroa, "When is double rounding innocuous?", SIGNUM 1995).
+A double represents every number of the narrower types. A sum, product or quotient that is rounded to a double
+and then to a narrower type equals the exact result rounded once. The reason is that the 53 bits of a double
+are at least two more than twice the bits of each narrower type (Figueroa, "When is double rounding
+innocuous?", SIGNUM 1995).
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ ValueName: TypeAlias = Literal["auto", "integer", "float32", "float64", "bfloat1
 AUTO = "auto"
 INTEGER = "integer"
 FRACTION = 52  # C: object; bits of a double's fraction
-RAISED = 2.0**64  # what is too small for a double is worked out so many times larger
+RAISED = 2.0**64  # factor for products that a double would round as subnormal numbers
 
 
 class ValueType:  # C: final
-    """Numbers as a machine's hardware has them, given and returned as doubles that are exactly those.
+    """The arithmetic of a machine's values; arguments and results are doubles that hold these values exactly.
 
-    ``auto`` and ``integer`` are doubles as they come. Of the types of floating point, sums and products are
-    rounded to nearest, ties to even; what is subnormal counts as a zero of its sign, as an operand and as a
-    result; and what is no number is one quiet NaN, without a sign.
+    ``auto`` and ``integer`` use the arithmetic of doubles. The floating-point types round sums and products
+    to nearest, ties to even. Subnormal operands and results count as zeros of the same sign. Every NaN is the
+    same quiet NaN, without a sign.
 
     Args:
-        name: as settings have it.
-        bits: of a value; 0 where the type does not say how many.
-        fraction: bits behind the leading one; 0 of doubles as they come.
-        bias: of the exponent.
+        name: name in settings.
+        bits: bits of a value; 0 if the type defines no width.
+        fraction: bits after the leading one; 0 for the arithmetic of doubles.
+        bias: bias of the exponent.
     """
 
     def __init__(self, name: str, bits: int = 0, fraction: int = 0, bias: int = 1023) -> None:
@@ -42,31 +43,31 @@ class ValueType:  # C: final
         self.bits = bits  # C: readonly long
         self.floats = fraction > 0  # C: readonly bint
         self.roundoff = 2.0 ** -((fraction or FRACTION) + 1)  # C: readonly double; of a sum or product
-        self.least = 2.0 ** (1 - bias)  # C: readonly double; above 0 that is not subnormal
+        self.least = 2.0 ** (1 - bias)  # C: readonly double; the least normal number above 0
         self.most = (2.0 - 2.0 ** -(fraction or FRACTION)) * 2.0**bias  # C: readonly double
-        self._lost = FRACTION - fraction if fraction else 0  # C: long; bits of a double's fraction
-        self._half = int(2.0 ** (self._lost - 1))  # C: long; of the last bit that is left of it
+        self._lost = FRACTION - fraction if fraction else 0  # C: long; bits that rounding removes
+        self._half = int(2.0 ** (self._lost - 1))  # C: long; half of the last bit that remains
         self._value = array("d", [0.0])
         self._bits = memoryview(self._value).cast("b").cast("q")  # the same memory
 
-    def add(self, value: float, other: float) -> float:
-        """The sum."""
+    def add(self, value: float, operand: float) -> float:
+        """Return the sum."""
         if not self.floats:
-            return value + other
-        return self.rounded(self._operand(value) + self._operand(other))
+            return value + operand
+        return self.round_value(self._operand(value) + self._operand(operand))
 
-    def multiply(self, value: float, other: float) -> float:
-        """The product."""
+    def multiply(self, value: float, operand: float) -> float:
+        """Return the product."""
         if not self.floats:
-            return value * other
-        value, other = self._operand(value), self._operand(other)
-        product = value * other
-        if abs(product) == self.least and abs(value * RAISED * other) < self.least * RAISED:
+            return value * operand
+        value, operand = self._operand(value), self._operand(operand)
+        product = value * operand
+        if abs(product) == self.least and abs(value * RAISED * operand) < self.least * RAISED:
             return math.copysign(0.0, product)  # a double has rounded it as subnormal
-        return self.rounded(product)
+        return self.round_value(product)
 
-    def rounded(self, value: float) -> float:
-        """A double as the number of the type that is nearest."""
+    def round_value(self, value: float) -> float:
+        """Return the nearest number of the type."""
         if not self.floats:
             return value
         if self._lost and abs(value) <= 2.0 * self.most:
@@ -81,7 +82,7 @@ class ValueType:  # C: final
         return value if abs(value) <= self.most else math.nan
 
     def _operand(self, value: float) -> float:
-        """A value as an operation takes it."""
+        """Return an operand with subnormal numbers replaced by zeros."""
         return math.copysign(0.0, value) if abs(value) < self.least else value
 
 

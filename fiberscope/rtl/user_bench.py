@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.model import shell
+from fiberscope.hw.rtl.kit.model import port_module
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
@@ -121,7 +121,7 @@ def run_block_bench(
     bins: dict[str, PortBins] = {}
     tests = 0
     for dut in (MODEL, RTL) if device == BOTH_DEVICES else (device,):
-        text = module.verilog(parameters) if dut == RTL else shell(interface)
+        text = module.verilog(parameters) if dut == RTL else port_module(interface)
         dut_options, dut_folder = {**options, "model": dut == MODEL}, folder.resolve() / dut
         arguments = COVERAGE if line_coverage and dut == RTL else ()
         tests, transcripts[dut], broken_rules = _run(
@@ -223,7 +223,13 @@ def run_machine_bench(
         "verdict": str(verdict),
     }
     tests, transcript, violations = _run(
-        bench, interface, shell(interface), "fiberscope.rtl.machine_bench", options, simulator, run_folder
+        bench,
+        interface,
+        port_module(interface),
+        "fiberscope.rtl.machine_bench",
+        options,
+        simulator,
+        run_folder,
     )
     fault = (
         verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"

@@ -4,7 +4,7 @@ cimport cython
 from fiberscope.sim cimport raw_words
 from fiberscope.sim.clock cimport Clock
 
-cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM
+cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_CAPACITY
 cdef long MAX_TIME
 
 cdef class Fifo:
@@ -14,7 +14,7 @@ cdef class Fifo:
     cdef readonly int occupancy
     cdef readonly int capacity
     cdef int _popped
-    cdef int _wanted
+    cdef int _wanted_slots
     cdef readonly bint bounded
     cdef char _one_clock
     cdef char _stamped
@@ -48,15 +48,15 @@ cdef class Fifo:
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
     cdef long _arrival(self, long cycle) noexcept
-    cpdef tuple token(self, long place)
-    cpdef int show_on(self, object board, long place) except -1
-    cpdef int mark_in(self, object marks, long place) except -1
+    cpdef tuple token(self, long position)
+    cpdef int show_on(self, object board, long index) except -1
+    cpdef int mark_in(self, object marks, long index) except -1
     cpdef int widen(self, int capacity) except -1
-    cdef int _make_room(self, long tokens) except -1
+    cdef int _allocate(self, long tokens) except -1
     cpdef int let_reader_ahead(self) except -1
     cpdef long free_from(self, long slots) noexcept
     cdef long _held_back(self) noexcept
-    cdef long _stamp(self, long before) noexcept
+    cdef long _stamp(self, long age) noexcept
     cdef int _wake_when_free(self) except -1
     cdef int _wake_writer(self) except -1
     cdef long _next_writer_cycle(self) noexcept
@@ -78,9 +78,9 @@ cdef class Channel(Fifo):
     cdef inline long space(self) noexcept:
         if not self.bounded:
             return 1152921504606846976
-        cdef long free = self._free()
-        self.want(free + 1)
-        return free
+        cdef long free_slots = self._free()
+        self.want(free_slots + 1)
+        return free_slots
 
     cdef inline long free(self) noexcept:
         return self._free()
@@ -94,7 +94,7 @@ cdef class Channel(Fifo):
         return self.capacity - self.occupancy
 
     cdef inline int want(self, long slots) except -1:
-        self._wanted = slots
+        self._wanted_slots = slots
         if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
@@ -166,10 +166,10 @@ cdef class Channel(Fifo):
         self._wake_writer()
 
     cdef inline int _wake_writer(self) except -1:
-        cdef long free = self.capacity - self.occupancy
+        cdef long free_slots = self.capacity - self.occupancy
         if self._stamped:
             self._wake_when_free()
-        elif free - self._popped < self._wanted <= free:
+        elif free_slots - self._popped < self._wanted_slots <= free_slots:
             self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
 
     cdef inline long _next_writer_cycle(self) noexcept:

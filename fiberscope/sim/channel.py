@@ -25,7 +25,7 @@ ARRIVAL = 3  # the reader's cycle from which the token is visible
 VALUE = 4
 WORDS = 5
 
-FIRST_ROOM = 16  # initial size of an unbounded channel, in tokens
+FIRST_CAPACITY = 16  # initial size of an unbounded channel, in tokens
 
 
 class Fifo:
@@ -35,14 +35,14 @@ class Fifo:
         self.name = name
         self.protocol = protocol
         self.bounded = capacity is not None
-        self.capacity = capacity or FIRST_ROOM
+        self.capacity = capacity or FIRST_CAPACITY
         self.latency = latency
         self.occupancy = 0
         self.pops = 0
         self.reader_state = self.any_reader_state = 0  # stall state of a reader here, or at any of the array
         self.writer_state = self.any_writer_state = 0
         self._head = 0
-        self._make_room(self.capacity)
+        self._allocate(self.capacity)
         self._seen_from = MAX_TIME  # the reader's cycle from which it sees the head token
         self._board_memory = array("q", [MAX_TIME])  # copy of _seen_from, for a reader of many channels
         self._board = raw_words.longs_from(self._board_memory, 0)
@@ -51,7 +51,7 @@ class Fifo:
         self._mark = raw_words.octets_from(self._mark_memory, 0)
         self._popped = 0  # tokens popped at _pop_time, whose slots are not free for the writer yet
         self._pop_time = -1
-        self._wanted = 1  # number of free slots that wakes the writer
+        self._wanted_slots = 1  # number of free slots that wakes the writer
         # If the reader may be ahead of the writer (_stamped), a ring holds the cycle of each recent pop:
         # pop number n is at _stamps[n & _stamp_mask]. The ring is at least as long as the capacity, so that
         # the writer can compute the cycle from which each slot is free. _stamp_memory owns the ring.
@@ -79,19 +79,19 @@ class Fifo:
         self._reader_index = reader_index
         self._one_clock = writer is reader
 
-    def show_on(self, board: array[int], place: int) -> None:
-        """Keep the cycle from which the head token is visible in ``board[place]``; ``MAX_TIME`` if none.
+    def show_on(self, board: array[int], index: int) -> None:
+        """Keep the cycle from which the head token is visible in ``board[index]``; ``MAX_TIME`` if none.
 
         A channel keeps one board: a later call replaces it.
         """
-        board[place] = self._seen_from
+        board[index] = self._seen_from
         self._board_memory = board
-        self._board = raw_words.longs_from(board, place)
+        self._board = raw_words.longs_from(board, index)
 
-    def mark_in(self, marks: array[int], place: int) -> None:
-        """From now on, set byte ``place`` of the words ``marks`` to 1 at every push and pop."""
+    def mark_in(self, marks: array[int], index: int) -> None:
+        """From now on, set byte ``index`` of the words ``marks`` to 1 at every push and pop."""
         self._mark_memory = marks
-        self._mark = raw_words.octets_from(marks, place)
+        self._mark = raw_words.octets_from(marks, index)
         self._marked = True
 
     def let_reader_ahead(self) -> None:
@@ -124,9 +124,9 @@ class Fifo:
         """
         if not self.bounded:
             return MAX_TIME
-        free = self._free()
-        self.want(free + 1)
-        return free
+        free_slots = self._free()
+        self.want(free_slots + 1)
+        return free_slots
 
     def free(self) -> int:
         """Return the number of tokens that the writer may push in its current cycle; bounded channels only.
@@ -144,9 +144,9 @@ class Fifo:
         if self.occupancy:
             raise ChannelError(f"{self.name}: widened with tokens in it ({self.occupancy})")
         self.capacity = capacity
-        self._make_room(capacity)
+        self._allocate(capacity)
 
-    def _make_room(self, tokens: int) -> None:
+    def _allocate(self, tokens: int) -> None:
         """Allocate empty memory for ``tokens`` tokens."""
         self._memory = array("q", bytes(8 * WORDS * tokens))
         self._words = raw_words.longs(self._memory)
@@ -171,9 +171,9 @@ class Fifo:
             slots += 1
         return slots
 
-    def _stamp(self, before: int) -> int:
-        """Return the cycle of the pop that is ``before`` pops older than the latest pop."""
-        return self._stamps[(self.pops - 1 - before) & self._stamp_mask]
+    def _stamp(self, age: int) -> int:
+        """Return the cycle of the pop that is ``age`` pops older than the latest pop."""
+        return self._stamps[(self.pops - 1 - age) & self._stamp_mask]
 
     def free_from(self, slots: int) -> int:
         """Return the writer's cycle from which ``slots`` slots are free; ``MAX_TIME`` if unknown.
@@ -181,14 +181,14 @@ class Fifo:
         The cycle is 0 if these slots have never held a token. Only for a bounded channel after
         ``let_reader_ahead``, which records the cycles of pops.
         """
-        before = self.capacity - self.occupancy - slots
-        if before < 0:
+        age = self.capacity - self.occupancy - slots
+        if age < 0:
             return MAX_TIME
-        return self._stamp(before) + 1 if before < self.pops else 0
+        return self._stamp(age) + 1 if age < self.pops else 0
 
     def want(self, slots: int) -> None:
         """Wake the writer when ``slots`` slots are free."""
-        self._wanted = slots
+        self._wanted_slots = slots
         if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
@@ -260,15 +260,20 @@ class Fifo:
         """Return the value of the head token. Requires ``can_pop()``."""
         return self._values[WORDS * self._head + VALUE]
 
-    def token(self, place: int) -> tuple[int, int, int, float]:
-        """Return the token ``place`` places behind the head, visible or in flight, for observers."""
-        at = WORDS * ((self._head + place) % self.capacity)
+    def token(self, position: int) -> tuple[int, int, int, float]:
+        """Return the token ``position`` places behind the head, visible or in flight, for observers."""
+        start = WORDS * ((self._head + position) % self.capacity)
         token = self._words
-        return (token[at + CONTROL], token[at + COORDINATE], token[at + REFERENCE], self._values[at + VALUE])
+        return (
+            token[start + CONTROL],
+            token[start + COORDINATE],
+            token[start + REFERENCE],
+            self._values[start + VALUE],
+        )
 
-    def arrival(self, place: int) -> int:
-        """Return the reader's cycle from which the token ``place`` places behind the head is visible."""
-        return self._words[WORDS * ((self._head + place) % self.capacity) + ARRIVAL]
+    def arrival(self, position: int) -> int:
+        """Return the reader's cycle from which the token ``position`` places behind the head is visible."""
+        return self._words[WORDS * ((self._head + position) % self.capacity) + ARRIVAL]
 
     def pop(self) -> None:
         """Drop the head token. The writer can use its slot from the next cycle.
@@ -300,16 +305,16 @@ class Fifo:
 
     def _wake_writer(self) -> None:
         """Wake the writer if the slots freed at ``_pop_time`` complete the number of wanted slots."""
-        free = self.capacity - self.occupancy
+        free_slots = self.capacity - self.occupancy
         if self._stamped:
             self._wake_when_free()
-        elif free - self._popped < self._wanted <= free:
+        elif free_slots - self._popped < self._wanted_slots <= free_slots:
             self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
 
     def _wake_when_free(self) -> None:
         """Wake the writer in the cycle in which enough slots are free, if known and in the future."""
         if self._writer_clock.words > 0:  # else the writer ignores wakes
-            cycle = self.free_from(self._wanted)
+            cycle = self.free_from(self._wanted_slots)
             if self._writer_clock.cycle < cycle < MAX_TIME:
                 self._writer_clock.wake(self._writer_index, cycle)
 
@@ -330,14 +335,14 @@ class Fifo:
     def _grow(self) -> None:
         """Double the memory and move the tokens."""
         memory = self._memory
-        before, values = raw_words.longs(memory), raw_words.doubles(memory)
-        room, self.capacity = self.capacity, 2 * self.capacity
-        self._make_room(self.capacity)
-        for place in range(self.occupancy):
-            start = WORDS * ((self._head + place) % room)
-            for word in range(VALUE):
-                self._words[WORDS * place + word] = before[start + word]
-            self._values[WORDS * place + VALUE] = values[start + VALUE]
+        old_words, old_values = raw_words.longs(memory), raw_words.doubles(memory)
+        old_capacity, self.capacity = self.capacity, 2 * self.capacity
+        self._allocate(self.capacity)
+        for index in range(self.occupancy):
+            start = WORDS * ((self._head + index) % old_capacity)
+            for field in range(VALUE):
+                self._words[WORDS * index + field] = old_words[start + field]
+            self._values[WORDS * index + VALUE] = old_values[start + VALUE]
         self._head = 0
 
     def _refuse_pop(self) -> NoReturn:
@@ -352,9 +357,9 @@ def seen_from(channels: Sequence[Channel | None]) -> array[int]:
     ``MAX_TIME``.
     """
     board = array("q", [MAX_TIME] * len(channels))
-    for place, channel in enumerate(channels):
+    for index, channel in enumerate(channels):
         if channel is not None:
-            channel.show_on(board, place)
+            channel.show_on(board, index)
     return board
 
 

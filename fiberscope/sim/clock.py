@@ -48,14 +48,14 @@ class Schedule:
         """Return the part of the wheel for near wakes that no component reads."""
         return memoryview(self.wheel)[SLOTS * self.words :]
 
-    def ignore_wakes(self, place: memoryview[int]) -> None:
+    def ignore_wakes(self, unread: memoryview[int]) -> None:
         """Discard all wakes, for a component that keeps its own time.
 
         Args:
-            place: the memory for near wakes: ``unread()`` of the clock domain. All such components share it.
+            unread: the memory for near wakes: ``unread()`` of the clock domain. All such components share it.
         """
         self.words = 0
-        self.wheel = place
+        self.wheel = unread
 
     def wake_far(self, index: int, cycle: int) -> None:
         """Store a wake that is too far for the wheel. Equal wakes are stored once.

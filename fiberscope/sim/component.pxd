@@ -15,7 +15,7 @@ cdef class Accounted:
     cdef public long[::1] _cycles
 
     @cython.final
-    cdef void _account(self, int before, long cycle) noexcept
+    cdef void _account(self, int state, long cycle) noexcept
     @cython.final
     cdef int _refuse_input(self, Channel channel) except -1
     @cython.final

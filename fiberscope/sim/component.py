@@ -113,9 +113,9 @@ class Accounted:
         self._since = 0
         self._cycles = array("q", bytes(8 * FIRST_STALL))
 
-    def _account(self, before: int, cycle: int) -> None:
-        """Add the cycles since the last change of state to the state ``before``."""
-        self._cycles[before] += cycle - self._since
+    def _account(self, state: int, cycle: int) -> None:
+        """Add the cycles since the last change of state to the state ``state``."""
+        self._cycles[state] += cycle - self._since
         self._since = cycle
 
     def busy(self, until: int) -> int:

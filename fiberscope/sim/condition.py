@@ -76,14 +76,14 @@ class Comparison(Predicate):
         self.gauges: list[Gauge] = list(gauges)
         self.sign = SIGNS.index(sign)  # C: long
         self.bound = bound  # C: long
-        self.least = bound + (sign == ">")  # C: long
+        self.threshold = bound + (sign == ">")  # C: long
         self.grows = sign in AT_LEAST and all(gauge.growth > 0 for gauge in gauges)  # C: bint
         self.sleeps = any(gauge.growth > 0 for gauge in gauges)  # C: bint
 
     def holds(self, time: int) -> bool:
         """Return whether the comparison holds for any gauge."""
         for gauge in self.gauges:  # noqa: SIM110  (C has no generators)
-            if meets(self.sign, gauge.read(time), self.bound):
+            if compare(self.sign, gauge.read(time), self.bound):
                 return True
         return False
 
@@ -95,7 +95,7 @@ class Comparison(Predicate):
             return 1 if self.sleeps else quiet
         cycles = MAX_TIME
         for gauge in self.gauges:
-            missing = self.least - gauge.read(time)
+            missing = self.threshold - gauge.read(time)
             cycles = min(cycles, missing // gauge.growth - (gauge.growth > 1))
         return max(1, cycles)
 
@@ -122,12 +122,12 @@ class TokenComparison(Predicate):
         self.bound = bound  # C: long
         self.pushes = 0  # tokens compared so far
         self.latest = -1  # number of the last token for which the comparison holds
-        self.before = MAX_TIME  # tokens pushed before the current cycle of the first clock
+        self.earlier_pushes = MAX_TIME  # tokens pushed before the current cycle of the first clock
 
     def holds(self, time: int) -> bool:
         """Return whether the comparison holds for a token in the channel or of the last cycle."""
         self.notice()
-        return self.latest >= min(self.before, self.channel.pops)
+        return self.latest >= min(self.earlier_pushes, self.channel.pops)
 
     def pause(self, time: int, quiet: int) -> int:
         """Return the cycles in which no component ticks."""
@@ -136,81 +136,81 @@ class TokenComparison(Predicate):
     def begin(self) -> None:
         """Count tokens that come and go from now on."""
         self.notice()
-        self.before = self.channel.pops + self.channel.occupancy
+        self.earlier_pushes = self.channel.pops + self.channel.occupancy
 
     def notice(self) -> None:
         """Compare the tokens that arrived since the last call."""
         channel = self.channel
         pops = channel.pops
         for number in range(max(self.pushes, pops), pops + channel.occupancy):
-            if self._meets(channel._head + number - pops):
+            if self._matches(channel._head + number - pops):
                 self.latest = number
         self.pushes = pops + channel.occupancy
 
-    def _meets(self, place: int) -> bool:
+    def _matches(self, slot: int) -> bool:
         """Return whether the comparison holds for the token at a place in the channel's ring buffer."""
-        if place >= self.channel.capacity:
-            place -= self.channel.capacity
+        if slot >= self.channel.capacity:
+            slot -= self.channel.capacity
         if self.word == VALUE:
-            return meets_real(self.sign, self.channel._values[WORDS * place + VALUE], self.bound)
-        return meets(self.sign, self.channel._words[WORDS * place + self.word], self.bound)
+            return compare_real(self.sign, self.channel._values[WORDS * slot + VALUE], self.bound)
+        return compare(self.sign, self.channel._words[WORDS * slot + self.word], self.bound)
 
 
-class Joined(Predicate):
+class Combination(Predicate):
     """A combination of predicates, its parts.
 
     Args:
-        parts: the combined predicates.
+        predicates: the combined predicates.
     """
 
-    def __init__(self, parts: Sequence[Predicate]) -> None:
-        super().__init__(any(part.momentary for part in parts))
-        self.parts: list[Predicate] = list(parts)
+    def __init__(self, predicates: Sequence[Predicate]) -> None:
+        super().__init__(any(predicate.momentary for predicate in predicates))
+        self.predicates: list[Predicate] = list(predicates)
 
     def begin(self) -> None:
         """Begin a cycle."""
-        for part in self.parts:
-            part.begin()
+        for predicate in self.predicates:
+            predicate.begin()
 
     def notice(self) -> None:
         """Observe the state after a time step."""
-        for part in self.parts:
-            part.notice()
+        for predicate in self.predicates:
+            predicate.notice()
 
 
-class Conjunction(Joined):
+class Conjunction(Combination):
     """A predicate that holds if all its parts hold."""
 
     def holds(self, time: int) -> bool:
         """Return whether all parts hold."""
-        for part in self.parts:  # noqa: SIM110
-            if not part.holds(time):
+        for predicate in self.predicates:  # noqa: SIM110
+            if not predicate.holds(time):
                 return False
         return True
 
     def pause(self, time: int, quiet: int) -> int:
         """Return the longest pause of a part."""
         cycles = 0
-        for part in self.parts:
-            cycles = max(cycles, part.pause(time, quiet))
+        for predicate in self.predicates:
+            cycles = max(cycles, predicate.pause(time, quiet))
         return cycles
 
 
-class Disjunction(Joined):
+class Disjunction(Combination):
     """A predicate that holds if any of its parts holds."""
 
     def holds(self, time: int) -> bool:
         """Return whether any part holds."""
-        for part in self.parts:  # noqa: SIM110
-            if part.holds(time):
+        for predicate in self.predicates:  # noqa: SIM110
+            if predicate.holds(time):
                 return True
         return False
 
     def pause(self, time: int, quiet: int) -> int:
         """Return the shortest pause of a part."""
         cycles = MAX_TIME
-        for part in self.parts:
-            cycles = min(cycles, part.pause(time, quiet))
+        for predicate in self.predicates:
+            cycles = min(cycles, predicate.pause(time, quiet))
         return cycles
 
 
@@ -225,7 +225,7 @@ class Onset(Predicate):
     def __init__(self, predicate: Predicate, time: int) -> None:
         super().__init__(predicate.momentary)
         self.predicate = predicate
-        self.held = predicate.holds(time)
+        self.was_true = predicate.holds(time)
         self.time = -1  # base tick at which the predicate became true
 
     def holds(self, time: int) -> bool:
@@ -236,12 +236,12 @@ class Onset(Predicate):
         """Return the cycles in which the predicate cannot become true; 0 if it has become true."""
         if self.time == time:
             return 0
-        if self.held:
-            self.held = self.predicate.holds(time)
+        if self.was_true:
+            self.was_true = self.predicate.holds(time)
             return 1
         cycles = self.predicate.pause(time, quiet)
         if cycles == 0:
-            self.held = True
+            self.was_true = True
             self.time = time
         return cycles
 
@@ -254,7 +254,7 @@ class Onset(Predicate):
         self.predicate.notice()
 
 
-def meets(sign: int, number: int, bound: int) -> bool:  # C: cdef
+def compare(sign: int, number: int, bound: int) -> bool:  # C: cdef
     """Return whether a number meets a bound; ``sign`` is an index into ``SIGNS``."""
     if sign == LESS:
         return number < bound
@@ -267,7 +267,7 @@ def meets(sign: int, number: int, bound: int) -> bool:  # C: cdef
     return (number == bound) == (sign == EQUAL)
 
 
-def meets_real(sign: int, number: float, bound: int) -> bool:  # C: cdef
+def compare_real(sign: int, number: float, bound: int) -> bool:  # C: cdef
     """Return whether a real number meets a bound; ``sign`` is an index into ``SIGNS``."""
     if sign == LESS:
         return number < bound

@@ -40,15 +40,15 @@ class Ledger:  # C: final
 
         The cycles of a component are cycles of its own clock.
         """
-        first = 0  # C: long
+        offset = 0  # C: long
         for i in range(len(self.components)):
             component = inline.component(self.components[i])
             period = self.periods[i]
             states = len(component._cycles)
             for state in range(states):
-                row[self.accounts[first + state]] += component._cycles[state]
+                row[self.accounts[offset + state]] += component._cycles[state]
             cycle = (time + period - 1) // period
-            row[self.accounts[first + component._state]] += cycle - component._since
-            first += states
+            row[self.accounts[offset + component._state]] += cycle - component._since
+            offset += states
         for i in range(len(self.channels)):
             row[self.queues[i]] += inline.channel(self.channels[i]).occupancy

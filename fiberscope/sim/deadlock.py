@@ -93,9 +93,9 @@ def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
 def _content(channel: Channel) -> str:
     """Describe the content of a channel: the number of tokens, and the oldest token."""
     token = _oldest_token(channel) if channel.occupancy else ""
-    first = f", the first: {token}" if token else ""
-    room = f" of {channel.capacity}" if channel.bounded else ""
-    return f"channel {channel.name} holds {channel.occupancy}{room} tokens{first}"
+    token_text = f", the first: {token}" if token else ""
+    capacity = f" of {channel.capacity}" if channel.bounded else ""
+    return f"channel {channel.name} holds {channel.occupancy}{capacity} tokens{token_text}"
 
 
 def _oldest_token(channel: Channel) -> str:

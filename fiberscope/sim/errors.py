@@ -60,7 +60,7 @@ def wake_error(name: str, cycle: int, wake: int) -> SimulationError:
     )
 
 
-def name_place(error: Exception, name: str, cycle: int) -> None:
+def add_location(error: Exception, name: str, cycle: int) -> None:
     """Add the component and the cycle of a tick to an error.
 
     Raises:

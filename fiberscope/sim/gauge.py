@@ -39,17 +39,17 @@ class CycleGauge(Gauge):
 
     Args:
         period: base ticks in a cycle of the clock.
-        begin: number of the run's first cycle.
+        first_cycle: number of the run's first cycle.
     """
 
-    def __init__(self, period: int, begin: int = 0) -> None:
+    def __init__(self, period: int, first_cycle: int = 0) -> None:
         super().__init__(1)
         self.period = period  # C: long
-        self.begin = begin  # C: long
+        self.first_cycle = first_cycle  # C: long
 
     def read(self, time: int) -> int:
         """Return the cycle at this time, rounded up."""
-        return self.begin + (time + self.period - 1) // self.period
+        return self.first_cycle + (time + self.period - 1) // self.period
 
 
 class AccountGauge(Gauge):
@@ -58,24 +58,24 @@ class AccountGauge(Gauge):
     Args:
         component: the component.
         states: numbers of the accounting states.
-        first: period of the first clock in base ticks.
+        base_period: period of the first clock in base ticks.
     """
 
-    def __init__(self, component: Component, states: Sequence[int], first: int) -> None:
+    def __init__(self, component: Component, states: Sequence[int], base_period: int) -> None:
         clock = component.clock
         self.period = clock.period if clock else 1  # C: long
-        super().__init__((first + self.period - 1) // self.period)
+        super().__init__((base_period + self.period - 1) // self.period)
         self.component = component
-        self.counts = array("q", [state in states for state in range(len(component.cycles))])
+        self.is_counted = array("q", [state in states for state in range(len(component.cycles))])
 
     def read(self, time: int) -> int:
         """Return the cycles before this time. Cycles since the last tick count as the current state."""
         component = self.component
         cycles = 0  # C: long
-        for state in range(len(self.counts)):
-            if self.counts[state]:
+        for state in range(len(self.is_counted)):
+            if self.is_counted[state]:
                 cycles += component._cycles[state]
-        if self.counts[component._state]:
+        if self.is_counted[component._state]:
             cycles += (time + self.period - 1) // self.period - component._since
         return cycles
 
@@ -143,18 +143,18 @@ class SampleGauge(Gauge):
 
     Args:
         component: the component.
-        place: position of the signal in ``sample()``.
+        position: position of the signal in ``sample()``.
         names: names of the values from 0.
     """
 
-    def __init__(self, component: Component, place: int, names: Sequence[str]) -> None:
+    def __init__(self, component: Component, position: int, names: Sequence[str]) -> None:
         super().__init__(0, names, True)
         self.component = component
-        self.place = place  # C: long
+        self.position = position  # C: long
 
     def read(self, time: int) -> int:
         """Return the value of the signal."""
-        return self.component.sample()[self.place]
+        return self.component.sample()[self.position]
 
 
 class OccupancyGauge(Gauge):

@@ -48,25 +48,27 @@ class _Compiler(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Compile the module if it lacks its extension; always return None."""
         for folder in path or () if fullname.startswith("fiberscope.") else ():
-            if _lacks(Path(folder, f"{fullname.rpartition('.')[2]}.py")):
+            if _must_compile(Path(folder, f"{fullname.rpartition('.')[2]}.py")):
                 _compile([fullname, *_importing(), *_uncompiled_neighbours(fullname, Path(folder))])
         return None
 
 
-def _lacks(source: Path) -> bool:
+def _must_compile(source: Path) -> bool:
     """Return whether a module must be compiled and has no extension yet."""
     if not source.is_file() or source.with_suffix(EXTENSION_SUFFIXES[0]).is_file():
         return False
-    typed = source.with_suffix(".pxd")  # hand-written for modules without the mark
+    declarations = source.with_suffix(".pxd")  # hand-written for modules without the mark
     with source.open("rb") as file:
-        return file.readline().startswith(MARK) or (typed.is_file() and "cdef class" in typed.read_text())
+        return file.readline().startswith(MARK) or (
+            declarations.is_file() and "cdef class" in declarations.read_text()
+        )
 
 
 def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
     """Return the uncompiled modules of the same folder: graph blocks are imported one after another."""
-    package, _, own = name.rpartition(".")
+    package, _, stem = name.rpartition(".")
     return sorted(
-        f"{package}.{file.stem}" for file in folder.glob("*.py") if file.stem != own and _lacks(file)
+        f"{package}.{file.stem}" for file in folder.glob("*.py") if file.stem != stem and _must_compile(file)
     )
 
 

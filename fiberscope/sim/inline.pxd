@@ -7,9 +7,9 @@ from fiberscope.sim.component cimport Component
 
 cdef extern from *:
     """
-    #define fiberscope_fetch(number) __builtin_prefetch(&(number))
+    #define fiberscope_prefetch(number) __builtin_prefetch(&(number))
     """
-    void fetch "fiberscope_fetch"(...) noexcept
+    void prefetch "fiberscope_prefetch"(...) noexcept
 
 cdef inline Component component(object listed) noexcept:
     return <Component>listed
@@ -20,38 +20,38 @@ cdef inline Clock clock(object listed) noexcept:
 cdef inline Channel channel(object listed) noexcept:
     return <Channel>listed
 
-cdef inline bint shows(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).can_pop()
+cdef inline bint can_pop(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).can_pop()
 
-cdef inline long control(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).control()
+cdef inline long control(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).control()
 
-cdef inline long coordinate(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).coordinate()
+cdef inline long coordinate(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).coordinate()
 
-cdef inline long reference(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).reference()
+cdef inline long reference(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).reference()
 
-cdef inline double value(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).value()
+cdef inline double value(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).value()
 
-cdef inline int pop(list channels, long place) except -1:
-    return (<Channel>PyList_GET_ITEM(channels, place)).pop()
+cdef inline int pop(list channels, long index) except -1:
+    return (<Channel>PyList_GET_ITEM(channels, index)).pop()
 
-cdef inline int push(list channels, long place, long control, long coordinate, double value) except -1:
-    return (<Channel>PyList_GET_ITEM(channels, place)).push(control, coordinate, 0, value)
+cdef inline int push(list channels, long index, long control, long coordinate, double value) except -1:
+    return (<Channel>PyList_GET_ITEM(channels, index)).push(control, coordinate, 0, value)
 
-cdef inline bint fits(list channels, long place, long tokens) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).fits(tokens)
+cdef inline bint fits(list channels, long index, long tokens) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).fits(tokens)
 
-cdef inline bint takes(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).can_push()
+cdef inline bint can_push(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).can_push()
 
-cdef inline bint empty(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).occupancy == 0
+cdef inline bint is_empty(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).occupancy == 0
 
-cdef inline bint full(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place)).occupancy == (<Channel>PyList_GET_ITEM(channels, place)).capacity
+cdef inline bint is_full(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index)).occupancy == (<Channel>PyList_GET_ITEM(channels, index)).capacity
 
-cdef inline long seen_from(list channels, long place) noexcept:
-    return (<Channel>PyList_GET_ITEM(channels, place))._seen_from
+cdef inline long seen_from(list channels, long index) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, index))._seen_from

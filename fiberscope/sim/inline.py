@@ -4,8 +4,8 @@ Interpreted code calls the functions here, compiled code the versions in ``inlin
 code would check the type of each item that it reads from a list, and count a reference to the item. The cost
 is measurable at every tick. The casts omit the check of the type, the channel operations omit both.
 
-``place`` is the index of a channel in ``channels``. ``control``, ``coordinate``, ``reference`` and ``value``
-require that the reader sees a token (``shows``), and do not check this.
+``index`` is the index of a channel in ``channels``. ``control``, ``coordinate``, ``reference`` and ``value``
+require that the reader sees a token (``can_pop``), and do not check this.
 """
 
 from __future__ import annotations
@@ -30,65 +30,65 @@ def channel(listed: Channel | None) -> Channel:
     return listed  # type: ignore[return-value]  # known not to be None
 
 
-def shows(channels: list[Channel], place: int) -> bool:
-    """Return whether the reader sees a token in the channel at ``place``."""
-    return channels[place].can_pop()
+def can_pop(channels: list[Channel], index: int) -> bool:
+    """Return whether the reader sees a token in the channel at ``index``."""
+    return channels[index].can_pop()
 
 
-def control(channels: list[Channel], place: int) -> int:
-    """Return the control word of the head token of the channel at ``place``."""
-    return channels[place].control()
+def control(channels: list[Channel], index: int) -> int:
+    """Return the control word of the head token of the channel at ``index``."""
+    return channels[index].control()
 
 
-def coordinate(channels: list[Channel], place: int) -> int:
-    """Return the coordinate of the head token of the channel at ``place``."""
-    return channels[place].coordinate()
+def coordinate(channels: list[Channel], index: int) -> int:
+    """Return the coordinate of the head token of the channel at ``index``."""
+    return channels[index].coordinate()
 
 
-def reference(channels: list[Channel], place: int) -> int:
-    """Return the reference of the head token of the channel at ``place``."""
-    return channels[place].reference()
+def reference(channels: list[Channel], index: int) -> int:
+    """Return the reference of the head token of the channel at ``index``."""
+    return channels[index].reference()
 
 
-def value(channels: list[Channel], place: int) -> float:
-    """Return the value of the head token of the channel at ``place``."""
-    return channels[place].value()
+def value(channels: list[Channel], index: int) -> float:
+    """Return the value of the head token of the channel at ``index``."""
+    return channels[index].value()
 
 
-def pop(channels: list[Channel], place: int) -> None:
-    """Pop the head token of the channel at ``place``; raise ``ChannelError`` if no token is visible."""
-    channels[place].pop()
+def pop(channels: list[Channel], index: int) -> None:
+    """Pop the head token of the channel at ``index``; raise ``ChannelError`` if no token is visible."""
+    channels[index].pop()
 
 
-def push(channels: list[Channel], place: int, control: int, coordinate: int, value: float) -> None:
-    """Push a token without a reference into the channel at ``place``."""
-    channels[place].push(control, coordinate, 0, value)
+def push(channels: list[Channel], index: int, control: int, coordinate: int, value: float) -> None:
+    """Push a token without a reference into the channel at ``index``."""
+    channels[index].push(control, coordinate, 0, value)
 
 
-def fits(channels: list[Channel], place: int, tokens: int) -> bool:
-    """Return whether the writer may push ``tokens`` tokens at ``place``; if not, wake it later."""
-    return channels[place].fits(tokens)
+def fits(channels: list[Channel], index: int, tokens: int) -> bool:
+    """Return whether the writer may push ``tokens`` tokens at ``index``; if not, wake it later."""
+    return channels[index].fits(tokens)
 
 
-def takes(channels: list[Channel], place: int) -> bool:
-    """Return whether the writer may push one token at ``place``; if not, the channel wakes it later."""
-    return channels[place].can_push()
+def can_push(channels: list[Channel], index: int) -> bool:
+    """Return whether the writer may push one token at ``index``; if not, the channel wakes it later."""
+    return channels[index].can_push()
 
 
-def empty(channels: list[Channel], place: int) -> bool:
-    """Return whether the channel at ``place`` holds no token, visible or in flight."""
-    return channels[place].occupancy == 0
+def is_empty(channels: list[Channel], index: int) -> bool:
+    """Return whether the channel at ``index`` holds no token, visible or in flight."""
+    return channels[index].occupancy == 0
 
 
-def full(channels: list[Channel], place: int) -> bool:
-    """Return whether the channel at ``place`` is at its capacity."""
-    return channels[place].occupancy == channels[place].capacity
+def is_full(channels: list[Channel], index: int) -> bool:
+    """Return whether the channel at ``index`` is at its capacity."""
+    return channels[index].occupancy == channels[index].capacity
 
 
-def seen_from(channels: list[Channel], place: int) -> int:
+def seen_from(channels: list[Channel], index: int) -> int:
     """Return the reader's cycle from which the head token is visible; ``MAX_TIME`` for an empty channel."""
-    return channels[place]._seen_from
+    return channels[index]._seen_from
 
 
-def fetch(number: float) -> None:
+def prefetch(number: float) -> None:
     """Prefetch an array element into the host's cache. Interpreted code does nothing."""

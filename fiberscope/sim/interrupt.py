@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
-_elsewhere: list[Callable[[], None]] = []  # of runs outside the main thread
+_thread_callbacks: list[Callable[[], None]] = []  # of runs outside the main thread
 
 
 @contextmanager
-def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
-    """Call ``call`` at the first Ctrl-C within the context. A second Ctrl-C acts as outside the context.
+def on_interrupt(callback: Callable[[], None]) -> Iterator[None]:
+    """Call ``callback`` at the first Ctrl-C within the context. A second Ctrl-C acts as outside the context.
 
     Termination signals that act as Ctrl-C do the same. Signals reach only the main thread. For a run in
-    another thread, ``interrupt_elsewhere`` calls ``call``.
+    another thread, ``interrupt_elsewhere`` calls ``callback``.
     """
     if threading.current_thread() is not threading.main_thread():
-        _elsewhere.append(call)
+        _thread_callbacks.append(callback)
         try:
             yield
         finally:
-            _elsewhere.remove(call)
+            _thread_callbacks.remove(callback)
         return
     redirected = [number for number in TERMINATIONS if signal.getsignal(number) is signal.default_int_handler]
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, *redirected)}
@@ -34,7 +34,7 @@ def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
 
     def interrupt(_number: int, _frame: object) -> None:
         restore()
-        call()
+        callback()
 
     for number in previous:
         signal.signal(number, interrupt)
@@ -46,8 +46,8 @@ def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
 
 def interrupt_elsewhere() -> None:
     """Interrupt the runs in other threads, for example inside an HDL simulator."""
-    for call in list(_elsewhere):
-        call()
+    for callback in list(_thread_callbacks):
+        callback()
 
 
 def give_way() -> None:

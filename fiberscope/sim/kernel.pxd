@@ -27,7 +27,7 @@ cdef class Kernel:
     cdef list _domains
     cdef list _ticked
     cdef long _ticking
-    cdef int _before
+    cdef int _state_before
     cdef bint _tracing
     cdef long _trace_switch
     cdef long _trace_end

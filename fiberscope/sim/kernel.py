@@ -15,7 +15,7 @@ from fiberscope.sim.component import Component, clock_of
 from fiberscope.sim.constants import DRAINED, IDLE, INTERRUPTED, LIMIT, MAX_TIME, NEVER, SLICE_END, STOPPED
 from fiberscope.sim.deadlock import Standstill
 from fiberscope.sim.deferral import Deferring, let_defer, settle
-from fiberscope.sim.errors import SimulationError, name_place, wake_error
+from fiberscope.sim.errors import SimulationError, add_location, wake_error
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.overrides import refuse_overrides
 from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
@@ -60,7 +60,7 @@ class Kernel:
         self._domains: list[Clock] = []  # clocks in the order of their ticks
         self._ticked: list[Component] = []
         self._ticking = -1  # index of the component whose tick is executing; else -1
-        self._before = IDLE  # state of that component before its tick
+        self._state_before = IDLE  # state of that component before its tick
         self._tracing = False
         self._trace_switch = self._trace_end = MAX_TIME  # base ticks at which tracing starts and ends
         self._stop = False
@@ -213,9 +213,9 @@ class Kernel:
 
     def _run_slice(self, until: int) -> int:
         """Run at most ``SLICE_STEPS`` time steps, and ``SLICE_CYCLES`` cycles from the next time step."""
-        look = self._next_time() + SLICE_CYCLES * self.clocks[0].period
-        reason = self._advance(min(look, until), SLICE_STEPS)
-        return SLICE_END if reason == LIMIT and look < until else reason
+        slice_end = self._next_time() + SLICE_CYCLES * self.clocks[0].period
+        reason = self._advance(min(slice_end, until), SLICE_STEPS)
+        return SLICE_END if reason == LIMIT and slice_end < until else reason
 
     def interrupt(self) -> None:
         """End this run, or else the next run, as incomplete before its next time step, as Ctrl-C does.
@@ -295,8 +295,8 @@ class Kernel:
     def _end_at(self, error: Exception, component: Component) -> None:
         """Add the component and the cycle of its tick to an error; account for the cycles before it."""
         cycle = clock_of(component).cycle
-        component._account(self._before, cycle)
-        name_place(error, component.name, cycle)
+        component._account(self._state_before, cycle)
+        add_location(error, component.name, cycle)
 
     def _next_time(self) -> int:
         """Return the base tick of the next time step, else ``MAX_TIME``; set ``due`` of each clock."""
@@ -332,7 +332,7 @@ class Kernel:
         while index >= 0:
             component = inline.component(self._ordered[index])
             before = component._state
-            self._ticking, self._before = index, before
+            self._ticking, self._state_before = index, before
             if before != IDLE:
                 self._worked = clock.time
             component._state = IDLE

@@ -41,7 +41,7 @@ class LookaheadModel(Component):
         """Replace the components. Called when the machine is built, before the first cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define engage")
 
-    def last(self) -> int:
+    def last_event_cycle(self) -> int:
         """Return the last cycle with an event that the model has computed."""
         raise NotImplementedError(f"{type(self).__name__} does not define last")
 
@@ -53,7 +53,7 @@ class LookaheadModel(Component):
 class Consumer(Component):
     """A component that can promise to pop the next tokens at an input in the cycles of their arrival."""
 
-    def takes(self) -> int:
+    def promised_pops(self) -> int:
         """Return the number of next elements that it certainly pops: one a cycle, each once it is visible.
 
         Stops do not count; the model never assumes when a stop is popped.
@@ -136,7 +136,7 @@ class LookaheadKernel(Kernel):
 
     def _catch_up(self, start: int) -> None:
         """Run to the last base tick that a model has reached."""
-        last = max([model.last() for model in self.lookahead_models])
+        last = max([model.last_event_cycle() for model in self.lookahead_models])
         time = last * self.clocks[0].period
         if time > self.time:
             self._begin(start, time + 1)

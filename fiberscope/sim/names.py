@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Container, Iterable
 
-MOST_NAMED = 10
+MAX_CHOICES = 10
 
 _NUMBER = re.compile(r"_?\d+$")
 
@@ -31,20 +31,20 @@ def family_name(component: str) -> str:
     return ".".join(_NUMBER.sub("", part) or part for part in path.split("."))
 
 
-def placed(family: str, families: Container[str]) -> str:
+def family_or_parent(family: str, families: Container[str]) -> str:
     """Return the family, or its parent if only the parent is among the families."""
-    whole = family.rpartition(".")[0]
-    return whole if family not in families and whole in families else family
+    parent = family.rpartition(".")[0]
+    return parent if family not in families and parent in families else family
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
+def nearest(name: str, choices: Iterable[str]) -> str:
     """Return advice that names the choices most similar to a wrong name, or else the first choices.
 
     This function is for ``sim`` and ``hw``. Other packages use ``fiberscope.workloads.errors``.
     """
     names = list(dict.fromkeys(choices))
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.4)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    remainder = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
-    return f"it has {', '.join([*names[:MOST_NAMED], *remainder]) or 'none'}"
+    remainder = [f"and {len(names) - MAX_CHOICES} more"] if len(names) > MAX_CHOICES else []
+    return f"it has {', '.join([*names[:MAX_CHOICES], *remainder]) or 'none'}"

@@ -63,16 +63,16 @@ def _compiled_methods(cls: type) -> dict[str, bool] | None:
     if not isinstance(loader, ExtensionFileLoader):
         return None
     module = Path(loader.path)
-    declared = module.with_name(f"{module.name.partition('.')[0]}.pxd")
-    if not declared.is_file():
+    declarations = module.with_name(f"{module.name.partition('.')[0]}.pxd")
+    if not declarations.is_file():
         return None
     methods: dict[str, dict[str, bool]] = {}
-    name = before = ""
-    for line in declared.read_text(encoding="utf-8").splitlines():
+    name = previous_line = ""
+    for line in declarations.read_text(encoding="utf-8").splitlines():
         if match := _CLASS.match(line):
             name = match[1]
             methods[name] = {}
         elif match := _METHOD.match(line):
-            methods[name][match[2]] = bool(match[1]) or before == _FINAL
-        before = line
+            methods[name][match[2]] = bool(match[1]) or previous_line == _FINAL
+        previous_line = line
     return methods.get(cls.__qualname__)

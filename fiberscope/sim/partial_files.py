@@ -72,11 +72,11 @@ def remove_abandoned(path: Path) -> None:
     target = _target(path)
     start = _start(target)
     with suppress(OSError):  # opening the file reports an unreadable folder
-        for other in target.parent.iterdir():
-            if other.name.startswith(start) and other.name.endswith(ENDING):
-                process = other.name[len(start) :].partition(".")[0]
+        for file in target.parent.iterdir():
+            if file.name.startswith(start) and file.name.endswith(ENDING):
+                process = file.name[len(start) :].partition(".")[0]
                 if process.isdecimal() and _is_dead(int(process)):
-                    other.unlink(missing_ok=True)
+                    file.unlink(missing_ok=True)
 
 
 def _target(path: Path) -> Path:

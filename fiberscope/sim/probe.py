@@ -85,15 +85,15 @@ class Probe:  # C: final
 
     Args:
         component: the component.
-        own: positions of the state and of the signals.
+        positions: positions of the state and of the signals.
     """
 
-    def __init__(self, component: Component, own: range) -> None:
+    def __init__(self, component: Component, positions: range) -> None:
         self.component = component
         self.samples = type(component).sample is not Component.sample  # C: bint
-        self.first = own.start  # C: long
-        self.signals = len(own) - 1
-        self.values = array("q", bytes(8 * len(own)))
+        self.first = positions.start  # C: long
+        self.signals = len(positions) - 1
+        self.values = array("q", bytes(8 * len(positions)))
 
     def collect(self, changes: Changes) -> None:  # C: cdef
         """Update the values of the component's variables.

@@ -41,8 +41,8 @@ cdef inline double* doubles(long[::1] memory) noexcept:
 cdef inline long* longs(long[::1] memory) noexcept:
     return &memory[0]
 
-cdef inline long* longs_from(long[::1] memory, long place) noexcept:
-    return &memory[place]
+cdef inline long* longs_from(long[::1] memory, long start) noexcept:
+    return &memory[start]
 
 cdef inline short* shorts(short[::1] memory) noexcept:
     return &memory[0]

@@ -49,9 +49,9 @@ def longs(memory: array[int]) -> array[int]:
     return memory
 
 
-def longs_from(memory: array[int], place: int) -> memoryview[int]:
-    """Return a view from ``place`` on; compiled, a pointer: the caller keeps the memory alive."""
-    return memoryview(memory)[place:]
+def longs_from(memory: array[int], start: int) -> memoryview[int]:
+    """Return a view from ``start`` on; compiled, a pointer: the caller keeps the memory alive."""
+    return memoryview(memory)[start:]
 
 
 def shorts(memory: array[int]) -> array[int]:

@@ -95,7 +95,7 @@ class Scope:
 
     name: str
     variables: list[Variable] = field(default_factory=list)
-    parts: dict[str, Scope] = field(default_factory=dict)
+    inner: dict[str, Scope] = field(default_factory=dict)
 
 
 def scopes_of(variables: Sequence[Variable]) -> list[Scope]:
@@ -105,10 +105,10 @@ def scopes_of(variables: Sequence[Variable]) -> list[Scope]:
         scope = root
         for part in variable.scope.split("."):
             name = f"{scope.name}.{part}" if scope.name else part
-            scope = scope.parts.setdefault(part, Scope(name))
+            scope = scope.inner.setdefault(part, Scope(name))
         scope.variables.append(variable)
-    tops = list(root.parts.values())
-    return [part for top in tops for part in ([top] if top.variables else top.parts.values())]
+    tops = list(root.inner.values())
+    return [scope for top in tops for scope in ([top] if top.variables else top.inner.values())]
 
 
 class _View:
@@ -161,7 +161,7 @@ class _View:
             self.lines += 1 if closed else 2
             for array, signals in groupby(scope.variables, key=lambda variable: variable.array):
                 self._ports(scope.name, array, list(signals), closed)
-            for part in scope.parts.values():
+            for part in scope.inner.values():
                 lines_before = self.lines
                 self.scope(part)
                 self.lines = lines_before if closed else self.lines
@@ -170,16 +170,16 @@ class _View:
         """Write consecutive signals; fold the signals of an array of ports."""
         if not array:
             for signal in signals:
-                self._show(signal)
+                self._signal(signal)
             line_count = sum(2 if signal.kind == "occupancy" else 1 for signal in signals)
         else:
             with self.save.group(f"{scope}.{array} x{len(signals)}", closed=True):
                 for signal in signals:
-                    self._show(signal)
+                    self._signal(signal)
             line_count = 1
         self.lines += 0 if hidden else line_count
 
-    def _show(self, signal: Variable) -> None:
+    def _signal(self, signal: Variable) -> None:
         """Write a signal in the format of its kind; an occupancy is drawn as steps, on two lines."""
         name = f"{signal.scope}.{signal.name}"
         if signal.kind == "occupancy":

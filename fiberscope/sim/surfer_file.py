@@ -60,7 +60,7 @@ def _commands(variables: Sequence[Variable], landmark: Landmark) -> Iterator[str
 
 
 def _members(scope: Scope) -> Iterator[Variable]:
-    """Yield the variables of a scope and its parts."""
+    """Yield the variables of a scope and of its inner scopes."""
     yield from scope.variables
-    for part in scope.parts.values():
-        yield from _members(part)
+    for inner_scope in scope.inner.values():
+        yield from _members(inner_scope)

@@ -63,20 +63,20 @@ class StreamSource(Component):
         self.tokens = list(tokens)
         self.stalls = tuple(stalls) or (0,)
         self.sent: list[int] = []  # the cycle of each push
-        self.ready = 0
+        self.pause_end = 0
 
     def tick(self, now: int) -> int:
         """Push one token unless a pause is in progress."""
         if len(self.sent) == len(self.tokens):
             return self.idle()
-        if now < self.ready:
-            return self.busy(self.ready)
+        if now < self.pause_end:
+            return self.busy(self.pause_end)
         if not self.out.can_push():
             return self.wait_output(self.out)
         self.out.push(*self.tokens[len(self.sent)])
-        self.ready = now + 1 + self.stalls[len(self.sent) % len(self.stalls)]
+        self.pause_end = now + 1 + self.stalls[len(self.sent) % len(self.stalls)]
         self.sent.append(now)
-        return self.busy(now + 1 if len(self.sent) == len(self.tokens) else self.ready)
+        return self.busy(now + 1 if len(self.sent) == len(self.tokens) else self.pause_end)
 
 
 class StreamSink(Component):
@@ -97,7 +97,7 @@ class StreamSink(Component):
         super().__init__(name)
         self.stalls = tuple(stalls) or (0,)
         self.received: list[tuple[int, Token]] = []
-        self.ready = 0
+        self.pause_end = 0
 
     def elaborate(self) -> None:
         """Fetch the channel, as the port's name is a Python keyword."""
@@ -105,15 +105,15 @@ class StreamSink(Component):
 
     def tick(self, now: int) -> int:
         """Pop one token unless a pause is in progress."""
-        if now < self.ready:
-            return self.busy(self.ready)
+        if now < self.pause_end:
+            return self.busy(self.pause_end)
         if not self.source.can_pop():
             return self.idle()
         pause = self.stalls[len(self.received) % len(self.stalls)]
         self.received.append((now, head(self.source)))
         self.source.pop()
-        self.ready = now + 1 + pause
-        return self.busy(self.ready)
+        self.pause_end = now + 1 + pause
+        return self.busy(self.pause_end)
 
 
 def head(channel: Channel) -> Token:
@@ -222,21 +222,30 @@ def check_laws(
 
 def _difference(expected: Outcome, actual: Outcome, sleep: bool) -> str:
     """Describe the first entry in which two outcomes differ, and its usual cause."""
-    entries, others = dict(_entries("", asdict(expected))), dict(_entries("", asdict(actual)))
-    path = next(path for path in (*entries, *others) if entries.get(path) != others.get(path))
-    return f"{path} is {others.get(path)}, not {entries.get(path)}: {_usual_cause(path, sleep)}"
+    expected_entries, actual_entries = (
+        dict(_entries("", asdict(expected))),
+        dict(_entries("", asdict(actual))),
+    )
+    path = next(
+        path
+        for path in (*expected_entries, *actual_entries)
+        if expected_entries.get(path) != actual_entries.get(path)
+    )
+    return (
+        f"{path} is {actual_entries.get(path)}, not {expected_entries.get(path)}: {_usual_cause(path, sleep)}"
+    )
 
 
-def _entries(path: str, part: object) -> Iterator[tuple[str, object]]:
+def _entries(path: str, result: object) -> Iterator[tuple[str, object]]:
     """Yield the leaves of a nested result with their paths; tokens and events before cycles."""
-    if isinstance(part, Mapping):
-        for key in sorted(part, key=["received", "counters"].__contains__, reverse=True):
-            yield from _entries(f"{path}.{key}" if path else str(key), part[key])
-    elif isinstance(part, list):
-        for number, token in enumerate(part):
+    if isinstance(result, Mapping):
+        for key in sorted(result, key=["received", "counters"].__contains__, reverse=True):
+            yield from _entries(f"{path}.{key}" if path else str(key), result[key])
+    elif isinstance(result, list):
+        for number, token in enumerate(result):
             yield f"{path}[{number}]", token
     else:
-        yield path, part
+        yield path, result
 
 
 def _usual_cause(path: str, sleep: bool) -> str:
@@ -255,6 +264,13 @@ def check_accounting(statistics: Mapping[str, ComponentStatistics]) -> None:
         AssertionError: naming the component.
     """
     for name, counts in statistics.items():
-        parts = counts.busy, counts.idle, *counts.input_stall.values(), *counts.output_stall.values()
-        assert sum(parts) == counts.cycles, f"{name} counts {sum(parts)} of {counts.cycles} cycles"
-        assert min(parts) >= 0, f"{name} counts a negative number of cycles: {counts}"
+        cycles_by_state = (
+            counts.busy,
+            counts.idle,
+            *counts.input_stall.values(),
+            *counts.output_stall.values(),
+        )
+        assert sum(cycles_by_state) == counts.cycles, (
+            f"{name} counts {sum(cycles_by_state)} of {counts.cycles} cycles"
+        )
+        assert min(cycles_by_state) >= 0, f"{name} counts a negative number of cycles: {counts}"

@@ -116,7 +116,7 @@ class Start:
         if self.trigger is not None:
             self.start = time
 
-    def ask(self, time: int) -> int:
+    def next_check(self, time: int) -> int:
         """Return the base tick of the next check; not in the future if the waveform begins at ``start``.
 
         The trigger is evaluated for all cycles since the last check, so that sleep does not move the start.
@@ -147,7 +147,7 @@ class Tracer:
     def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:
         self.changes = 0
         self.failure: OSError | None = None
-        self.begun = False
+        self.has_begun = False
         self._start = start
         self._latest = start.start  # time of the last change
         self._kernel = kernel
@@ -175,7 +175,7 @@ class Tracer:
         A base tick that is not in the future tells the kernel to call ``sample`` from now on. If the start is
         this time step, the first ``sample`` writes the initial values; if it has passed, this method does.
         """
-        next_call = self._start.ask(time)
+        next_call = self._start.next_check(time)
         if next_call >= time:
             return next_call
         try:
@@ -200,7 +200,7 @@ class Tracer:
 
     def _write_step(self, time: int, ticked: list[Component]) -> None:
         """Write the changes of a time step; for the first one of the waveform, the initial values."""
-        if not self.begun:
+        if not self.has_begun:
             self._write_start()
             return
         probes = self._waveform.probes
@@ -218,7 +218,7 @@ class Tracer:
         self._latest = self.start
         self._file.begin(self.start, self._waveform.variables, probes.changes)
         self._landmark.look(self.start, probes.changes, probes.changes.all())
-        self.begun = True
+        self.has_begun = True
 
     def close(self, finished: bool) -> None:
         """End the file at the end of the run or window; a run that failed before its window leaves none.
@@ -227,13 +227,13 @@ class Tracer:
             OSError: if the file could not be written and the run itself succeeded.
         """
         try:
-            self._end(finished)
+            self._finish(finished)
         except OSError as error:
             self._give_up(error)
         if finished and self.failure is not None:
             raise self.failure
 
-    def _end(self, finished: bool) -> None:
+    def _finish(self, finished: bool) -> None:
         """Complete the file and its views if the waveform has begun, else discard the file.
 
         A finished run that never reached the start leaves a file with its end state, and a warning.
@@ -241,11 +241,11 @@ class Tracer:
         try:
             if self.failure is not None:
                 return
-            if finished and not self.begun:
+            if finished and not self.has_begun:
                 self._warn()
                 self._start.give_up(self._kernel.end)
                 self._write_start()
-            if self.begun:
+            if self.has_begun:
                 self._file.keep(min(self._last_time(finished), self.end))
                 self._write_views()
         finally:

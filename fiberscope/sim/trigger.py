@@ -61,20 +61,20 @@ class Trigger:
     Args:
         text: the condition.
         kernel: the machine, built.
-        called: name of the condition in messages.
-        begin: number of the run's first cycle, in comparisons with ``cycle``.
+        subject: name of the condition in messages.
+        first_cycle: number of the run's first cycle, in comparisons with ``cycle``.
 
     Raises:
         SimulationError: if the text is no condition, or names something that the machine does not have.
     """
 
-    def __init__(self, text: str, kernel: Kernel, called: str = "trigger", begin: int = 0) -> None:
+    def __init__(self, text: str, kernel: Kernel, subject: str = "trigger", first_cycle: int = 0) -> None:
         self.text = text
-        self._kernel, self._begin = kernel, begin
-        self._subject = called
+        self._kernel, self._first_cycle = kernel, first_cycle
+        self._subject = subject
         self.predicate = Disjunction(
             [
-                Conjunction([self._comparison(words) for words in _split(alternative, "and")])
+                Conjunction([self._comparison(tokens) for tokens in _split(alternative, "and")])
                 for alternative in _split(self._tokens(), "or")
             ]
         )
@@ -85,26 +85,26 @@ class Trigger:
 
     def _tokens(self) -> list[str]:
         """Split the text into words and operators."""
-        tokens, place = [], 0
+        tokens, offset = [], 0
         text = self.text.rstrip()
-        while place < len(text):
-            match = _TOKEN.match(text, place)
+        while offset < len(text):
+            match = _TOKEN.match(text, offset)
             if match is None:
-                raise self._fault(f"{text[place:].split()[0]} is not understood")
+                raise self._fault(f"{text[offset:].split()[0]} is not understood")
             tokens.append(match[1])
-            place = match.end()
+            offset = match.end()
         return tokens
 
-    def _comparison(self, words: Sequence[str]) -> Predicate:
-        """Return the predicate of one comparison, given its words."""
-        if len(words) < 3 or words[-2] not in SIGNS:
-            raise self._fault(f"{' '.join(words) or 'nothing'} is no comparison")
-        *quantity, sign, bound = words
+    def _comparison(self, tokens: Sequence[str]) -> Predicate:
+        """Return the predicate of one comparison, given its tokens."""
+        if len(tokens) < 3 or tokens[-2] not in SIGNS:
+            raise self._fault(f"{' '.join(tokens) or 'nothing'} is no comparison")
+        *quantity, sign, bound = tokens
         if len(quantity) == 3 and quantity[1] == HAS:
             return self._token_comparison(quantity[0], quantity[2], sign, bound)
         if len(quantity) > 2:
-            raise self._fault(f"{' '.join(words)} is no comparison")
-        gauges = gauges_of(self._kernel, quantity, self._fault, self._begin)
+            raise self._fault(f"{' '.join(tokens)} is no comparison")
+        gauges = gauges_of(self._kernel, quantity, self._fault, self._first_cycle)
         signed = any(gauge.signed for gauge in gauges)
         return Comparison(gauges, sign, self._bound(bound, sign, gauges[0].names, signed))
 
@@ -124,14 +124,16 @@ class Trigger:
     def _token_comparison(self, name: str, field: str, sign: str, bound: str) -> Predicate:
         """Return the comparison of a token field with a bound."""
         channel = find_channel(self._kernel, name)
-        places = {word: place for place, word in enumerate(WORDS)}
-        places |= {field: places[word] for word, field in channel.protocol.fields.items()}
-        if field not in places:
-            raise self._fault(f"a token of {channel.name} has no {field}; {nearest(field, places)}", False)
+        word_indices = {word: index for index, word in enumerate(WORDS)}
+        word_indices |= {field: word_indices[word] for word, field in channel.protocol.fields.items()}
+        if field not in word_indices:
+            raise self._fault(
+                f"a token of {channel.name} has no {field}; {nearest(field, word_indices)}", False
+            )
         link = self._kernel.wiring.link(channel)
         periods = [clock_of(end.component).period for end in (link.producer, link.consumer)]
         momentary = min(periods) < self._kernel.clocks[0].period
-        return TokenComparison(channel, places[field], sign, self._bound(bound, sign), momentary)
+        return TokenComparison(channel, word_indices[field], sign, self._bound(bound, sign), momentary)
 
     def _fault(self, fault: str, example: bool = True) -> SimulationError:
         right = "; write it as in pe07 input_stall > 100 and cycle >= 5000" if example else ""
@@ -139,23 +141,26 @@ class Trigger:
 
 
 def gauges_of(
-    kernel: Kernel, words: Sequence[str], fault: Callable[[str, bool], SimulationError], begin: int = 0
+    kernel: Kernel,
+    quantity: Sequence[str],
+    fault: Callable[[str, bool], SimulationError],
+    first_cycle: int = 0,
 ) -> list[Gauge]:
     """Return the compared quantities: ``cycle``, or the gauges of a name in the matching components.
 
     Args:
         kernel: the machine, built.
-        words: a name, or a pattern and a name.
+        quantity: a name, or a pattern and a name.
         fault: makes the error of a message; its flag adds an example.
-        begin: number of the run's first cycle.
+        first_cycle: number of the run's first cycle.
 
     Raises:
         SimulationError: if the words name nothing in the machine.
     """
-    first = kernel.clocks[0].period
-    *pattern, name = words
+    base_period = kernel.clocks[0].period
+    *pattern, name = quantity
     if not pattern and name == CYCLE:
-        return [CycleGauge(first, begin)]
+        return [CycleGauge(base_period, first_cycle)]
     if not pattern:
         scope, _, name = name.rpartition(".")
         if not scope:
@@ -165,7 +170,7 @@ def gauges_of(
         components = choose(kernel.components, pattern)
     except SimulationError as error:
         raise fault(str(error), False) from None
-    gauges = [_gauge(component, name, kernel.wiring, first) for component in components]
+    gauges = [_gauge(component, name, kernel.wiring, base_period) for component in components]
     if not any(gauges):
         names = dict.fromkeys(key for component in components for key in names_of(component, kernel.wiring))
         raise fault(f"{pattern[0]} has no {name}; {nearest(name, names)}", False)
@@ -219,31 +224,31 @@ def find_channel(kernel: Kernel, name: str) -> Channel:
     raise SimulationError(f"there is no channel {name}; {nearest(name, labels)}")
 
 
-def _split(tokens: Sequence[str], word: str) -> list[list[str]]:
+def _split(tokens: Sequence[str], separator: str) -> list[list[str]]:
     """Split tokens at each occurrence of a word, which is dropped."""
-    parts: list[list[str]] = [[]]
+    groups: list[list[str]] = [[]]
     for token in tokens:
-        if token == word:
-            parts.append([])
+        if token == separator:
+            groups.append([])
         else:
-            parts[-1].append(token)
-    return parts
+            groups[-1].append(token)
+    return groups
 
 
-def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge | None:
+def _gauge(component: Component, name: str, wiring: Wiring, base_period: int) -> Gauge | None:
     """Return the gauge of a quantity; None if the component has no quantity of this name."""
     if name in ACCOUNTS:
-        return AccountGauge(component, _states(component, name, wiring), first)
+        return AccountGauge(component, _states(component, name, wiring), base_period)
     if name == STATE:
         return StateGauge(component, state_names(component, wiring))
     if name in component.counters():
         declared = name in component.COUNTERS and _is_inherited(component, "counters")
         return AttributeGauge(component, name) if declared else CounterGauge(component, name)
-    for place, signal in enumerate(component.signals()):
+    for position, signal in enumerate(component.signals()):
         if signal.name == name:
             if all(_is_inherited(component, method) for method in ("signals", "sample", "write_signals")):
                 return AttributeGauge(component, name, signal.states, signed=True)
-            return SampleGauge(component, place, signal.states)
+            return SampleGauge(component, position, signal.states)
     for stall in wiring.stalls(component):
         if stall.label == name:
             return OccupancyGauge(stall.channels)
@@ -252,8 +257,8 @@ def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge
 
 def _is_inherited(component: Component, method: str) -> bool:
     """Return whether a component does not override a method of ``Component``."""
-    own = method in getattr(component, "__dict__", {})
-    return not own and getattr(type(component), method) is getattr(Component, method)
+    in_instance = method in getattr(component, "__dict__", {})
+    return not in_instance and getattr(type(component), method) is getattr(Component, method)
 
 
 def _states(component: Component, account: str, wiring: Wiring) -> list[int]:

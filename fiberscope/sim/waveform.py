@@ -101,13 +101,13 @@ class Waveform:
             state = replace(state, rows=tuple(map(self._row, map(_with_colour, state.texts))))
         signals = [state, *(_variable(component, signal) for signal in component.signals())]
         self.variables.extend(map(self._with_rows, signals) if self._plain else signals)
-        own = range(first, len(self.variables))
+        own_positions = range(first, len(self.variables))
         for label, (channel,), direction in self._wiring.links(component):
             if direction == "input":
                 channels[len(self.variables)] = channel
                 self.variables.append(_occupancy(component, label, channel))
         _check_names(component, self.variables[first:])
-        return Probe(component, own)
+        return Probe(component, own_positions)
 
     def _states(self, component: Component) -> Iterator[str]:
         """Yield the texts of the accounting states. A stall names its port as the occupancy signal does."""
@@ -172,9 +172,11 @@ def _check_names(component: Component, variables: Sequence[Variable]) -> None:
     for (scope, name), count in names.items():
         if count > 1:
             raise SimulationError(f"{scope}: {count} signals of the waveform are named {name}")
-    for part in dict.fromkeys(part for scope, name in names for part in (*scope.split("."), name)):
-        if not re.fullmatch(r"[!-~]+", part):
+    for name_part in dict.fromkeys(
+        name_part for scope, name in names for name_part in (*scope.split("."), name)
+    ):
+        if not re.fullmatch(r"[!-~]+", name_part):
             raise SimulationError(
-                f"{component.name}: {part!r} cannot name a scope or a signal of a waveform; "
+                f"{component.name}: {name_part!r} cannot name a scope or a signal of a waveform; "
                 "printable ASCII without spaces can"
             )

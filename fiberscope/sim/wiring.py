@@ -21,7 +21,7 @@ _PORT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<index>\d+)\])?")
 
 Direction = Literal["input", "output"]
 Ports: TypeAlias = tuple[Port, ...]
-Places: TypeAlias = dict[tuple[type[Port], str], int]
+PortPositions: TypeAlias = dict[tuple[type[Port], str], int]
 
 
 class Stall(NamedTuple):
@@ -39,13 +39,13 @@ class Stall(NamedTuple):
 class End:
     """One end of a channel: a port of a component, with its index if the port is an array.
 
-    ``place`` is the position of the port among the declared ports. ``label`` is the port's name with its
+    ``position`` is that of the port among the declared ports. ``label`` is the port's name with its
     index, such as ``ways[3]``.
     """
 
     component: Component
     port: Port
-    place: int
+    position: int
     index: int | None
     label: str
 
@@ -75,7 +75,7 @@ class Wiring:
         self._by_channel: dict[int, Link] = {}  # by identity of the channel, in the order of connection
         self._connected_ends: dict[int, dict[str, End]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
-        self._declared: dict[int, tuple[Ports, Places]] = {}  # by identity of the tuple of ports
+        self._declared: dict[int, tuple[Ports, PortPositions]] = {}  # by identity of the tuple of ports
 
     @property
     def connections(self) -> list[Link]:
@@ -113,8 +113,8 @@ class Wiring:
             SimulationError: if a port does not exist or is connected already, the protocols differ, or a
                 number is below 1.
         """
-        start = self._end(producer, output, Output)
-        finish = self._end(consumer, input_, Input)
+        start = self._find_end(producer, output, Output)
+        finish = self._find_end(consumer, input_, Input)
         protocol = _common_protocol(start, finish)
         for quantity, number in (("capacity", capacity), ("latency", latency)):
             if number is not None and number < 1:
@@ -133,21 +133,21 @@ class Wiring:
             self._connected_ends.setdefault(id(end.component), {})[end.label] = end
         return channel
 
-    def _end(self, component: Component, label: str, kind: type[Port]) -> End:
+    def _find_end(self, component: Component, label: str, kind: type[Port]) -> End:
         """Return the end that a label names among the component's ports of a kind, input or output."""
         name, index = _parse_label(label)
         ports = component.declared_ports()
         if id(ports) not in self._declared:
-            self._declared[id(ports)] = ports, _places(ports)
-        place = self._declared[id(ports)][1].get((kind, name))
-        if place is None:
+            self._declared[id(ports)] = ports, _port_positions(ports)
+        position = self._declared[id(ports)][1].get((kind, name))
+        if position is None:
             advice = nearest(label, [port.name for port in ports if isinstance(port, kind)])
             raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
-        port = ports[place]
+        port = ports[position]
         if port.array != (index is not None):
             form = f"{port.name}[i]" if port.array else port.name
             raise SimulationError(f"{component.name}: port {label} must be written {form}")
-        return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
+        return End(component, port, position, index, port.name if index is None else f"{port.name}[{index}]")
 
     def check(self, components: Sequence[Component]) -> None:
         """Check the wiring of all components.
@@ -174,9 +174,9 @@ class Wiring:
                 yield f"{count} ports are named {name}"
         connected_labels: dict[int, set[str]] = {}
         for end in self._connected_ends.get(id(component), {}).values():
-            connected_labels.setdefault(end.place, set()).add(end.label)
-        for place, port in enumerate(component.declared_ports()):
-            labels = connected_labels.get(place, set())
+            connected_labels.setdefault(end.position, set()).add(end.label)
+        for position, port in enumerate(component.declared_ports()):
+            labels = connected_labels.get(position, set())
             if not labels and not port.optional:
                 yield f"port {port.name} ({port.carries}) is not connected"
             if port.array:
@@ -200,7 +200,7 @@ class Wiring:
             if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
             link.channel.attach(writer._clock, writer._index, reader._clock, reader._index)
-        ends = sorted(self._ends(), key=lambda item: (item[0].place, item[0].index or 0))
+        ends = sorted(self._ends(), key=lambda item: (item[0].position, item[0].index or 0))
         for end, channel in ends:
             end.component._connected.setdefault(end.port.name, []).append(channel)
             self._register_one(end, channel)
@@ -250,12 +250,12 @@ class Wiring:
         ]
 
 
-def _places(ports: Ports) -> Places:
+def _port_positions(ports: Ports) -> PortPositions:
     """Return the position of each port by kind and name; for equal ports, the first position."""
-    places: Places = {}
-    for place, port in enumerate(ports):
-        places.setdefault((Input if isinstance(port, Input) else Output, port.name), place)
-    return places
+    positions: PortPositions = {}
+    for position, port in enumerate(ports):
+        positions.setdefault((Input if isinstance(port, Input) else Output, port.name), position)
+    return positions
 
 
 def check_attributes(components: Sequence[Component]) -> None:
@@ -307,7 +307,7 @@ def _common_protocol(start: End, finish: End) -> Protocol:
     if ANY not in (protocol, expected) and protocol != expected:
         full = protocol.name == expected.name
         carried_text, expected_text = (
-            each.describe() if full else each.name for each in (protocol, expected)
+            carried.describe() if full else carried.name for carried in (protocol, expected)
         )
         raise SimulationError(
             f"{start.name} carries {carried_text}, but {finish.name} expects {expected_text}"

@@ -63,7 +63,7 @@ def test_a_fault_that_does_not_apply_is_refused():
         with pytest.raises(ValueError, match=message):
             Fault("sim", "sim/channel.py", old, "x", "").source()
     with pytest.raises(ValueError, match="invalid syntax"):
-        Fault("sim", "sim/channel.py", "FIRST_ROOM = 16", "FIRST_ROOM = =", "").source()
+        Fault("sim", "sim/channel.py", "FIRST_CAPACITY = 16", "FIRST_ROOM = =", "").source()
 
 
 def test_an_area_that_is_not_there_is_told(capsys):

@@ -145,4 +145,4 @@ def test_a_part_with_such_a_method_costs_a_line_and_build_says_what_c_cannot(
     )
     (tmp_path / "my_banks_of_a_test.py").write_text(BANK.format("FiberCacheBank", "self, "))
     assert cli.run(["build", "my_banks_of_a_test.py", "--show"]) == 0
-    assert "cdef int _evict(self, long place) except -1" in capsys.readouterr().out
+    assert "cdef int _evict(self, long entry) except -1" in capsys.readouterr().out

@@ -101,8 +101,8 @@ def test_worked_examples(name):
     assert math.copysign(1, kind.multiply(-kind.least, 0.5)) == -1
     assert kind.add(kind.least, -kind.least * (1 + 2.0**-fraction)) == 0.0
     assert math.isnan(kind.add(math.inf, -math.inf))
-    assert kind.rounded(kind.most * (1 + 2 * unit)) == math.inf
-    assert kind.rounded(kind.most * (1 + unit / 2)) == kind.most
+    assert kind.round_value(kind.most * (1 + 2 * unit)) == math.inf
+    assert kind.round_value(kind.most * (1 + unit / 2)) == kind.most
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -245,16 +245,16 @@ class Dispatcher(Component):
     def _step(self, lane: int, now: int) -> bool:
         """Simulate one cycle of an intersector; return whether it progressed."""
         intersection = self.lanes[lane]  # C: FiberIntersection
-        if intersection.met:
+        if intersection.has_match:
             return self._deliver(lane, now)
-        if intersection.ended():
+        if intersection.has_ended():
             if self.row == self.end_row:
                 return False
             self._assign(lane)
-        if intersection.run(1):
+        if intersection.advance(1):
             self._visit(lane)
             self._deliver(lane, now)
-        elif intersection.ended():
+        elif intersection.has_ended():
             self._finish(lane)
         return True
 
@@ -318,8 +318,8 @@ class Dispatcher(Component):
         if not self.in_turn:
             self._add_work(element, self._estimate_work(a, b), now)
         self.row_products[self.lane_row[lane]] += 1
-        intersection.take()
-        if intersection.ended():
+        intersection.pass_match()
+        if intersection.has_ended():
             self._finish(lane)
         return True
 
@@ -352,7 +352,7 @@ class Dispatcher(Component):
         """Return the element that the policy chooses for a product; -1 if none has a free slot."""
         elements = [*self.free_elements.members_from(home), *self.late_elements.members_from(home)]
         workers = [Worker(i, self.tasks[i].capacity - self.tasks[i].space()) for i in elements]
-        element = policy.number_of_worker(product, workers, now)
+        element = policy.choose_worker(product, workers, now)
         if element >= 0:
             self.free_elements.remove(element)
             self.late_elements.remove(element)
@@ -373,7 +373,7 @@ class Dispatcher(Component):
         self.free_elements.remove_all()
         self.late_elements.remove_all()
         for element in range(self.elements):
-            if inline.takes(tasks, element):
+            if inline.can_push(tasks, element):
                 if self.long_ends[element] <= now:
                     self.free_elements.add(element)
                 else:

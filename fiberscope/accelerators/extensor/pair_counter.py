@@ -59,7 +59,7 @@ class PairCounter:  # C: final
             self.b.row_microtiles[column],
             self.b.row_microtiles[column + 1],
         )
-        while intersection.run(NO_STEP_LIMIT):
+        while intersection.advance(NO_STEP_LIMIT):
             self._count_product(intersection.a, intersection.b)
 
     def _count_product(self, a: int, b: int) -> None:
@@ -76,10 +76,10 @@ class PairCounter:  # C: final
         """Intersect a fiber of A with the fibers ``fiber_b`` to ``end_b`` - 1 of B."""
         intersection = self.fibers  # C: FiberIntersection
         start, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
-        fiber_b = intersection.meet(start, end, fiber_b, end_b)
+        fiber_b = intersection.find_match(start, end, fiber_b, end_b)
         while fiber_b < end_b:
             self.multiply += intersection.matches
-            fiber_b = intersection.meet(start, end, fiber_b + 1, end_b)
+            fiber_b = intersection.find_match(start, end, fiber_b + 1, end_b)
 
     def _count_masked(self, fiber: int, fiber_b: int, end_b: int) -> None:
         """Intersect a fiber of A with fibers of B; masks select the pairs that have a common coordinate."""
@@ -87,6 +87,6 @@ class PairCounter:  # C: final
         start, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
         fiber_b = masks.next_met(fiber, fiber_b, end_b)
         while fiber_b < end_b:
-            intersection.meet(start, end, fiber_b, fiber_b + 1)
+            intersection.find_match(start, end, fiber_b, fiber_b + 1)
             self.multiply += intersection.matches
             fiber_b = masks.next_met(fiber, fiber_b + 1, end_b)

@@ -273,10 +273,10 @@ class IntersectingCore(Component):
         """Compute the dot products of a fiber of A and the fibers of B from ``fiber_b`` on."""
         intersection = self.intersection
         start, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        fiber_b = intersection.meet(start, end, fiber_b, self.end_b)
+        fiber_b = intersection.find_match(start, end, fiber_b, self.end_b)
         while fiber_b < self.end_b:
             self._append_sum(fiber_a, fiber_b, intersection.matches, intersection.total)
-            fiber_b = intersection.meet(start, end, fiber_b + 1, self.end_b)
+            fiber_b = intersection.find_match(start, end, fiber_b + 1, self.end_b)
 
     def _dot_masked(self, fiber_a: int, fiber_b: int) -> None:
         """Compute the dot products with the fibers of B that have a common coordinate, which masks select.
@@ -287,7 +287,7 @@ class IntersectingCore(Component):
         start, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
         fiber_b = masks.next_met(fiber_a, fiber_b, self.end_b)
         while fiber_b < self.end_b:
-            intersection.meet(start, end, fiber_b, fiber_b + 1)
+            intersection.find_match(start, end, fiber_b, fiber_b + 1)
             self._append_sum(fiber_a, fiber_b, intersection.matches, intersection.total)
             fiber_b = masks.next_met(fiber_a, fiber_b + 1, self.end_b)
 

@@ -87,13 +87,13 @@ def walk(a: FiberTree, b: FiberTree, *, skip: bool = True) -> Iterator[tuple[int
     )
     for n2 in range(len(b.coordinates[0])):
         intersection.begin(0, len(a.coordinates[0]), fibers_of_b[n2], fibers_of_b[n2 + 1])
-        while not intersection.ended():
-            met = intersection.run(1)
+        while not intersection.has_ended():
+            met = intersection.advance(1)
             yield None
             if met:
                 tiles_of_a = range(fibers_of_a[intersection.a], fibers_of_a[intersection.a + 1])
                 yield from ((tile, intersection.b) for tile in tiles_of_a)
-                intersection.take()
+                intersection.pass_match()
 
 
 def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:

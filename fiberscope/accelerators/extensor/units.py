@@ -163,7 +163,7 @@ class SummingCore(IntersectingCore):
         """Add the product of the two elements with this coordinate, which is relative to the microtile."""
         self.head_a = self._find_element(self.a, self.fiber_a, self.head_a, coordinate)
         self.head_b = self._find_element(self.b, self.fiber_b, self.head_b, coordinate)
-        self.total = self.intersection.added(self.total, self.head_a, self.head_b)
+        self.total = self.intersection.add_product(self.total, self.head_a, self.head_b)
         self.matches += 1
 
     def _find_element(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:

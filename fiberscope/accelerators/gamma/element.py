@@ -159,8 +159,8 @@ class ProcessingElement(Assembly):
             and isinstance(kernel, LookaheadKernel)
         ):
             fibers = (self.machine.b, self.machine.partials, self.reader)
-            self.reader.ahead = SumLookahead(*fibers, merger, multiplier, accumulator, self.writer)
-            kernel.add_lookahead(self.reader.ahead)
+            self.reader.lookahead = SumLookahead(*fibers, merger, multiplier, accumulator, self.writer)
+            kernel.add_lookahead(self.reader.lookahead)
 
     def end(self, port: str) -> tuple[Component, str]:
         """Return the unit behind a port of the processing element, and the unit's port."""

@@ -296,7 +296,7 @@ class FunctionalRun:  # C: final
         pointer_line = NO_LINE
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
-                inline.fetch(
+                inline.prefetch(
                     self.b.pointers[self.a.coordinates[min(i + PREFETCH_DISTANCE, self.last_nonzero)]]
                 )
                 pointer_line = self._locate(self.a.coordinates[i], pointer_line)

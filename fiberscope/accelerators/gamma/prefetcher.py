@@ -181,7 +181,7 @@ class Prefetcher(Component):
             self.entered += 1
         if not self.fibers:
             return False
-        selected = policy.place_of_fiber(self.fibers, now)
+        selected = policy.choose_index(self.fibers, now)
         if selected < 0:
             self.fetched += len(self.fibers)
             self.fibers.clear()
@@ -217,7 +217,7 @@ class Prefetcher(Component):
     def _locate(self) -> bool:
         """Request row pointers of further inputs, at most one line; return whether it progressed."""
         first_unlocated = self.located
-        while self.located < self.end_input and self.pointers.window.has_room():
+        while self.located < self.end_input and self.pointers.window.has_free_slot():
             source = self.table.inputs[self.located]
             if source >= 0 and not self.pointers.locate(self.columns[source], self.requests):
                 return True

@@ -106,7 +106,7 @@ class RowWork:  # C: final
         count = len(columns)
         for i in range(first, end):
             if i + 2 * PREFETCH_DISTANCE < count:
-                inline.fetch(self.b.pointers[columns[i + 2 * PREFETCH_DISTANCE]])
+                inline.prefetch(self.b.pointers[columns[i + 2 * PREFETCH_DISTANCE]])
                 self._fetch_row(columns[i + PREFETCH_DISTANCE])
             row = columns[i]
             row_start = self.b.pointers[row]
@@ -119,7 +119,7 @@ class RowWork:  # C: final
     def _fetch_row(self, row: int) -> None:  # C: noexcept, inline
         start = self.b.pointers[row]
         if start < self.b.pointers[row + 1]:
-            inline.fetch(self.b.coordinates[start])
+            inline.prefetch(self.b.coordinates[start])
 
     def _add(self, coordinate: int) -> None:  # C: noexcept, inline
         bits = self._has_column[coordinate >> 3]  # C: long

@@ -328,11 +328,11 @@ class Scheduler(Component):
         if self.choice != self.next_task and self._next_arrived() and self.occupancy.admits(self.next_task):
             numbers.append(self.next_task)
         inputs = self.table.first_inputs
-        task = policy.chosen_task([Task(i, inputs[i + 1] - inputs[i]) for i in numbers], now)
+        task = policy.choose_task([Task(i, inputs[i + 1] - inputs[i]) for i in numbers], now)
         self.choice = task.number
         loads, limit = list(self.task_counts), self._max_tasks(task.number)
         is_open = [loads[i] < limit and self.tasks[i].can_push() for i in range(self.processing_elements)]
-        return policy.number_of_worker(task, least_loaded(self.first_element, loads, is_open), now)
+        return policy.choose_worker(task, least_loaded(self.first_element, loads, is_open), now)
 
     def _max_tasks(self, task: int) -> int:
         """Return the largest number of uncompleted tasks of a processing element, this task included."""

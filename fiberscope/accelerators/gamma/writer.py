@@ -165,7 +165,7 @@ class FiberWriter(Consumer):
         if self.is_partial:
             self.base = PARTIAL_BASE + self.table.output_starts[self.task] * self.element_bytes
             self.lines = self.partial_lines
-            self.lines.begin()
+            self.lines.start_list()
         else:
             self.base = self.page_base
             self.lines = self.z_lines
@@ -184,7 +184,7 @@ class FiberWriter(Consumer):
 
     def _store(self) -> bool:
         """Pop an element, store it, and send its line if the line is full; return whether it could."""
-        fills_line = self.lines.fills()
+        fills_line = self.lines.completes_line()
         if fills_line and not self._can_send():
             return False
         coordinate = self.elements.coordinate()
@@ -220,7 +220,7 @@ class FiberWriter(Consumer):
         self._request_page()
         return True
 
-    def takes(self) -> int:
+    def promised_pops(self) -> int:
         """Return the number of elements that can be taken before a line waits.
 
         A line waits if ``requests`` has no free slot for it, or if it is not in the current page of Z.
@@ -262,7 +262,7 @@ class FiberWriter(Consumer):
 
         The last line of a partial fiber is sent. In Z, the next row continues in the same line.
         """
-        if self.is_partial and self.lines.begun():
+        if self.is_partial and self.lines.has_partial_line():
             if not self.requests.can_push():
                 return False
             self._send_line()
@@ -276,7 +276,7 @@ class FiberWriter(Consumer):
         return True
 
     def _flush_z(self) -> bool:
-        if self.z_lines.begun():
+        if self.z_lines.has_partial_line():
             self.is_partial = False
             self.base = self.page_base
             self.lines = self.z_lines

@@ -171,9 +171,9 @@ class ApplyPipe(Component):
         degree = self.vertices.degrees[vertex]
         if self.function_number == RANK:
             kind = self.value_type
-            damped = kind.multiply(kind.rounded(DAMPING), reduced)
-            rank = kind.add(kind.rounded(1.0 - DAMPING), damped)
-            return kind.rounded(rank / kind.rounded(max(degree, 1)))
+            damped = kind.multiply(kind.round_value(DAMPING), reduced)
+            rank = kind.add(kind.round_value(1.0 - DAMPING), damped)
+            return kind.round_value(rank / kind.round_value(max(degree, 1)))
         return self.function(old, reduced, float(degree))  # type: ignore[operator]  # no known name
 
     def _stop(self, now: int, progress: bool) -> int:

@@ -128,7 +128,7 @@ class Dispatcher(Component):
         reader = self._select_reader()
         if self.policy is not None:
             job = Task(first, self.edges.pointers[end] - self.edges.pointers[first])
-            reader = self.policy.number_of_worker(job, self._workers(), now)
+            reader = self.policy.choose_worker(job, self._workers(), now)
         if reader < 0:
             return False
         value = 0.0 if self.group else self.frontier.properties[position]

@@ -33,7 +33,7 @@ class Temporaries:  # C: final
 
     def fetch(self, vertex: int) -> None:  # C: cpdef, noexcept
         """Prefetch the temporary property of a vertex into the cache of the host; it is needed soon."""
-        inline.fetch(self.values[vertex % self.streams * self.stream_vertices + vertex // self.streams])
+        inline.prefetch(self.values[vertex % self.streams * self.stream_vertices + vertex // self.streams])
 
 
 class Vertices:  # C: final

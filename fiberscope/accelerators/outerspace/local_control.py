@@ -197,7 +197,7 @@ class LocalControl(Component):
             return True
         if self.requested_segments - self.dispatched_segments == self.window.size:
             return False
-        if not self.window.has_room() or not self.requests.can_push():
+        if not self.window.has_free_slot() or not self.requests.can_push():
             return False
         if self.next_pointer < self.end_pointer:
             slot = self.window.send()

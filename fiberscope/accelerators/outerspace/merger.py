@@ -185,7 +185,7 @@ class MergingElement(Component):
 
     def _send_load(self, now: int) -> int:
         channel = self.requests if self.is_cached else self.memory_requests
-        if not self.window.has_room():
+        if not self.window.has_free_slot():
             return self._wait()
         if not channel.can_push():
             return self.wait_output(channel)
@@ -216,9 +216,9 @@ class MergingElement(Component):
             return self.idle()
         self.row = self.rows.reference()
         if self.row == END_OF_WORK:
-            if self.packer.begun():
+            if self.packer.has_partial_line():
                 self.store_address = self.z_address + self.packer.line()
-                self.packer.begin()
+                self.packer.start_list()
                 return self._send_store(now)
             self.rows.pop()
             return self.busy(now + 1)
@@ -245,8 +245,8 @@ class MergingElement(Component):
         if node != NO_NODE:
             self.phase = WALK
             self._load(self.lists.addresses[node], self.header_bytes, self.by_block)
-            inline.fetch(self.lists.following[node])
-            inline.fetch(self.lists.first[node])
+            inline.prefetch(self.lists.following[node])
+            inline.prefetch(self.lists.first[node])
             return self._send_load(now)
         if self.count == 0:
             return self._end_row(now)
@@ -300,8 +300,8 @@ class MergingElement(Component):
         offset = self.header_bytes + (self.positions[index] - self.lists.first[node]) * self.element_bytes
         self._load(self.lists.addresses[node] + offset, self.element_bytes, self.by_block)
         self.elements += 1
-        inline.fetch(self.lists.columns[self.positions[index]])
-        inline.fetch(self.lists.values[self.positions[index]])
+        inline.prefetch(self.lists.columns[self.positions[index]])
+        inline.prefetch(self.lists.values[self.positions[index]])
 
     def _insert_head(self, index: int) -> int:
         """Insert the head of a list, and schedule accesses to the spilled heads; return the cycles."""
@@ -332,7 +332,7 @@ class MergingElement(Component):
             self.awaited_list = NOTHING
             if self.remaining_blocks > 0:
                 return self._compute(now, cycles)
-        if self.sorted.filled == 0:
+        if self.sorted.count == 0:
             return self._end_row(now)
         return self._start_removal(now, now + cycles)
 
@@ -350,7 +350,7 @@ class MergingElement(Component):
         if self.positions[index] < self.lists.first[self._node_of(index) + 1]:
             self._load_element(index)
             self.awaited_list = index
-        elif self.sorted.filled >= self.max_lists:
+        elif self.sorted.count >= self.max_lists:
             self.remaining_blocks, self.loaded_blocks = 1, 0  # a head comes back from memory
         return cycles
 
@@ -372,7 +372,7 @@ class MergingElement(Component):
         self.product.values[index] = self.sum
         self.length += 1
         self.emitted += 1
-        if self.packer.fills():
+        if self.packer.completes_line():
             self.store_address = self.z_address + self.packer.line()
         self.packer.add()
         self.column = NOTHING
@@ -390,7 +390,7 @@ class MergingElement(Component):
     @property
     def heads(self) -> int:
         """Return the number of heads, in the scratchpad and spilled."""
-        return self.sorted.filled
+        return self.sorted.count
 
     @property
     def in_flight(self) -> int:

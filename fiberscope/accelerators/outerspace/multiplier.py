@@ -195,7 +195,7 @@ class MultiplyingElement(Component):
         limit = min(self.row_length, self.made_products + self.max_ahead)
         if self.requested_parts == 2 and requested >= limit:
             return False
-        if not self.window.has_room() or not self.requests.can_push():
+        if not self.window.has_free_slot() or not self.requests.can_push():
             return False
         address = self._next_block()
         slot = self.window.send()

@@ -70,13 +70,13 @@ def address_map(name: str) -> AddressMap:
     return ADDRESS_MAPS[name]
 
 
-def _bits(count: int, what: str) -> int:
+def _bits(count: int, quantity: str) -> int:
     if count & (count - 1):
-        raise ValueError(f"an address map needs a power of two of {what}, not {count}")
+        raise ValueError(f"an address map needs a power of two of {quantity}, not {count}")
     return count.bit_length() - 1
 
 
-def layout(cut: AddressMap, organisation: Organisation) -> dict[str, tuple[int, int]]:
+def layout(mapping: AddressMap, organisation: Organisation) -> dict[str, tuple[int, int]]:
     """Return the lowest bit and the number of bits of every field, in an address within a channel.
 
     Raises:
@@ -91,15 +91,17 @@ def layout(cut: AddressMap, organisation: Organisation) -> dict[str, tuple[int, 
         "bank_group": _bits(organisation.bank_groups, "bank groups"),
         "bank": _bits(organisation.banks, "banks"),
     }
-    if widths["column_high"] < 0 and "column_high" in cut.fields:
-        raise ValueError(f"address map {cut.name} needs rows of at least 4 bursts, not {organisation.bursts}")
+    if widths["column_high"] < 0 and "column_high" in mapping.fields:
+        raise ValueError(
+            f"address map {mapping.name} needs rows of at least 4 bursts, not {organisation.bursts}"
+        )
     low = _bits(organisation.burst_bytes, "bytes in a burst")
-    places = {"byte": (0, low)}
-    for name in cut.fields:
-        places[name] = (low, widths[name])
+    fields = {"byte": (0, low)}
+    for name in mapping.fields:
+        fields[name] = (low, widths[name])
         low += widths[name]
-    places["row"] = (low, 64 - low)
-    return places
+    fields["row"] = (low, 64 - low)
+    return fields
 
 
 class Decoder:  # C: final
@@ -108,26 +110,26 @@ class Decoder:  # C: final
     ``bank`` is numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank.
 
     Args:
-        cut: address map.
+        mapping: address map.
         organisation: organisation of the device.
     """
 
-    def __init__(self, cut: AddressMap, organisation: Organisation) -> None:
-        places = layout(cut, organisation)
+    def __init__(self, mapping: AddressMap, organisation: Organisation) -> None:
+        fields = layout(mapping, organisation)
         nothing = (0, 0)
-        low = places.get("column_low", places.get("column", nothing))
-        high = places.get("column_high", nothing)
+        low = fields.get("column_low", fields.get("column", nothing))
+        high = fields.get("column_high", nothing)
         self.bank = 0
         self.row = 0
-        self._fold = cut.fold
+        self._fold = mapping.fold
         self._low_shift, self._low_bits = low  # C: _low_shift=long, _low_bits=long
         self._high_shift, self._high_bits = high  # C: _high_shift=long, _high_bits=long
-        self._pseudo_shift, self._pseudo_bits = places[
+        self._pseudo_shift, self._pseudo_bits = fields[
             "pseudo_channel"
         ]  # C: _pseudo_shift=long, _pseudo_bits=long
-        self._group_shift, self._group_bits = places["bank_group"]  # C: _group_shift=long, _group_bits=long
-        self._bank_shift, self._bank_bits = places["bank"]  # C: _bank_shift=long, _bank_bits=long
-        self._row_shift = places["row"][0]  # C: long
+        self._group_shift, self._group_bits = fields["bank_group"]  # C: _group_shift=long, _group_bits=long
+        self._bank_shift, self._bank_bits = fields["bank"]  # C: _bank_shift=long, _bank_bits=long
+        self._row_shift = fields["row"][0]  # C: long
 
     def decode(self, address: int) -> None:
         """Decode a byte address, from which the bits that select the channel have been removed."""

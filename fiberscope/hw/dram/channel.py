@@ -135,11 +135,11 @@ class DramChannel(Deferring):
         self.settle(now)
         if controller.waiting or self.requests.can_pop():
             controller.catch_up(now)
-        controller.device.begin()  # discard the commands of earlier cycles
-        more = self._take_requests(now)
-        more |= self._reply(now) and self.requests.can_pop()
+        controller.device.start_cycle()  # discard the commands of earlier cycles
+        has_more_requests = self._take_requests(now)
+        has_more_requests |= self._reply(now) and self.requests.can_pop()
         issued = self._step(now) if controller.waiting and self._next_step <= now else False
-        return self._wait_state(now, issued, more)
+        return self._wait_state(now, issued, has_more_requests)
 
     def settle(self, cycle: int) -> None:
         """Issue the deferred commands of the cycles before this one."""
@@ -152,16 +152,16 @@ class DramChannel(Deferring):
         self._next_step = self._controller.wake(cycle)
         return issued
 
-    def _wait_state(self, now: int, issued: bool, more: bool) -> int:  # C: noexcept
+    def _wait_state(self, now: int, issued: bool, has_more_requests: bool) -> int:  # C: noexcept
         """Sleep until the next cycle with an effect outside the channel, and state the reason."""
         waiting = self._controller.waiting
-        held_up = self._returns.due() <= now
-        if not (waiting or issued or more or self._returns.count):
+        is_blocked = self._returns.due() <= now
+        if not (waiting or issued or has_more_requests or self._returns.count):
             return self.idle()
-        shows = held_up or not (waiting and self.defers) or self.requests.can_pop()
-        if more or (issued and shows):
+        has_effect = is_blocked or not (waiting and self.defers) or self.requests.can_pop()
+        if has_more_requests or (issued and has_effect):
             return self.busy(now + 1)
-        if held_up:
+        if is_blocked:
             self.wait_output(self.replies)
             return self._next_step if waiting and self._next_step < MAX_TIME else NEVER
         return self.busy(min(self._noticed_from(waiting), self._returns.due()))
@@ -188,7 +188,7 @@ class DramChannel(Deferring):
         for _ in range(self._requests_per_cycle):
             if not self.requests.can_pop():
                 return False
-            if not self._take(now):
+            if not self._accept(now):
                 return False
             if self.on_request is not None:
                 requests = self.requests
@@ -197,20 +197,20 @@ class DramChannel(Deferring):
             self._next_step = now
         return self.requests.can_pop()
 
-    def _take(self, now: int) -> bool:
+    def _accept(self, now: int) -> bool:
         """Enqueue the first request; return whether enough queue entries were free."""
         operation = self.requests.control()
         address = self.requests.reference()
         tensor = address >> TENSOR_SHIFT
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
-        first = self._local(address) >> self._burst_shift
+        first_line = self._local(address) >> self._burst_shift
         self._measure(operation)
         if operation in (READ, READ_BURST):
-            return self._take_read(first, address, tensor, now)
+            return self._take_read(first_line, address, tensor, now)
         if operation not in (WRITE, WRITE_THROUGH, WRITE_BURST):
             self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
-        return self._take_write(first, tensor, now)
+        return self._take_write(first_line, tensor, now)
 
     def _measure(self, operation: int) -> None:  # C: noexcept
         """Set the number of bursts and bytes of the first request."""
@@ -226,27 +226,27 @@ class DramChannel(Deferring):
         """Return the address within the channel, without the part that selects the channel."""
         return address // self._stride * self._interleave + address % self._interleave
 
-    def _new_lines(self, first: int) -> int:  # C: noexcept
+    def _new_lines(self, first_line: int) -> int:  # C: noexcept
         """Return the number of bursts of a request that are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
             return self._requested_bursts
         count = 0
-        for line in range(first, first + self._requested_bursts):
+        for line in range(first_line, first_line + self._requested_bursts):
             if not queues.will_write(line):
                 count += 1
         return count
 
-    def _take_read(self, first: int, address: int, tensor: int, now: int) -> bool:
+    def _take_read(self, first_line: int, address: int, tensor: int, now: int) -> bool:
         """Enqueue the bursts of a read, and forward those that wait as writes; return whether all fit."""
-        new = self._new_lines(first)
-        room = self._read_queue - self._controller.queues.counts[READS]
-        forwarded = self._requested_bursts - new
-        if new > room or forwarded > self._returns.capacity - self._returns.count:
+        new_lines = self._new_lines(first_line)
+        free_entries = self._read_queue - self._controller.queues.counts[READS]
+        forwarded = self._requested_bursts - new_lines
+        if new_lines > free_entries or forwarded > self._returns.capacity - self._returns.count:
             return False
-        request = self._returns.open(self.requests.coordinate(), address, self._requested_bursts, now)
-        for line in range(first, first + self._requested_bursts):
-            if new < self._requested_bursts and self._controller.queues.will_write(line):
+        request = self._returns.open_request(self.requests.coordinate(), address, self._requested_bursts, now)
+        for line in range(first_line, first_line + self._requested_bursts):
+            if new_lines < self._requested_bursts and self._controller.queues.will_write(line):
                 self._returns.append(request, now)
             else:
                 self._decoder.decode(line << self._burst_shift)
@@ -257,17 +257,17 @@ class DramChannel(Deferring):
         self._read_bytes[tensor] += self._requested_bytes
         return True
 
-    def _take_write(self, first: int, tensor: int, now: int) -> bool:
+    def _take_write(self, first_line: int, tensor: int, now: int) -> bool:
         """Enqueue the bursts of a write that are not in the write queue; return whether all had space."""
-        new = self._new_lines(first)
+        new_lines = self._new_lines(first_line)
         queues = self._controller.queues
-        if new > self._write_queue - queues.counts[WRITES]:
+        if new_lines > self._write_queue - queues.counts[WRITES]:
             return False
-        for line in range(first, first + self._requested_bursts):
-            if new == self._requested_bursts or not queues.will_write(line):
+        for line in range(first_line, first_line + self._requested_bursts):
+            if new_lines == self._requested_bursts or not queues.will_write(line):
                 self._decoder.decode(line << self._burst_shift)
                 self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
-        self._coalesced += self._requested_bursts - new
+        self._coalesced += self._requested_bursts - new_lines
         self._writes += 1
         self._write_bytes[tensor] += self._requested_bytes
         return True
@@ -290,18 +290,18 @@ class DramChannel(Deferring):
     def held_requests(self) -> list[HeldRequest]:  # C: def
         """Return the reads without a reply, each with the bank and the row that its next burst needs."""
         queues, open_row = self._controller.queues, self._controller.device.open_row
-        needs: dict[int, str] = {}
+        waits: dict[int, str] = {}
         for entry in [*queues.entries(READS), *queues.entries(OPENED)]:
             bank, row = queues.bank[entry], queues.row[entry]
             state = "open" if open_row[bank] == row else "not open"
-            needs.setdefault(queues.request[entry], f"waits for row {row} of bank {bank}, which is {state}")
+            waits.setdefault(queues.request[entry], f"waits for row {row} of bank {bank}, which is {state}")
         returns = self._returns
         return [
             HeldRequest(
                 READ,
                 returns.tag[request],
                 returns.address[request],
-                needs.get(request, "its data is on the way"),
+                waits.get(request, "its data is on the way"),
                 returns.arrival[request],
             )
             for request in returns.open_requests()

@@ -67,8 +67,8 @@ class Controller:  # C: final
         self.refresh = RefreshTimer(specification)
         self._bank_due = NOBODY  # bank whose own refresh is due; it serves only a burst whose row was opened
         self._search = 0  # number of the current or last search
-        self._spared = array("q", bytes(8 * self.device.banks))  # by bank: last search that kept its row
-        self._last = -1  # last simulated cycle
+        self._row_search = array("q", bytes(8 * self.device.banks))  # by bank: last search that kept its row
+        self._last_cycle = -1  # last simulated cycle
         self.waiting = 0
         self._reset_counts()
 
@@ -83,7 +83,7 @@ class Controller:  # C: final
     ) -> None:  # C: cdef
         """Append a new burst to the list ``READS`` or ``WRITES``; a pool entry must be free."""
         queues = self.queues
-        entry = queues.take()
+        entry = queues.allocate()
         queues.bank[entry] = bank
         queues.row[entry] = row
         queues.line[entry] = line
@@ -99,7 +99,7 @@ class Controller:  # C: final
 
     def _lower_bound(self, entry: int) -> None:  # C: noexcept
         """Lower the bounds for a new candidate of the current mode."""
-        ready = self._ready(entry, ANY_KIND)
+        ready = self._ready_cycle(entry, ANY_KIND)
         if self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]:
             self._column_bound = min(self._column_bound, ready)
         else:
@@ -111,7 +111,7 @@ class Controller:  # C: final
 
     def step(self, now: int) -> bool:  # C: cdef
         """Issue the commands that are ready in cycle ``now``; return whether there were any."""
-        self._last = now
+        self._last_cycle = now
         self._fall_due(now)
         issued = self._serve_opened(now)
         if self._all_wait():
@@ -140,7 +140,7 @@ class Controller:  # C: final
             return False
         queues = self.queues
         best = NOBODY
-        able = 0
+        ready_count = 0
         earliest = MAX_TIME  # earliest cycle in which a command becomes ready
         entry = queues.heads[OPENED]
         while entry != NOBODY:
@@ -148,11 +148,11 @@ class Controller:  # C: final
             if ready > now:
                 earliest = min(earliest, ready)
             else:
-                able += 1
+                ready_count += 1
                 if best == NOBODY or queues.arrival[entry] < queues.arrival[best]:
                     best = entry
             entry = queues.following[entry]
-        self._opened_bound = earliest if able <= 1 else now + 1
+        self._opened_bound = earliest if ready_count <= 1 else now + 1
         if best == NOBODY:
             return False
         self._issue_column(OPENED, best, now)
@@ -198,7 +198,7 @@ class Controller:  # C: final
         earliest = MAX_TIME
         entry = self.queues.heads[self.mode]
         while entry != NOBODY:
-            ready = self._ready(entry, kind)
+            ready = self._ready_cycle(entry, kind)
             if ready > now:
                 earliest = min(earliest, ready)
             elif not (self._keeps_hits and self._preempts_hit(entry)):
@@ -216,16 +216,16 @@ class Controller:  # C: final
         bank = queues.bank[entry]
         if self.device.open_row[bank] in (CLOSED, queues.row[entry]):
             return False
-        other = queues.heads[self.mode]
-        while self._spared[bank] != self._search and other != NOBODY:
-            if queues.arrival[other] > queues.arrival[entry]:
+        older = queues.heads[self.mode]
+        while self._row_search[bank] != self._search and older != NOBODY:
+            if queues.arrival[older] > queues.arrival[entry]:
                 return False
-            if queues.bank[other] == bank and self._hits(other):
-                self._spared[bank] = self._search  # the row is also needed for all younger bursts
-            other = queues.following[other]
-        return self._spared[bank] == self._search
+            if queues.bank[older] == bank and self._hits(older):
+                self._row_search[bank] = self._search  # the row is also needed for all younger bursts
+            older = queues.following[older]
+        return self._row_search[bank] == self._search
 
-    def _ready(self, entry: int, kind: int) -> int:  # C: noexcept, inline
+    def _ready_cycle(self, entry: int, kind: int) -> int:  # C: noexcept, inline
         """Return a burst's earliest command cycle, bus ignored; at least ``MAX_TIME`` for another kind."""
         if kind == ROW:
             return self._row_ready(entry)
@@ -279,7 +279,7 @@ class Controller:  # C: final
             self.read_bursts[pseudo] += 1
             self.returns.append(self.queues.request[entry], now + self.read_latency)
         self.queues.remove(queue, entry)
-        self.queues.give_back(entry)
+        self.queues.free(entry)
         self.waiting -= 1
         self.refresh.waiting_bursts[bank] -= 1
         if queue == OPENED:
@@ -317,17 +317,17 @@ class Controller:  # C: final
         while cycle < now:
             self._fall_due(cycle)
             self._serve_refresh(cycle)
-            self._last = cycle
+            self._last_cycle = cycle
             cycle = self._next_refresh_step()
 
     def _next_refresh_step(self) -> int:  # C: noexcept
-        return max(self._refresh_ready() if self.refresh.owed else self.refresh.due, self._last + 1)
+        return max(self._refresh_ready() if self.refresh.owed else self.refresh.due, self._last_cycle + 1)
 
     def _fall_due(self, now: int) -> None:  # C: noexcept
         if self.refresh.due <= now:
-            idle = self.refresh.owed == 0
+            was_idle = self.refresh.owed == 0
             self.refresh.fall_due(now)
-            if idle:
+            if was_idle:
                 self._keep_bank()
 
     def _keep_bank(self) -> None:  # C: noexcept

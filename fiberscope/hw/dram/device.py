@@ -55,7 +55,7 @@ class Device:  # C: final
     - ``column_bus``: a cycle before which no bank is ready for a RD or WR;
     - ``issued``: number of commands issued so far, by the numbers of ``commands.py``;
     - ``row_command``, ``row_bank``, ``row``, ``column_command``, ``column_bank``: the commands issued since
-      ``begin``, ``NONE`` if none; the banks and the row are those of the last command;
+      ``start_cycle``, ``NONE`` if none; the banks and the row are those of the last command;
     - ``log``: None, or a list to which all commands are appended.
     """
 
@@ -74,27 +74,27 @@ class Device:  # C: final
     def _set_delays(self, standard: DramStandard) -> None:  # C: def
         """Set the constraints, as distances between the starts of two commands on their buses."""
         timing = standard.timing
-        late = standard.activate_cycles - 1
+        activate_delay = standard.activate_cycles - 1
         self._activate_cycles = standard.activate_cycles
-        self._activate_to_read = timing.rcd_read + late  # C: long
-        self._activate_to_write = timing.rcd_write + late  # C: long
-        self._activate_to_precharge = timing.ras + late  # C: long
-        self._activate_to_refresh = timing.rc + late  # C: long
+        self._activate_to_read = timing.rcd_read + activate_delay  # C: long
+        self._activate_to_write = timing.rcd_write + activate_delay  # C: long
+        self._activate_to_precharge = timing.ras + activate_delay  # C: long
+        self._activate_to_refresh = timing.rc + activate_delay  # C: long
         self._row_cycle = timing.rc  # C: long
         self._activate_same_group = timing.rrd_l  # C: long
         self._activate_other_group = timing.rrd_s  # C: long
         self._activate_window = timing.faw  # C: long
-        self._precharge_to_activate = timing.rp - late  # C: long
+        self._precharge_to_activate = timing.rp - activate_delay  # C: long
         self._precharge_to_refresh = timing.rp  # C: long
         self._precharge_to_precharge = timing.ppd  # C: long
-        self._refresh_to_activate = timing.rfc - late  # C: long
+        self._refresh_to_activate = timing.rfc - activate_delay  # C: long
         self._refresh_to_precharge = timing.rfc  # C: long
-        self._activate_to_bank_refresh = timing.rrd_s + late  # C: long
+        self._activate_to_bank_refresh = timing.rrd_s + activate_delay  # C: long
         # Not used by a standard that cannot refresh a single bank
         self._bank_refresh_to_refresh = timing.rfc_bank or 0  # C: long
-        self._bank_refresh_to_activate = self._bank_refresh_to_refresh - late  # C: long
+        self._bank_refresh_to_activate = self._bank_refresh_to_refresh - activate_delay  # C: long
         self._bank_refresh_to_other_refresh = timing.rrefd or 0  # C: long
-        self._bank_refresh_to_other_activate = self._bank_refresh_to_other_refresh - late  # C: long
+        self._bank_refresh_to_other_activate = self._bank_refresh_to_other_refresh - activate_delay  # C: long
         self._column_other_group = max(timing.burst, timing.ccd_s)  # C: long
         self._column_same_group = timing.ccd_l  # C: long
         self._read_to_write = timing.rtw  # C: long
@@ -130,9 +130,9 @@ class Device:  # C: final
         self._oldest = _zeros(self.pseudo_channels)  # slot of the oldest of the last four ACTs
         self.issued = _zeros(len(COMMANDS))
         self.row_bank = self.row = self.column_bank = 0
-        self.begin()
+        self.start_cycle()
 
-    def begin(self) -> None:  # C: noexcept
+    def start_cycle(self) -> None:  # C: noexcept
         """Start a new cycle, without commands yet."""
         self.row_command = self.column_command = NONE
 
@@ -159,44 +159,44 @@ class Device:  # C: final
     def read(self, bank: int, cycle: int) -> None:
         """Issue a RD."""
         pseudo = bank >> self._pseudo_shift
-        self._in_pseudo(self.reads, pseudo, cycle + self._column_other_group)
-        self._in_group(self.reads, bank, cycle + self._column_same_group)
-        self._in_pseudo(self.writes, pseudo, cycle + self._read_to_write)
-        self._hold_open(bank, pseudo, cycle + self._read_to_precharge)
+        self._delay_pseudo_channel(self.reads, pseudo, cycle + self._column_other_group)
+        self._delay_group(self.reads, bank, cycle + self._column_same_group)
+        self._delay_pseudo_channel(self.writes, pseudo, cycle + self._read_to_write)
+        self._delay_precharge(bank, pseudo, cycle + self._read_to_precharge)
         self._take_column_bus(pseudo, cycle)
         self._record(READ_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
     def write(self, bank: int, cycle: int) -> None:
         """Issue a WR."""
         pseudo = bank >> self._pseudo_shift
-        self._in_pseudo(self.writes, pseudo, cycle + self._column_other_group)
-        self._in_group(self.writes, bank, cycle + self._column_same_group)
-        self._in_pseudo(self.reads, pseudo, cycle + self._write_to_read_other_group)
-        self._in_group(self.reads, bank, cycle + self._write_to_read_same_group)
-        self._hold_open(bank, pseudo, cycle + self._write_to_precharge)
+        self._delay_pseudo_channel(self.writes, pseudo, cycle + self._column_other_group)
+        self._delay_group(self.writes, bank, cycle + self._column_same_group)
+        self._delay_pseudo_channel(self.reads, pseudo, cycle + self._write_to_read_other_group)
+        self._delay_group(self.reads, bank, cycle + self._write_to_read_same_group)
+        self._delay_precharge(bank, pseudo, cycle + self._write_to_precharge)
         self._take_column_bus(pseudo, cycle)
         self._record(WRITE_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
     def _take_column_bus(self, pseudo: int, cycle: int) -> None:  # C: noexcept
         """Update the column bounds of this pseudo-channel and of the channel."""
         self._column_bus[pseudo] = self.column_bus = cycle + self._column_to_column
-        for other in range(self.pseudo_channels):
-            self.column_bus = min(self.column_bus, self._column_bus[other])
+        for pseudo_channel in range(self.pseudo_channels):
+            self.column_bus = min(self.column_bus, self._column_bus[pseudo_channel])
 
-    def _in_pseudo(self, command: int, pseudo: int, until: int) -> None:  # C: noexcept
-        first = command + (pseudo << self._pseudo_shift)
-        _raise(self.ready, first, first + self._pseudo_banks, until)
+    def _delay_pseudo_channel(self, command: int, pseudo: int, earliest: int) -> None:  # C: noexcept
+        start = command + (pseudo << self._pseudo_shift)
+        _raise(self.ready, start, start + self._pseudo_banks, earliest)
 
-    def _in_group(self, command: int, bank: int, until: int) -> None:  # C: noexcept
-        first = command + (bank >> self._group_shift << self._group_shift)
-        _raise(self.ready, first, first + self._group_banks, until)
+    def _delay_group(self, command: int, bank: int, earliest: int) -> None:  # C: noexcept
+        start = command + (bank >> self._group_shift << self._group_shift)
+        _raise(self.ready, start, start + self._group_banks, earliest)
 
-    def _in_bank(self, command: int, bank: int, until: int) -> None:  # C: noexcept
-        _raise(self.ready, command + bank, command + bank + 1, until)
+    def _delay_bank(self, command: int, bank: int, earliest: int) -> None:  # C: noexcept
+        _raise(self.ready, command + bank, command + bank + 1, earliest)
 
-    def _hold_open(self, bank: int, pseudo: int, until: int) -> None:  # C: noexcept
-        self._in_bank(self.precharges, bank, until)
-        _raise(self._precharge_all, pseudo, pseudo + 1, until)
+    def _delay_precharge(self, bank: int, pseudo: int, earliest: int) -> None:  # C: noexcept
+        self._delay_bank(self.precharges, bank, earliest)
+        _raise(self._precharge_all, pseudo, pseudo + 1, earliest)
 
     def activate(self, bank: int, row: int, cycle: int) -> None:
         """Issue an ACT, which opens a row."""
@@ -204,12 +204,12 @@ class Device:  # C: final
         self.open_row[bank] = row
         self._open_banks[pseudo] += 1
         self.row_bus = cycle + self._activate_cycles
-        self._in_bank(self.reads, bank, cycle + self._activate_to_read)
-        self._in_bank(self.writes, bank, cycle + self._activate_to_write)
-        self._hold_open(bank, pseudo, cycle + self._activate_to_precharge)
-        self._in_bank(self.activates, bank, cycle + self._row_cycle)
-        self._in_group(self.activates, bank, cycle + self._activate_same_group)
-        self._in_pseudo(self.activates, pseudo, self._next_in_window(pseudo, cycle))
+        self._delay_bank(self.reads, bank, cycle + self._activate_to_read)
+        self._delay_bank(self.writes, bank, cycle + self._activate_to_write)
+        self._delay_precharge(bank, pseudo, cycle + self._activate_to_precharge)
+        self._delay_bank(self.activates, bank, cycle + self._row_cycle)
+        self._delay_group(self.activates, bank, cycle + self._activate_same_group)
+        self._delay_pseudo_channel(self.activates, pseudo, self._next_in_window(pseudo, cycle))
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._activate_to_refresh)
         _raise(self._bank_refresh, bank, bank + 1, cycle + self._activate_to_refresh)
         _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._activate_to_bank_refresh)
@@ -217,11 +217,11 @@ class Device:  # C: final
 
     def _next_in_window(self, pseudo: int, cycle: int) -> int:  # C: noexcept
         """Return the earliest cycle of an ACT after one in ``cycle``: tRRD, and at most four in a tFAW."""
-        place = self._oldest[pseudo]
-        self._window[pseudo * ACTIVATES_IN_WINDOW + place] = cycle
-        place = (place + 1) % ACTIVATES_IN_WINDOW
-        self._oldest[pseudo] = place
-        fifth = self._window[pseudo * ACTIVATES_IN_WINDOW + place] + self._activate_window
+        slot = self._oldest[pseudo]
+        self._window[pseudo * ACTIVATES_IN_WINDOW + slot] = cycle
+        slot = (slot + 1) % ACTIVATES_IN_WINDOW
+        self._oldest[pseudo] = slot
+        fifth = self._window[pseudo * ACTIVATES_IN_WINDOW + slot] + self._activate_window
         return max(fifth, cycle + self._activate_other_group)
 
     def precharge(self, bank: int, cycle: int) -> None:
@@ -230,7 +230,7 @@ class Device:  # C: final
         row = self.open_row[bank]
         self.open_row[bank] = CLOSED
         self._open_banks[pseudo] -= 1
-        self._in_bank(self.activates, bank, cycle + self._precharge_to_activate)
+        self._delay_bank(self.activates, bank, cycle + self._precharge_to_activate)
         _raise(self._bank_refresh, bank, bank + 1, cycle + self._precharge_to_refresh)
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE, pseudo, bank, CLOSED, cycle)
@@ -246,7 +246,7 @@ class Device:  # C: final
         cycle = self.ready[self.precharges + bank]
         self.open_row[bank] = CLOSED
         self._open_banks[pseudo] -= 1
-        self._in_bank(self.activates, bank, cycle + self._precharge_to_activate)
+        self._delay_bank(self.activates, bank, cycle + self._precharge_to_activate)
         _raise(self._bank_refresh, bank, bank + 1, cycle + self._precharge_to_refresh)
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._precharge_to_refresh)
         if self.log is not None:
@@ -257,7 +257,7 @@ class Device:  # C: final
         for bank in range(pseudo << self._pseudo_shift, (pseudo + 1) << self._pseudo_shift):
             self.open_row[bank] = CLOSED
         self._open_banks[pseudo] = 0
-        self._in_pseudo(self.activates, pseudo, cycle + self._precharge_to_activate)
+        self._delay_pseudo_channel(self.activates, pseudo, cycle + self._precharge_to_activate)
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE_ALL, pseudo, -1, CLOSED, cycle)
 
@@ -265,14 +265,14 @@ class Device:  # C: final
         """Apply the constraints of a PRE or PREA to the pseudo-channel."""
         self.row_bus = cycle + 1
         if self._precharge_to_precharge > 1:  # else the bus implies it
-            self._in_pseudo(self.precharges, pseudo, cycle + self._precharge_to_precharge)
+            self._delay_pseudo_channel(self.precharges, pseudo, cycle + self._precharge_to_precharge)
             _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._precharge_to_precharge)
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._precharge_to_refresh)
 
     def refresh(self, pseudo: int, cycle: int) -> None:
         """Issue a REF, which refreshes all banks of a pseudo-channel."""
         self.row_bus = cycle + 1
-        self._in_pseudo(self.activates, pseudo, cycle + self._refresh_to_activate)
+        self._delay_pseudo_channel(self.activates, pseudo, cycle + self._refresh_to_activate)
         _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
         self._record(REFRESH, pseudo, -1, CLOSED, cycle)
 
@@ -280,8 +280,8 @@ class Device:  # C: final
         """Issue a REFB, which refreshes one bank while the other banks continue."""
         pseudo = bank >> self._pseudo_shift
         self.row_bus = cycle + 1
-        self._in_pseudo(self.activates, pseudo, cycle + self._bank_refresh_to_other_activate)
-        self._in_bank(self.activates, bank, cycle + self._bank_refresh_to_activate)
+        self._delay_pseudo_channel(self.activates, pseudo, cycle + self._bank_refresh_to_other_activate)
+        self._delay_bank(self.activates, bank, cycle + self._bank_refresh_to_activate)
         _raise(self._any_bank_refresh, pseudo, pseudo + 1, cycle + self._bank_refresh_to_other_refresh)
         _raise(self._bank_refresh, bank, bank + 1, cycle + self._bank_refresh_to_refresh)
         self._record(REFRESH_BANK, pseudo, bank, CLOSED, cycle)
@@ -301,8 +301,8 @@ class Device:  # C: final
 
 
 def _raise(
-    ready: array[int], first: int, last: int, until: int
+    ready: array[int], start: int, end: int, earliest: int
 ) -> None:  # C: ready=long[::1], cdef, noexcept
-    """Raise the entries ``first`` to ``last`` - 1 to at least ``until``."""
-    for place in range(first, last):
-        ready[place] = max(ready[place], until)
+    """Raise the entries ``start`` to ``end`` - 1 to at least ``earliest``."""
+    for index in range(start, end):
+        ready[index] = max(ready[index], earliest)

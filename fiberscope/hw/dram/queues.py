@@ -52,14 +52,14 @@ class BurstQueues:  # C: final
         # the list. The array is small, so that it stays in the first-level cache of the host.
         self._sieve = array("H", bytes(2 * SIEVE))
 
-    def take(self) -> int:  # C: cdef, noexcept
+    def allocate(self) -> int:  # C: cdef, noexcept
         """Allocate an entry and return it; one must be free."""
         entry = self._free_entry
         self._free_entry = self.following[entry]
         self.counted[entry] = 0
         return entry
 
-    def give_back(self, entry: int) -> None:  # C: cdef, noexcept
+    def free(self, entry: int) -> None:  # C: cdef, noexcept
         """Free an entry that is in no list."""
         self.following[entry] = self._free_entry
         self._free_entry = entry
@@ -81,15 +81,15 @@ class BurstQueues:  # C: final
     def remove(self, queue: int, entry: int) -> None:  # C: cdef, noexcept
         """Remove an entry from its list."""
         preceding = self._preceding[entry]
-        after = self.following[entry]
+        following = self.following[entry]
         if preceding == NOBODY:
-            self.heads[queue] = after
+            self.heads[queue] = following
         else:
-            self.following[preceding] = after
-        if after == NOBODY:
+            self.following[preceding] = following
+        if following == NOBODY:
             self._tails[queue] = preceding
         else:
-            self._preceding[after] = preceding
+            self._preceding[following] = preceding
         self.counts[queue] -= 1
         if queue == WRITES:
             self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
@@ -105,11 +105,11 @@ class BurstQueues:  # C: final
             entry = self.following[entry]
         return False
 
-    def shares_row(self, served: int) -> bool:  # C: cdef, noexcept
+    def shares_row(self, served_entry: int) -> bool:  # C: cdef, noexcept
         """Return whether a waiting burst of the same kind needs the row of an entry that was served."""
-        entry = self.heads[WRITES if self.write[served] else READS]
+        entry = self.heads[WRITES if self.write[served_entry] else READS]
         while entry != NOBODY:
-            if self.bank[entry] == self.bank[served] and self.row[entry] == self.row[served]:
+            if self.bank[entry] == self.bank[served_entry] and self.row[entry] == self.row[served_entry]:
                 return True
             entry = self.following[entry]
         return False

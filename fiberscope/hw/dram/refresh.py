@@ -31,7 +31,7 @@ class RefreshTimer:  # C: final
         device = specification.device
         organisation = device.organisation
         self.by_bank = specification.refresh in ("per_bank", "per_bank_lookahead")
-        self._ahead = specification.refresh == "per_bank_lookahead"
+        self._has_lookahead = specification.refresh == "per_bank_lookahead"
         self._pseudo_channels = organisation.pseudo_channels  # C: long
         self._turns = organisation.bank_groups * organisation.banks if self.by_bank else 1  # C: long
         self._interval = MAX_TIME if specification.refresh == "off" else device.timing.refi  # C: long
@@ -54,11 +54,11 @@ class RefreshTimer:  # C: final
 
     def choose(self) -> None:  # C: cdef, noexcept
         """Choose the next bank, with lookahead only; the choice holds until the refresh is issued."""
-        if not self._ahead:
+        if not self._has_lookahead:
             return
-        first = self.pseudo * self._turns
+        first_bank = self.pseudo * self._turns
         fewest = MAX_TIME
-        for bank in range(first, first + self._turns):
+        for bank in range(first_bank, first_bank + self._turns):
             pending = self.refresh_counts[bank] == self._issued // self._turns
             if pending and self.waiting_bursts[bank] < fewest:
                 fewest = self.waiting_bursts[bank]

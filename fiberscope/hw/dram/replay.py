@@ -50,10 +50,12 @@ class ReplayResult:
 
 def by_channel(requests: Iterable[Request], specification: DramSpecification) -> list[list[Request]]:
     """Return the requests of each of the channels over which the addresses are interleaved."""
-    parts: list[list[Request]] = [[] for _ in range(specification.channels)]
+    requests_by_channel: list[list[Request]] = [[] for _ in range(specification.channels)]
     for request in requests:
-        parts[request[2] // specification.interleave_bytes % specification.channels].append(request)
-    return parts
+        requests_by_channel[request[2] // specification.interleave_bytes % specification.channels].append(
+            request
+        )
+    return requests_by_channel
 
 
 def replay(
@@ -106,15 +108,15 @@ def _result(
     """Return the result from the channel's statistics, the replies and the cycle of the last write."""
     counters = statistics.counters
     reads = counters["reads"]
-    last = max(completions[-1][1] if completions else 0, last_write)
-    seconds = last / specification.clock_hertz
-    moved = (reads + counters["writes"]) * specification.request_bytes
+    last_cycle = max(completions[-1][1] if completions else 0, last_write)
+    seconds = last_cycle / specification.clock_hertz
+    transferred_bytes = (reads + counters["writes"]) * specification.request_bytes
     return ReplayResult(
         requests=len(requests),
         reads=reads,
-        last_completion_cycle=last,
+        last_completion_cycle=last_cycle,
         mean_read_latency=counters["read_latency"] / reads if reads else 0.0,
-        bytes_per_second=float(moved / seconds) if seconds else 0.0,
+        bytes_per_second=float(transferred_bytes / seconds) if seconds else 0.0,
         counters=counters,
         statistics=statistics,
         completions=completions,

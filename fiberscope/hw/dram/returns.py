@@ -38,7 +38,7 @@ class Returns:  # C: final
         self._unused = array("q", range(requests))
         self._unused_count = requests
 
-    def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:  # C: cdef, noexcept
+    def open_request(self, tag: int, address: int, bursts: int, cycle: int) -> int:  # C: cdef, noexcept
         """Open a request of ``bursts`` bursts and return its number; a number must be free.
 
         Args:

@@ -105,19 +105,19 @@ class SimpleMemory(Component):
         self._burst_bytes = specification.burst_bytes or specification.request_bytes
         # Fractions of a cycle are counted in units of 1 / _parts; the transfer of a byte takes _per_byte
         # units.
-        self._parts = specification.cycles_per_byte.denominator  # C: long
-        self._per_byte = specification.cycles_per_byte.numerator  # C: long
+        self._units_per_cycle = specification.cycles_per_byte.denominator  # C: long
+        self._units_per_byte = specification.cycles_per_byte.numerator  # C: long
         self._size = 0  # bytes of the last request whose transfer began
         self._latency = specification.latency
         self._capacity = specification.queue
-        self._due = array("q", bytes(8 * self._capacity))
+        self._due_cycles = array("q", bytes(8 * self._capacity))
         self._tag = array("q", bytes(8 * self._capacity))
         self._address = array("q", bytes(8 * self._capacity))
         self._arrival = array("q", bytes(8 * self._capacity))
         self._head = 0
         self._count = 0
         self._free_at = 0  # cycle in which the last transfer ends
-        self._free_part = 0  # fraction of this cycle at the end, in units of 1 / _parts
+        self._free_units = 0  # fraction of this cycle at the end, in units of 1 / _parts
         # Called with cycle, operation, address and tag of each accepted request
         self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
         self._reads = self._writes = self._read_latency = 0
@@ -126,16 +126,16 @@ class SimpleMemory(Component):
 
     def tick(self, now: int) -> int:
         """Start the transfers of this cycle, and send the replies that are due."""
-        while self._can_begin(now):
-            self._begin(now)
+        while self._can_start(now):
+            self._start_transfer(now)
         self._reply(now)
         return self._wait_state(now)
 
-    def _can_begin(self, now: int) -> bool:  # C: noexcept
+    def _can_start(self, now: int) -> bool:  # C: noexcept
         """Return whether a transfer can start in this cycle: the one before ends in it or earlier."""
         return self._count < self._capacity and self._free_at <= now and self.requests.can_pop()
 
-    def _begin(self, now: int) -> None:
+    def _start_transfer(self, now: int) -> None:
         """Start the transfer of the first request and count it; a read is now in flight."""
         operation = self.requests.control()
         address = self.requests.reference()
@@ -164,18 +164,18 @@ class SimpleMemory(Component):
         """Occupy the bus for a request, from ``now`` or from the end of the last transfer."""
         if self._free_at < now:
             self._free_at = now
-            self._free_part = 0
-        parts = self._free_part + self._size * self._per_byte
-        self._free_at += parts // self._parts
-        self._free_part = parts % self._parts
+            self._free_units = 0
+        units = self._free_units + self._size * self._units_per_byte
+        self._free_at += units // self._units_per_cycle
+        self._free_units = units % self._units_per_cycle
 
     def _remember(self, address: int, now: int) -> None:  # C: noexcept
         """Append the read at the head of ``requests`` to the reads in flight."""
         tail = self._head + self._count
         if tail >= self._capacity:
             tail -= self._capacity
-        end = self._free_at + 1 if self._free_part else self._free_at
-        self._due[tail] = end + self._latency
+        end = self._free_at + 1 if self._free_units else self._free_at
+        self._due_cycles[tail] = end + self._latency
         self._tag[tail] = self.requests.coordinate()
         self._address[tail] = address
         self._arrival[tail] = now
@@ -183,7 +183,7 @@ class SimpleMemory(Component):
 
     def _reply(self, now: int) -> None:
         """Send the replies that are due, in order, while ``replies`` has space."""
-        while self._count and self._due[self._head] <= now and self.replies.can_push():
+        while self._count and self._due_cycles[self._head] <= now and self.replies.can_push():
             self.replies.push(READ, self._tag[self._head], self._address[self._head], 0.0)
             self._read_latency += now + 1 - self._arrival[self._head]
             self._count -= 1
@@ -193,25 +193,27 @@ class SimpleMemory(Component):
 
     def _wait_state(self, now: int) -> int:  # C: noexcept
         """Sleep until a reply is due or the next transfer can start."""
-        begins = self._free_at
-        if self._can_begin(now):
-            begins = now + 1  # a reply of this cycle has freed an entry
+        next_start = self._free_at
+        if self._can_start(now):
+            next_start = now + 1  # a reply of this cycle has freed an entry
         if self._count == 0:
-            return self.busy(begins) if begins > now else self.idle()
-        due = self._due[self._head]
-        if due > now:
-            return self.busy(min(due, begins) if begins > now else due)
+            return self.busy(next_start) if next_start > now else self.idle()
+        due_cycle = self._due_cycles[self._head]
+        if due_cycle > now:
+            return self.busy(min(due_cycle, next_start) if next_start > now else due_cycle)
         self.wait_output(self.replies)
-        return begins if begins > now else NEVER
+        return next_start if next_start > now else NEVER
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
         """Return the reads in flight."""
-        held = []
-        for count in range(self._count):
-            place = (self._head + count) % self._capacity
-            due = f"its data comes in cycle {self._due[place]} of the memory"
-            held.append(HeldRequest(READ, self._tag[place], self._address[place], due, self._arrival[place]))
-        return held
+        requests = []
+        for position in range(self._count):
+            slot = (self._head + position) % self._capacity
+            reason = f"its data comes in cycle {self._due_cycles[slot]} of the memory"
+            requests.append(
+                HeldRequest(READ, self._tag[slot], self._address[slot], reason, self._arrival[slot])
+            )
+        return requests
 
     def read_bytes(self, tensor: int) -> int:  # C: def
         """Return the bytes of a tensor read so far."""
@@ -223,12 +225,12 @@ class SimpleMemory(Component):
 
     def counters(self) -> dict[str, int]:
         """Return the event counts so far; ``data_bus_busy_0`` is the time of all transfers, rounded up."""
-        moved = sum(self._read_bytes) + sum(self._write_bytes)
+        byte_count = sum(self._read_bytes) + sum(self._write_bytes)
         counts = {
             "reads": self._reads,
             "writes": self._writes,
             "read_latency": self._read_latency,
-            "data_bus_busy_0": math.ceil(moved * self.specification.cycles_per_byte),
+            "data_bus_busy_0": math.ceil(byte_count * self.specification.cycles_per_byte),
         }
         for tensor in range(TENSORS):
             counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]

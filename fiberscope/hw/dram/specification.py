@@ -75,19 +75,23 @@ class DramSpecification:
         legal = f"all_bank or off ({device.name} refreshes no bank singly)"
         _require(supported, "refresh", self.refresh, legal)
         banks, interval = device.organisation.total_banks, device.timing.refi
-        fits = self.refresh in ("all_bank", "off") or banks < interval
+        is_legal = self.refresh in ("all_bank", "off") or banks < interval
         legal = f"all_bank or off (refreshes of {banks} single banks take all {interval} cycles of tREFI)"
-        _require(fits, "refresh", self.refresh, legal)
+        _require(is_legal, "refresh", self.refresh, legal)
         ordered = 0 <= self.write_low < self.write_high <= 1
         _require(ordered, "write_low, write_high", (self.write_low, self.write_high), "0 <= low < high <= 1")
         burst = device.organisation.burst_bytes
-        whole = self.request_bytes % burst == 0 or burst % self.request_bytes == 0
-        _require(whole, "request_bytes", self.request_bytes, f"a multiple or a divisor of a burst ({burst})")
+        is_multiple = self.request_bytes % burst == 0 or burst % self.request_bytes == 0
+        _require(
+            is_multiple, "request_bytes", self.request_bytes, f"a multiple or a divisor of a burst ({burst})"
+        )
         for name in ("read_queue", "write_queue"):
-            fits = getattr(self, name) >= self.bursts
-            _require(fits, name, getattr(self, name), f"at least the {self.bursts} bursts of a request")
-        whole = self.interleave_bytes % self.request_bytes == 0
-        _require(whole, "interleave_bytes", self.interleave_bytes, f"a multiple of {self.request_bytes}")
+            is_legal = getattr(self, name) >= self.bursts
+            _require(is_legal, name, getattr(self, name), f"at least the {self.bursts} bursts of a request")
+        is_multiple = self.interleave_bytes % self.request_bytes == 0
+        _require(
+            is_multiple, "interleave_bytes", self.interleave_bytes, f"a multiple of {self.request_bytes}"
+        )
 
     @cached_property
     def device(self) -> DramStandard:

@@ -44,8 +44,8 @@ class TraceSource(Component):
         for _ in range(self._issue_per_cycle):
             if self._earliest_of_next() > now or not self.requests.can_push():
                 break
-            place = self._position
-            self.requests.push(self._operation[place], place, self._address[place], 0.0)
+            position = self._position
+            self.requests.push(self._operation[position], position, self._address[position], 0.0)
             self._position += 1
         if self._position == self._total:
             return self.idle()
@@ -93,7 +93,7 @@ class ReplySink(Component):
 
     def completions(self) -> tuple[tuple[int, int], ...]:  # C: def
         """Return (tag, cycle) of every reply, in the order of arrival."""
-        return tuple((self.tags[place], self.cycles_sent[place]) for place in range(self.count))
+        return tuple((self.tags[index], self.cycles_sent[index]) for index in range(self.count))
 
 
 def reads_of(requests: Sequence[Request]) -> int:

@@ -87,12 +87,12 @@ def read_trace(path: str | Path) -> list[Request]:
 
 def _request(form: str, match: re.Match[str]) -> Request | None:
     """Return the request of a line, None if its cycle or address is too large."""
-    words = match.groupdict()
-    cycle, text = int(words.get("cycle") or 0), words["address"].lower()
+    fields = match.groupdict()
+    cycle, text = int(fields.get("cycle") or 0), fields["address"].lower()
     address = int(text, 16 if text.startswith("0x") else _BASES.get(form, 10))
     if cycle > LATEST or address >> ADDRESS_BITS:
         return None
-    return cycle, _OPERATIONS[words["operation"].upper()], address % ADDRESSES
+    return cycle, _OPERATIONS[fields["operation"].upper()], address % ADDRESSES
 
 
 def _expected(forms: Iterable[str]) -> str:

@@ -129,7 +129,7 @@ class NodeWriter(Component):
 
     def tick(self, now: int) -> int:
         """Send the pending header, and link a node."""
-        leaves = self.pipeline.stands(now)
+        leaves = self.pipeline.has_due_item(now)
         if leaves:
             if not self.headers.can_push():
                 return self.wait_output(self.headers)

@@ -48,7 +48,7 @@ def rounded_to(
     """
     if value_type is DOUBLE:
         return values
-    rounded_values = np.fromiter(map(value_type.rounded, values.tolist()), np.float64, len(values))
+    rounded_values = np.fromiter(map(value_type.round_value, values.tolist()), np.float64, len(values))
     fits = (
         rounded_values == np.trunc(rounded_values)
         if value_type.name == INTEGER

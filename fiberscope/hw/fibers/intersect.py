@@ -168,18 +168,18 @@ class Window:  # C: final
         self._references = array("q", bytes(8 * size))
         self._values = array("d", bytes(8 * size))
 
-    def _place(self, index: int) -> int:  # C: noexcept
+    def _slot(self, index: int) -> int:  # C: noexcept
         """Return the index in the arrays of token number ``index``, counted from the head."""
-        place = self._head + index
-        return place if place < self.size else place - self.size
+        slot = self._head + index
+        return slot if slot < self.size else slot - self.size
 
     def fill(self, source: Channel) -> None:
         """Move the head of a channel to the end of the window."""
-        place = self._place(self.held)
-        self._controls[place] = source.control()
-        self._coordinates[place] = source.coordinate()
-        self._references[place] = source.reference()
-        self._values[place] = source.value()
+        slot = self._slot(self.held)
+        self._controls[slot] = source.control()
+        self._coordinates[slot] = source.coordinate()
+        self._references[slot] = source.reference()
+        self._values[slot] = source.value()
         source.pop()
         self.held += 1
 
@@ -198,23 +198,23 @@ class Window:  # C: final
 
     def leave(self, tokens: int) -> None:  # C: cdef, noexcept
         """Drop this number of tokens, beginning with the head."""
-        self._head = self._place(tokens)
+        self._head = self._slot(tokens)
         self.held -= tokens
 
-    def below(self, coordinate: int) -> int:  # C: cdef, noexcept
+    def count_below(self, coordinate: int) -> int:  # C: cdef, noexcept
         """Return the number of elements at the head that are below a coordinate."""
         count = 0
         while count < self.held:
-            place = self._place(count)
-            if self._controls[place] == STOP or self._coordinates[place] >= coordinate:
+            slot = self._slot(count)
+            if self._controls[slot] == STOP or self._coordinates[slot] >= coordinate:
                 break
             count += 1
         return count
 
-    def elements(self) -> int:  # C: cdef, noexcept
+    def count_elements(self) -> int:  # C: cdef, noexcept
         """Return the number of elements before the first stop, or of all if there is no stop."""
         count = 0
-        while count < self.held and self._controls[self._place(count)] == DATA:
+        while count < self.held and self._controls[self._slot(count)] == DATA:
             count += 1
         return count
 
@@ -305,7 +305,7 @@ class SkipAheadIntersector(Intersector):
         stopped_a = a.stopped()
         stopped_b = b.stopped()
         if stopped_a != stopped_b:
-            self._drop_rest(SIDE_B if stopped_a else SIDE_A)
+            self._drop_remaining(SIDE_B if stopped_a else SIDE_A)
         elif stopped_a or a.coordinate() == b.coordinate():
             if not self._has_space():
                 return self._wait_for_space()
@@ -334,11 +334,11 @@ class SkipAheadIntersector(Intersector):
             self.continued += 1
         else:
             self.steps += 1
-        self._leave(side, self._window(side).below(coordinate), DATA, coordinate)
+        self._leave(side, self._window(side).count_below(coordinate), DATA, coordinate)
 
-    def _drop_rest(self, side: int) -> None:
+    def _drop_remaining(self, side: int) -> None:
         """Drop the elements of a window after the end of the other fiber."""
-        self._leave(side, self._window(side).elements(), STOP, 0)
+        self._leave(side, self._window(side).count_elements(), STOP, 0)
 
     def _leave(self, side: int, elements: int, control: int, coordinate: int) -> None:
         """Drop elements; if the window is then empty, continue the skip and notify the source."""

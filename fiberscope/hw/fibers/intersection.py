@@ -17,7 +17,7 @@ SKIP = "skip"  # to the first coordinate that is not below the other head
 TWO_FINGER = "two_finger"  # by one element
 RULES = (SKIP, TWO_FINGER)
 
-# Defaults of arguments that only ``FiberIntersection.meet`` needs.
+# Defaults of arguments that only ``FiberIntersection.find_match`` needs.
 NO_VALUES = memoryview(bytearray()).cast("d")
 NO_FIBERS = memoryview(bytearray()).cast("q")
 
@@ -27,20 +27,21 @@ class FiberIntersection:  # C: final
 
     A step finds the heads equal, or advances the smaller head: to the first coordinate that is not below the
     other head (skip-ahead, ExTensor), or by one element (two fingers). The intersection ends when one list
-    ends. A component that performs a number of steps per cycle calls ``run``; a model that computes whole
-    fibers at once calls ``meet``.
+    ends. A component that performs a number of steps per cycle calls ``advance``; a model that computes whole
+    fibers at once calls ``find_match``.
 
-    ``a`` and ``b`` are the positions of the heads. ``met`` is whether the last step found the heads equal.
-    ``steps`` is the number of steps so far. ``matches`` and ``total`` are the results of the last ``meet``.
+    ``a`` and ``b`` are the positions of the heads. ``has_match`` is whether the last step found the heads
+    equal. ``steps`` is the number of steps so far. ``matches`` and ``total`` are the results of the last
+    ``find_match``.
 
     Source: ExTensor (MICRO 2019): skip-ahead. The component is ``MaskIntersector`` for fibers that are masks,
     and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` for fibers that are streams.
 
     Args:
         coordinates_a, coordinates_b: coordinates of all fibers of the operands, one fiber after another.
-        values_a, values_b: values of these elements; required by ``meet`` only.
+        values_a, values_b: values of these elements; required by ``find_match`` only.
         fibers_b: index of the first element of each fiber of B, then the number of elements of B; required by
-            ``meet`` only.
+            ``find_match`` only.
         skip: whether the smaller head skips ahead.
         value_type: type of the values.
     """
@@ -65,9 +66,9 @@ class FiberIntersection:  # C: final
         self.value_type = value_type
         self.a = self.end_a = 0
         self.b = self.end_b = 0
-        self.met = False
+        self.has_match = False
         self.steps = 0
-        self.matches = 0  # matches of the last two fibers of ``meet``
+        self.matches = 0  # matches of the last two fibers of ``find_match``
         self.total = 0.0
 
     def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:  # C: noexcept
@@ -79,55 +80,55 @@ class FiberIntersection:  # C: final
         """
         self.a, self.end_a = a, end_a
         self.b, self.end_b = b, end_b
-        self.met = False
+        self.has_match = False
 
-    def ended(self) -> bool:  # C: noexcept
+    def has_ended(self) -> bool:  # C: noexcept
         """Return whether at least one of the fibers has ended."""
         return self.a == self.end_a or self.b == self.end_b
 
-    def run(self, most: int) -> bool:  # C: noexcept
-        """Perform up to ``most`` steps, until two heads are equal; return whether they are.
+    def advance(self, limit: int) -> bool:  # C: noexcept
+        """Perform up to ``limit`` steps, until two heads are equal; return whether they are.
 
         Heads that were equal before are passed first, without a step.
         """
-        if self.met:
-            self.take()
+        if self.has_match:
+            self.pass_match()
         steps = 0
-        while not self.met and steps < most and self.a < self.end_a and self.b < self.end_b:
+        while not self.has_match and steps < limit and self.a < self.end_a and self.b < self.end_b:
             steps += 1
             head_a, head_b = self.coordinates_a[self.a], self.coordinates_b[self.b]
             if head_a == head_b:
-                self.met = True
+                self.has_match = True
             elif head_a < head_b:
                 self.a = self._next_a(self.a, self.end_a, head_b)
             else:
                 self.b = self._next_b(self.b, self.end_b, head_a)
         self.steps += steps
-        return self.met
+        return self.has_match
 
-    def meet(self, a: int, end_a: int, fiber: int, last: int) -> int:
+    def find_match(self, a: int, end_a: int, fiber: int, last_fiber: int) -> int:
         """Intersect a fiber of A with fibers of B in order, up to the first with a common coordinate.
 
-        The steps are those of ``begin`` and of ``run`` until the end.
+        The steps are those of ``begin`` and of ``advance`` until the end.
 
         Args:
             a, end_a: first element of the fiber of A, and the element after its last one.
-            fiber, last: number of the first fiber of B, and the number after the last one.
+            fiber, last_fiber: number of the first fiber of B, and the number after the last one.
 
         Returns:
-            The number of the fiber of B with a common coordinate, ``last`` if there is none. ``matches`` is
-            the number of coordinates that this fiber has in common, and ``total`` the sum of their products;
-            both are 0 if there is none.
+            The number of the fiber of B with a common coordinate; ``last_fiber`` if there is none.
+            ``matches`` is the number of coordinates that this fiber has in common, and ``total`` the sum of
+            their products; both are 0 if there is none.
         """
         total = 0.0
         matches = steps = 0
-        while fiber < last:
+        while fiber < last_fiber:
             head, b, end_b = a, self.fibers_b[fiber], self.fibers_b[fiber + 1]
             while head < end_a and b < end_b:
                 steps += 1
                 head_a, head_b = self.coordinates_a[head], self.coordinates_b[b]
                 if head_a == head_b:
-                    total = self.added(total, head, b)
+                    total = self.add_product(total, head, b)
                     matches += 1
                     head += 1
                     b += 1
@@ -142,7 +143,7 @@ class FiberIntersection:  # C: final
         self.steps += steps
         return fiber
 
-    def added(self, total: float, a: int, b: int) -> float:
+    def add_product(self, total: float, a: int, b: int) -> float:
         """Return ``total`` plus the product of two elements, both rounded to the type of the values.
 
         Args:
@@ -153,25 +154,25 @@ class FiberIntersection:  # C: final
         kind = self.value_type
         return kind.add(total, kind.multiply(self.values_a[a], self.values_b[b]))
 
-    def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
-        """Return the next position of A's head, whose coordinate is below the coordinate ``other``."""
+    def _next_a(self, head: int, end: int, coordinate: int) -> int:  # C: noexcept, inline
+        """Return the next position of A's head, whose coordinate is below the coordinate ``coordinate``."""
         head += 1
-        while self.skip and head < end and self.coordinates_a[head] < other:
+        while self.skip and head < end and self.coordinates_a[head] < coordinate:
             head += 1
         return head
 
-    def _next_b(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
-        """Return the next position of B's head, whose coordinate is below the coordinate ``other``."""
+    def _next_b(self, head: int, end: int, coordinate: int) -> int:  # C: noexcept, inline
+        """Return the next position of B's head, whose coordinate is below the coordinate ``coordinate``."""
         head += 1
-        while self.skip and head < end and self.coordinates_b[head] < other:
+        while self.skip and head < end and self.coordinates_b[head] < coordinate:
             head += 1
         return head
 
-    def take(self) -> None:  # C: noexcept
+    def pass_match(self) -> None:  # C: noexcept
         """Pass two equal heads, without a step."""
         self.a += 1
         self.b += 1
-        self.met = False
+        self.has_match = False
 
 
 class MaskIntersector(Component):
@@ -224,7 +225,7 @@ class MaskIntersector(Component):
         self.coordinates_a, self.coordinates_b = (
             memoryview(bytearray(8 * words * width)).cast("q") for _ in "ab"
         )  # C: coordinates_a=long[::1], coordinates_b=long[::1]
-        self.both = FiberIntersection(self.coordinates_a, self.coordinates_b, skip=rule == SKIP)
+        self.intersection = FiberIntersection(self.coordinates_a, self.coordinates_b, skip=rule == SKIP)
         self.within = False  # whether an intersection is in progress
         self.intersect = self.matches = self.fibers = 0
 
@@ -247,7 +248,7 @@ class MaskIntersector(Component):
         if not self.results.can_push():
             return self.wait_output(self.results)
         if not self.within:
-            self._begin()
+            self._start_fibers()
         self._step()
         return self.busy(now + 1)
 
@@ -260,22 +261,24 @@ class MaskIntersector(Component):
             return self.wait_input(self.masks_a[missing])
         return self.wait_input(self.masks_b[lanes.first_missing(self.masks_b)])
 
-    def _begin(self) -> None:
+    def _start_fibers(self) -> None:
         """Start the intersection of the masks at the heads of the channels."""
-        end_a = self._listed(self.masks_a, self.coordinates_a)
-        end_b = self._listed(self.masks_b, self.coordinates_b)
-        self.both.begin(0, end_a, 0, end_b)
+        end_a = self._write_coordinates(self.masks_a, self.coordinates_a)
+        end_b = self._write_coordinates(self.masks_b, self.coordinates_b)
+        self.intersection.begin(0, end_a, 0, end_b)
         self.within = True
 
-    def _listed(self, masks: list[Channel], coordinates: memoryview[int]) -> int:  # C: coordinates=long[::1]
+    def _write_coordinates(
+        self, masks: list[Channel], coordinates: memoryview[int]
+    ) -> int:  # C: coordinates=long[::1]
         """Write the coordinates of a mask to ``coordinates``, and return their number."""
         count = 0
-        for place in range(self.words):
-            source = masks[place]  # C: Channel
-            word, coordinate = source.coordinate(), place * self.width
+        for index in range(self.words):
+            source = masks[index]  # C: Channel
+            word, coordinate = source.coordinate(), index * self.width
             if word < 0 or word >> self.width:
                 raise SimulationError(
-                    f"{self.name}: {word} at word {place} of a mask has more than {self.width} bits"
+                    f"{self.name}: {word} at word {index} of a mask has more than {self.width} bits"
                 )
             while word > 0:
                 if word & 1:
@@ -287,23 +290,23 @@ class MaskIntersector(Component):
 
     def _step(self) -> None:
         """Perform a step, and send its result; after the last step, pop the masks."""
-        both, kind, coordinate = self.both, 0, 0
-        if both.run(1):
-            kind, coordinate = MET, self.coordinates_a[both.a]
-            both.take()
+        intersection, kind, coordinate = self.intersection, 0, 0
+        if intersection.advance(1):
+            kind, coordinate = MET, self.coordinates_a[intersection.a]
+            intersection.pass_match()
             self.matches += 1
-        if both.ended():
+        if intersection.has_ended():
             kind |= LAST
-            self._end()
+            self._pop_masks()
         self.intersect += 1
         self.results.push(kind, coordinate)
 
-    def _end(self) -> None:
+    def _pop_masks(self) -> None:
         """Pop both masks."""
-        for place in range(self.words):
+        for index in range(self.words):
             source_a, source_b = (
-                self.masks_a[place],
-                self.masks_b[place],
+                self.masks_a[index],
+                self.masks_b[index],
             )  # C: source_a=Channel, source_b=Channel
             source_a.pop()
             source_b.pop()

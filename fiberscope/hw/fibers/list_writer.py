@@ -61,16 +61,16 @@ class ListWriter(Component):
         """Take an entry or a stop, and write the line that the token fills or ends."""
         if not self.entries.can_pop():
             return self.idle()
-        stops = self.entries.control() == STOP
-        writes = self.packer.begun() if stops else self.packer.fills()
-        if writes and not self.requests.can_push():
+        is_stop = self.entries.control() == STOP
+        completes_line = self.packer.has_partial_line() if is_stop else self.packer.completes_line()
+        if completes_line and not self.requests.can_push():
             return self.wait_output(self.requests)
-        if stops and not self.ends.can_push():
+        if is_stop and not self.ends.can_push():
             return self.wait_output(self.ends)
-        if writes:
+        if completes_line:
             self.requests.push(WRITE, self.tag, self.base + self.packer.line())
             self.lines += 1
-        self._finish() if stops else self._add()
+        self._finish() if is_stop else self._add()
         self.entries.pop()
         return self.busy(now + 1)
 
@@ -81,5 +81,5 @@ class ListWriter(Component):
 
     def _finish(self) -> None:
         self.ends.push(0, 0, self.entry_count)
-        self.packer.begin()
+        self.packer.start_list()
         self.entry_count = 0

@@ -118,7 +118,7 @@ class MemoryStream(Component):
     def _ask(self) -> bool:
         """Request the next line; return whether it was requested."""
         line = self.window.sent
-        if line == self._target() or not self.window.has_room():
+        if line == self._target() or not self.window.has_free_slot():
             return False
         if not self.requests.can_push():
             return False

@@ -57,8 +57,8 @@ def nodes_of(radix: int, stages: int) -> tuple[tuple[int, int], ...]:
     """
     nodes: list[tuple[int, int]] = []
     first, end = 0, radix
-    for most in fan_ins(radix, stages):
-        nodes += [(at, min(most, end - at)) for at in range(first, end, most)]
+    for fan_in in fan_ins(radix, stages):
+        nodes += [(input_, min(fan_in, end - input_)) for input_ in range(first, end, fan_in)]
         first, end = end, radix + len(nodes)
     return tuple(nodes)
 
@@ -115,9 +115,9 @@ class HighRadixMerger(Component):
 
     def __init__(self, name: str, radix: int, stages: int = 1) -> None:
         super().__init__(name)
-        least, most = RADIX
-        if not least <= radix <= most:
-            raise ValueError(f"{name}: radix must be from {least} to {most}, not {radix}")
+        minimum, maximum = RADIX
+        if not minimum <= radix <= maximum:
+            raise ValueError(f"{name}: radix must be from {minimum} to {maximum}, not {radix}")
         if stages < 1:
             raise ValueError(f"{name}: stages must be at least 1, not {stages}")
         self.radix = radix
@@ -127,7 +127,7 @@ class HighRadixMerger(Component):
         self.fan_in = 0
         self.merging = 0  # number of nodes of the first stage that merge the task
         self.blocked = False  # whether the root had a token but no space in this tick
-        self.moved = False  # whether a token left a way or the merger in this tick
+        self.has_moved = False  # whether a token left a way or the merger in this tick
         self.under_way = 0  # number of merges whose stop has not left
         self.merged_elements = 0
         self.merges = 0
@@ -148,7 +148,7 @@ class HighRadixMerger(Component):
         self.heads = array("q", [NEW] * self.radix)  # by way, coordinate of its latest head
         self.ready = array("h", bytes(2 * (self.ready_mask + 1)))  # ring of nodes, by turn
         self.watching = array("h", bytes(2 * count))  # nodes that wait for heads of their ways
-        self.most = array("h", [ways for _, ways in nodes])  # number of inputs, by node
+        self.max_fans = array("h", [ways for _, ways in nodes])  # number of inputs, by node
         for node, (first, ways) in enumerate(nodes):
             self._lay_out_node(SHORTS * NODE * node, first, ways)
 
@@ -171,15 +171,15 @@ class HighRadixMerger(Component):
     def tick(self, now: int) -> int:
         """Let every ready node pass on its smallest head."""
         if self.merging == 0 and self.tasks.can_pop():
-            self._begin()
-        self.blocked = self.moved = False
+            self._start_task()
+        self.blocked = self.has_moved = False
         self._watch_ways()
         if self._pass_on_all():
             self.wake_at(now + 1)
         return self._state_of(now)
 
     def _state_of(self, now: int) -> int:
-        if self.moved:
+        if self.has_moved:
             return self.busy(now + 1)
         if self.blocked:
             return self.wait_output(self.merged)
@@ -194,7 +194,7 @@ class HighRadixMerger(Component):
             missing = min(missing, self.nodes[SHORTS * self.watching[i] + AWAITED])
         return missing
 
-    def _begin(self) -> None:
+    def _start_task(self) -> None:
         self.fan_in = self.tasks.coordinate()
         if self.fan_in < 0 or self.fan_in > self.radix:
             raise SimulationError(f"{self.name}: a task of {self.fan_in} ways, but it has {self.radix}")
@@ -208,7 +208,7 @@ class HighRadixMerger(Component):
         for leaf in range(self.leaves):
             node = NODE * leaf
             first = self.nodes[SHORTS * node + FIRST]
-            fan = min(max(self.fan_in - first, 0), self.most[leaf])
+            fan = min(max(self.fan_in - first, 0), self.max_fans[leaf])
             self.nodes[SHORTS * node + FAN] = fan
             self._watch(node, first, fan)
 
@@ -226,21 +226,21 @@ class HighRadixMerger(Component):
         for i in range(count):
             node = self.watching[i]
             if self._sees_all(node):
-                self._lack_less(node)
+                self._note_available(node)
             else:
                 self.watching[self.watching_count] = node
                 self.watching_count += 1
 
     def _sees_all(self, node: int) -> bool:  # C: noexcept, inline
-        for place in range(self.nodes[SHORTS * node + AWAITED], self.nodes[SHORTS * node + AWAITED_END]):
-            if not inline.shows(self.ways, place):
-                self.nodes[SHORTS * node + AWAITED] = place
+        for way in range(self.nodes[SHORTS * node + AWAITED], self.nodes[SHORTS * node + AWAITED_END]):
+            if not inline.can_pop(self.ways, way):
+                self.nodes[SHORTS * node + AWAITED] = way
                 return False
-            ends = inline.control(self.ways, place) != DATA
-            self.heads[place] = ENDED if ends else inline.coordinate(self.ways, place)
+            ends = inline.control(self.ways, way) != DATA
+            self.heads[way] = ENDED if ends else inline.coordinate(self.ways, way)
         return True
 
-    def _lack_less(self, node: int) -> None:  # C: noexcept, inline
+    def _note_available(self, node: int) -> None:  # C: noexcept, inline
         """Note that a node has got a missing item, a head or a free slot; with all items it is ready."""
         self.nodes[SHORTS * node + LACKING] -= 1
         if self.nodes[SHORTS * node + LACKING] == 0:
@@ -256,7 +256,7 @@ class HighRadixMerger(Component):
         Nodes that become ready meanwhile are appended to the ring and have their turn in the next cycle. A
         ready node stays ready until its turn, whatever other nodes do.
         """
-        left = False
+        has_passed = False
         for turn in range(self.ready_begin, self.ready_end):
             node = self.ready[turn & self.ready_mask]
             self.ready_begin += 1
@@ -265,8 +265,8 @@ class HighRadixMerger(Component):
                 self._make_ready(node)
             else:
                 self._pass_on(node)
-                left = True
-        return left
+                has_passed = True
+        return has_passed
 
     def _pass_on(self, node: int) -> None:  # C: inline
         """Pass on the smallest head of a node that is ready, or the stops of all its inputs as one."""
@@ -281,13 +281,13 @@ class HighRadixMerger(Component):
         way = self._smallest_way(node)
         if way == NEW:
             self._push(node, ENDED, 0, 0.0)
-            self._end(node)
+            self._end_merge(node)
         else:
             self._push(node, self.heads[way], inline.reference(self.ways, way), inline.value(self.ways, way))
             inline.pop(self.ways, way)
             self.nodes[SHORTS * node + LACKING] += 1
             self._watch(node, way, 1)
-            self.moved = True
+            self.has_moved = True
 
     def _smallest_way(self, node: int) -> int:  # C: noexcept, inline
         """Return the way with the smallest head, ``NEW`` if all heads are stops."""
@@ -299,12 +299,12 @@ class HighRadixMerger(Component):
             coordinate = min(coordinate, self.heads[way])
         return smallest
 
-    def _end(self, node: int) -> None:
+    def _end_merge(self, node: int) -> None:
         """Pop the stops of a node's ways; the node then waits for the next task."""
         first = self.nodes[SHORTS * node + FIRST]
         for way in range(first, first + self.nodes[SHORTS * node + FAN]):
             inline.pop(self.ways, way)
-            self.moved = True
+            self.has_moved = True
         self.nodes[SHORTS * node + LACKING] += 1
         self.merging -= 1
 
@@ -343,7 +343,7 @@ class HighRadixMerger(Component):
         self.nodes[SHORTS * child + HELD] = held - 1
         self.nodes[SHORTS * child + FRONT] ^= TOKEN
         if held == SLOTS:
-            self._lack_less(child)
+            self._note_available(child)
         else:
             self.nodes[SHORTS * node + LACKING] += 1
 
@@ -364,7 +364,7 @@ class HighRadixMerger(Component):
         if self.nodes[SHORTS * node + HELD] == SLOTS:
             self.nodes[SHORTS * node + LACKING] += 1
         else:
-            self._lack_less(self.nodes[SHORTS * node + PARENT])
+            self._note_available(self.nodes[SHORTS * node + PARENT])
 
     def _emit(self, coordinate: int, reference: int, value: float) -> None:
         if coordinate == ENDED:
@@ -373,7 +373,7 @@ class HighRadixMerger(Component):
         else:
             self.merged.push(DATA, coordinate, reference, value)
             self.merged_elements += 1
-        self.moved = True
+        self.has_moved = True
 
     def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
         """Store the current task and the two smallest heads at its ways; -1 stands for none.

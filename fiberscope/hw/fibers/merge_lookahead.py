@@ -46,8 +46,9 @@ NOBODY = -1  # in place of a record: none
 class MergeLookahead(LookaheadModel):
     """Replaces a ``HighRadixMerger``; a subclass replaces its ways and the consumer of its output as well.
 
-    Subclasses define ``_look``, called first in each tick; ``_take`` and ``_leave``, called for each token
-    that leaves a way or the merger; ``_room``, the cycle of the next free slot; and ``_settle_others``.
+    Subclasses define ``_read_inputs``, called first in each tick; ``_pop_way`` and ``_leave``, called for
+    each token that leaves a way or the merger; ``_output_free_from``, the cycle of the next free slot; and
+    ``_settle_others``.
     Within a tick, the calls are in the order of their cycles for each way and for the output, but not for
     different ways.
 
@@ -60,7 +61,7 @@ class MergeLookahead(LookaheadModel):
     ranks: array[int]  # C: hidden short*
     stack: array[int]  # C: hidden short*
     listed: array[int]  # C: hidden short*
-    later: array[int]  # C: hidden short*
+    postponed: array[int]  # C: hidden short*
     awaited_from: array[int]  # C: hidden long*
     leaf: array[int]  # C: hidden short*
     ends: array[int]  # C: hidden short*
@@ -72,20 +73,20 @@ class MergeLookahead(LookaheadModel):
     radix: int
     leaves: int
     unmarked: int
-    later_count: int
+    postponed_count: int
     merging: int  # number of first nodes that merge the task
     ended_at: int  # cycle in which the last of them took its stops
-    begun: int  # number of tasks that were taken, and whose stop has left
-    ended: int
+    started_tasks: int  # number of tasks that were taken, and whose stop has left
+    ended_tasks: int
     idle_from: int  # first idle cycle if no task is in progress
-    left: int  # number of elements that have left the merger
+    merged_count: int  # number of elements that have left the merger
     parked: int  # first cycle after the horizon with an event
     settled_cycle: int  # cycle up to which all cycles are accounted
 
     def __init__(self, merger: HighRadixMerger, components: Sequence[Component]) -> None:
         super().__init__(merger.name, components)
         self.merger = merger
-        self._kept: list[array[int]] = []  # arrays that pointers refer to
+        self._pinned: list[array[int]] = []  # arrays that pointers refer to
 
     def engage(self) -> None:
         """Start to simulate in place of the components."""
@@ -96,47 +97,49 @@ class MergeLookahead(LookaheadModel):
         self.leaves = self.merger.leaves
         self._lay_out_nodes()
         self._lay_out_accounts()
-        self.depth = self.later_count = self.merging = self.begun = self.ended = self.idle_from = 0
-        self.left = self.settled_cycle = 0
+        self.depth = self.postponed_count = self.merging = self.started_tasks = self.ended_tasks = (
+            self.idle_from
+        ) = 0
+        self.merged_count = self.settled_cycle = 0
         self.ended_at = -1
 
-    def _keep(self, numbers: array[int]) -> array[int]:  # C: def
+    def _pin(self, numbers: array[int]) -> array[int]:  # C: def
         """Return an array after storing a reference to it, so that raw pointers into it stay valid."""
-        self._kept.append(numbers)
+        self._pinned.append(numbers)
         return numbers
 
     def _lay_out_nodes(self) -> None:  # C: def
         """Create the records of ways and nodes, and the lists of nodes to evaluate."""
         tree = self.merger.tree
         inputs = self.radix + len(tree)
-        self.records = raw_words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
+        self.records = raw_words.longs(self._pin(array("q", bytes(8 * RECORD * inputs))))
         for number in range(inputs):
             self.records[RECORD * number + SEEN] = MAX_TIME
         self.first_node = RECORD * self.radix
         self.leaves_end = self.first_node + RECORD * self.leaves
         self.root = RECORD * (inputs - 1)
-        self.stack = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes to evaluate
-        self.later = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes after the horizon
+        self.stack = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # nodes to evaluate
+        self.postponed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # nodes after the horizon
         # Whether a node is in one of the two lists.
-        self.listed = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))
-        self.leaf = raw_words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # node of each way
+        self.listed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))
+        self.leaf = raw_words.shorts(self._pin(array("h", bytes(2 * self.radix))))  # node of each way
         # Place after the last way of each leaf.
-        self.ends = raw_words.shorts(self._keep(array("h", bytes(2 * self.leaves))))
+        self.ends = raw_words.shorts(self._pin(array("h", bytes(2 * self.leaves))))
         # By way: cycle since which a node waits for its head.
-        self.awaited_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * self.radix)))
+        self.awaited_from = raw_words.longs(self._pin(array("q", [MAX_TIME] * self.radix)))
         for node, (first, count) in enumerate(tree):
             self._lay_out_node(self.first_node + RECORD * node, first, count)
 
     def _lay_out_node(self, node: int, first: int, count: int) -> None:  # C: def
         """Initialize the record of a node with ``count`` inputs, from way or node number ``first`` on."""
-        leaf = first < self.radix
+        is_leaf = first < self.radix
         self.records[node + SECOND_SEEN] = MAX_TIME
-        self.records[node + NEXT] = MAX_TIME if leaf else 0
+        self.records[node + NEXT] = MAX_TIME if is_leaf else 0
         self.records[node + LINKS] |= RECORD * first | RECORD * (first + count) << LINK
-        if leaf:
+        if is_leaf:
             self.ends[(node - self.first_node) // RECORD] = RECORD * (first + count)
         for number in range(first, first + count):
-            if leaf:
+            if is_leaf:
                 self.leaf[number] = node
             else:
                 self.records[RECORD * number + LINKS] |= node << 2 * LINK
@@ -145,40 +148,40 @@ class MergeLookahead(LookaheadModel):
         """Create the ranks of the cycles that are not accounted, and the accounting state of each rank."""
         self.unmarked = FIRST_WAY + self.radix + 1
         ranks = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # by cycle, from ``settled_cycle``
-        self.ranks = raw_words.shorts(self._keep(ranks))
+        self.ranks = raw_words.shorts(self._pin(ranks))
         states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
-        self.states = raw_words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
+        self.states = raw_words.longs(self._pin(array("q", [*states, IDLE, BUSY])))
 
     def tick(self, now: int) -> int:
         """Compute all events before the horizon whose cycles are known."""
         self.parked = MAX_TIME
-        self._look(now)
-        for i in range(self.later_count):
-            self.stack[self.depth] = self.later[i]
+        self._read_inputs(now)
+        for i in range(self.postponed_count):
+            self.stack[self.depth] = self.postponed[i]
             self.depth += 1
-        self.later_count = 0
+        self.postponed_count = 0
         if self.merging == 0 and self.tasks.can_pop():
-            self._begin(now)
+            self._start_task(now)
         self._merge()
         if self.parked < MAX_TIME:
             self.wake_at(self.parked)
         return self.idle()
 
-    def _look(self, now: int) -> None:
+    def _read_inputs(self, now: int) -> None:
         """Read the state that other components have changed since the last tick."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _look")
+        raise NotImplementedError(f"{type(self).__name__} does not define _read_inputs")
 
-    def _take(self, record: int, cycle: int) -> None:
+    def _pop_way(self, record: int, cycle: int) -> None:
         """Pop the head of the way with this record, in this cycle."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _take")
+        raise NotImplementedError(f"{type(self).__name__} does not define _pop_way")
 
     def _leave(self, cycle: int, key: int) -> None:
         """Pass on the element or stop with this key, which leaves the merger in this cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define _leave")
 
-    def _room(self) -> int:
+    def _output_free_from(self) -> int:
         """Return the cycle from which a slot is free for the next token to leave, ``MAX_TIME`` if unknown."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _room")
+        raise NotImplementedError(f"{type(self).__name__} does not define _output_free_from")
 
     def _settle_others(self, cycle: int) -> None:
         """Account for the cycles of the replaced components other than the merger, up to this cycle."""
@@ -186,8 +189,8 @@ class MergeLookahead(LookaheadModel):
 
     def _merge(self) -> None:
         """Let all nodes pass on the tokens whose cycles are known."""
-        self.records[self.root + ROOM] = self._room()
-        self._list(self.root)
+        self.records[self.root + ROOM] = self._output_free_from()
+        self._schedule(self.root)
         while self.depth > 0:
             self.depth -= 1
             node = self.stack[self.depth]
@@ -195,46 +198,46 @@ class MergeLookahead(LookaheadModel):
             while node != NOBODY:
                 node = self._pass_on(node)
 
-    def _list(self, node: int) -> None:  # C: noexcept, inline
+    def _schedule(self, node: int) -> None:  # C: noexcept, inline
         """Put a node on the stack of nodes to evaluate, unless it is listed already."""
         if not self.listed[node >> NUMBER]:
             self.listed[node >> NUMBER] = 1
             self.stack[self.depth] = node
             self.depth += 1
 
-    def _see(self, way: int) -> None:
+    def _note_head(self, way: int) -> None:
         """Note that a head has arrived at an empty way, and evaluate the node if it waits for the head."""
         if self.awaited_from[way] < MAX_TIME:
-            self._expect(way, self.awaited_from[way])
-            self._list(self.leaf[way])
+            self._await_head(way, self.awaited_from[way])
+            self._schedule(self.leaf[way])
 
-    def _expect(self, way: int, cycle: int) -> None:
+    def _await_head(self, way: int, cycle: int) -> None:
         """Let a node wait for the head of a way from this cycle on; mark the wait if its end is known."""
         seen = self.records[RECORD * way + SEEN]
         self.awaited_from[way] = cycle if seen == MAX_TIME else MAX_TIME
         if seen < MAX_TIME:
             self._mark(FIRST_WAY + way, cycle, seen)
 
-    def _begin(self, now: int) -> None:
+    def _start_task(self, now: int) -> None:
         """Take the next task, if the first stage took the stops of the last task in an earlier cycle."""
         if self.ended_at >= now:
             self.wake_at(self.ended_at + 1)
             return
         fan_in = self.tasks.coordinate()
         self.tasks.pop()
-        if self.begun == self.ended:
+        if self.started_tasks == self.ended_tasks:
             self._mark(self.unmarked - 1, self.idle_from, now)
-        self.begun += 1
+        self.started_tasks += 1
         self.merging = self.leaves
         for way in range(fan_in):
-            self._expect(way, now)
+            self._await_head(way, now)
         for leaf in range(self.leaves):
             node = self.first_node + RECORD * leaf
             links = self.records[node + LINKS]
             end = min(max(RECORD * fan_in, links & LINK_MASK), self.ends[leaf])
             self.records[node + LINKS] = links & ~(LINK_MASK << LINK) | end << LINK
             self.records[node + NEXT] = now
-            self._list(node)
+            self._schedule(node)
 
     def _pass_on(self, node: int) -> int:  # C: inline
         """Pass on a node's next token if its cycle is known and before the horizon.
@@ -242,34 +245,34 @@ class MergeLookahead(LookaheadModel):
         Return the child node whose buffer slot became free, ``NOBODY`` if there is none to evaluate.
         """
         links = self.records[node + LINKS]
-        ready = self.records[node + NEXT]
+        earliest = self.records[node + NEXT]
         key, source = ENDED, NOBODY
         end = links >> LINK & LINK_MASK
-        place = links & LINK_MASK
-        while place < end:
-            ready = max(ready, self.records[place + SEEN])
-            source = place if self.records[place + KEY] < key else source
-            key = min(key, self.records[place + KEY])
-            place += RECORD
-        cycle = max(ready, self.records[node + ROOM])
+        record = links & LINK_MASK
+        while record < end:
+            earliest = max(earliest, self.records[record + SEEN])
+            source = record if self.records[record + KEY] < key else source
+            key = min(key, self.records[record + KEY])
+            record += RECORD
+        cycle = max(earliest, self.records[node + ROOM])
         if cycle >= self.horizon:
             self._postpone(node, cycle)
             return NOBODY
         self.records[node + NEXT] = cycle + 1
         if node == self.root:
-            self._mark(BLOCKED, ready, cycle)
+            self._mark(BLOCKED, earliest, cycle)
             self._emit(cycle, key)
         else:
             self._store(node, cycle, key, links >> 2 * LINK)
         if self.records[node + ROOM] < MAX_TIME:
-            self._list(node)
+            self._schedule(node)
         if source == NOBODY:
             self._take_stops(node, links & LINK_MASK, end, cycle)
             return NOBODY
         if source < self.first_node:
             self._take_head(source, cycle)
             return NOBODY
-        self._take_out(source, cycle)
+        self._pop_buffer(source, cycle)
         return source
 
     def _postpone(self, node: int, cycle: int) -> None:  # C: noexcept, inline
@@ -277,8 +280,8 @@ class MergeLookahead(LookaheadModel):
         if cycle < MAX_TIME and not self.listed[node >> NUMBER]:
             self.parked = min(self.parked, cycle)
             self.listed[node >> NUMBER] = 1
-            self.later[self.later_count] = node
-            self.later_count += 1
+            self.postponed[self.postponed_count] = node
+            self.postponed_count += 1
 
     def _store(self, node: int, cycle: int, key: int, parent: int) -> None:  # C: noexcept, inline
         """Put a token into the output buffer of a node, and evaluate the parent if the buffer was empty."""
@@ -287,12 +290,12 @@ class MergeLookahead(LookaheadModel):
         if self.records[node + SEEN] == MAX_TIME:
             self.records[node + KEY] = key
             self.records[node + SEEN] = cycle + 1
-            self._list(parent)
+            self._schedule(parent)
         else:
             self.records[node + SECOND_KEY] = key
             self.records[node + SECOND_SEEN] = cycle + 1
 
-    def _take_out(self, node: int, cycle: int) -> None:  # C: noexcept, inline
+    def _pop_buffer(self, node: int, cycle: int) -> None:  # C: noexcept, inline
         """Remove the first token from the output buffer of a node."""
         room = ROOM if self.records[node + ROOM] == MAX_TIME else NEXT_ROOM
         self.records[node + room] = cycle + 1
@@ -300,15 +303,15 @@ class MergeLookahead(LookaheadModel):
         self.records[node + SEEN] = self.records[node + SECOND_SEEN]
         self.records[node + SECOND_SEEN] = MAX_TIME
 
-    def _take_stops(self, node: int, place: int, end: int, cycle: int) -> None:  # C: inline
+    def _take_stops(self, node: int, record: int, end: int, cycle: int) -> None:  # C: inline
         """Take the stops of all inputs of a node."""
-        while place < end:
+        while record < end:
             if node < self.leaves_end:
-                self._take_way(place, cycle)
+                self._take_way(record, cycle)
             else:
-                self._take_out(place, cycle)
-                self._list(place)
-            place += RECORD
+                self._pop_buffer(record, cycle)
+                self._schedule(record)
+            record += RECORD
         if node < self.leaves_end:
             self.records[node + NEXT] = MAX_TIME
             self.ended_at = max(self.ended_at, cycle)
@@ -320,32 +323,32 @@ class MergeLookahead(LookaheadModel):
         """Pop an element of a way, and wait for the next head from the next cycle on."""
         self._take_way(record, cycle)
         if self.records[record + SEEN] > cycle:
-            self._expect(record >> NUMBER, cycle + 1)
+            self._await_head(record >> NUMBER, cycle + 1)
 
     def _take_way(self, record: int, cycle: int) -> None:  # C: inline
         """Pop the head of a way, and mark the cycle as busy."""
         self.ranks[cycle - self.settled_cycle] = MOVED
-        self._take(record, cycle)
+        self._pop_way(record, cycle)
 
-    def _mark(self, rank: int, first: int, end: int) -> None:  # C: noexcept, inline
-        """Mark the cycles ``first`` to ``end`` - 1 with a rank, where they have no lower rank."""
-        for place in range(
-            max(first - self.settled_cycle, 0), min(end - self.settled_cycle, LOOKAHEAD_CYCLES)
+    def _mark(self, rank: int, start: int, end: int) -> None:  # C: noexcept, inline
+        """Mark the cycles ``start`` to ``end`` - 1 with a rank, where they have no lower rank."""
+        for offset in range(
+            max(start - self.settled_cycle, 0), min(end - self.settled_cycle, LOOKAHEAD_CYCLES)
         ):
-            self.ranks[place] = min(self.ranks[place], rank)
+            self.ranks[offset] = min(self.ranks[offset], rank)
 
     def _emit(self, cycle: int, key: int) -> None:  # C: inline
         """Pass on an element or a stop from the root in this cycle, and find the next free slot."""
         self.ranks[cycle - self.settled_cycle] = MOVED
         if key == ENDED:
-            self.ended += 1
+            self.ended_tasks += 1
             self.idle_from = cycle + 1
         else:
-            self.left += 1
+            self.merged_count += 1
         self._leave(cycle, key)
-        self.records[self.root + ROOM] = self._room()
+        self.records[self.root + ROOM] = self._output_free_from()
 
-    def last(self) -> int:
+    def last_event_cycle(self) -> int:
         """Return the last cycle with an event that has been computed."""
         last = self.ended_at + 1
         for node in range(self.first_node, self.root + 1, RECORD):
@@ -364,11 +367,11 @@ class MergeLookahead(LookaheadModel):
     def _mark_waits(self, cycle: int) -> None:  # C: noexcept
         """Mark the waits that have not ended before this cycle."""
         links = self.records[self.root + LINKS]
-        ready = self.records[self.root + NEXT]
-        for place in range(links & LINK_MASK, links >> LINK & LINK_MASK, RECORD):
-            ready = max(ready, self.records[place + SEEN])
-        self._mark(BLOCKED, ready, cycle)
-        if self.begun == self.ended:
+        earliest = self.records[self.root + NEXT]
+        for record in range(links & LINK_MASK, links >> LINK & LINK_MASK, RECORD):
+            earliest = max(earliest, self.records[record + SEEN])
+        self._mark(BLOCKED, earliest, cycle)
+        if self.started_tasks == self.ended_tasks:
             self._mark(self.unmarked - 1, self.idle_from, cycle)
         for way in range(self.radix):
             self._mark(FIRST_WAY + way, self.awaited_from[way], cycle)
@@ -381,12 +384,12 @@ class MergeLookahead(LookaheadModel):
         merger = self.merger
         marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
         state = merger._state
-        for place in range(marked):
-            state = self.states[self.ranks[place]]
+        for offset in range(marked):
+            state = self.states[self.ranks[offset]]
             merger._cycles[state] += 1
-            self.ranks[place] = self.unmarked
+            self.ranks[offset] = self.unmarked
         merger._cycles[state] += cycle - self.settled_cycle - marked
         merger._state = state
         merger._since = cycle
-        merger.merges = self.begun
-        merger.merged_elements = self.left
+        merger.merges = self.started_tasks
+        merger.merged_elements = self.merged_count

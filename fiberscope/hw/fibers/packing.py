@@ -7,7 +7,7 @@ from __future__ import annotations
 class LinePacker:  # C: final
     """Tracks the lines that consecutive elements fill.
 
-    A component writes a line when an element ``fills`` it, and at the end if a line is ``begun``.
+    A component writes a line when the next element completes it, and at the end if a line is partly filled.
 
     Args:
         line_bytes: bytes of a line.
@@ -24,11 +24,11 @@ class LinePacker:  # C: final
         self.element_bytes = element_bytes
         self.bytes = 0  # bytes added so far, with padding
 
-    def begin(self) -> None:  # C: noexcept
+    def start_list(self) -> None:  # C: noexcept
         """Start again with an empty line."""
         self.bytes = 0
 
-    def fills(self) -> bool:  # C: noexcept
+    def completes_line(self) -> bool:  # C: noexcept
         """Return whether the next element contains the last byte of a line."""
         return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
 
@@ -40,7 +40,7 @@ class LinePacker:  # C: final
         missing = (lines + 1) * self.line_bytes - self.bytes % self.line_bytes
         return (missing + self.element_bytes - 1) // self.element_bytes - 1
 
-    def begun(self) -> bool:  # C: noexcept
+    def has_partial_line(self) -> bool:  # C: noexcept
         """Return whether the current line has bytes but is not full."""
         return self.bytes % self.line_bytes > 0
 
@@ -61,7 +61,7 @@ class LinePacker:  # C: final
 
         ``row_bytes`` must divide ``line_bytes``.
         """
-        return self.begun() and self._row_end(row_bytes) % self.line_bytes == 0
+        return self.has_partial_line() and self._row_end(row_bytes) % self.line_bytes == 0
 
     def pad(self, row_bytes: int) -> None:  # C: noexcept
         """Pad to a whole row of ``row_bytes``, so that the next element begins a row."""

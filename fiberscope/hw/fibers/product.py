@@ -35,13 +35,13 @@ class ProductRows:  # C: final
     ) -> None:
         self.order = np.arange(a.rows) if order is None else order
         longest = np.minimum(_products_per_row(a, b), columns)
-        starts, room = np.cumsum(longest) - longest, int(longest.sum())
-        self.starts = np.append(starts[self.order], room)  # C: public long[::1]
-        self.coordinate_pages = _pages(4 * room)
-        self.value_pages = _pages(8 * room)
-        self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, room)  # C: public
-        self.values = np.frombuffer(self.value_pages, np.float64, room)  # C: public
-        self.together: Rows | None = None
+        starts, capacity = np.cumsum(longest) - longest, int(longest.sum())
+        self.starts = np.append(starts[self.order], capacity)  # C: public long[::1]
+        self.coordinate_pages = _pages(4 * capacity)
+        self.value_pages = _pages(8 * capacity)
+        self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, capacity)  # C: public
+        self.values = np.frombuffer(self.value_pages, np.float64, capacity)  # C: public
+        self.gathered: Rows | None = None
 
     def gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
         """Return the values, coordinates and row pointers of the product.
@@ -52,9 +52,9 @@ class ProductRows:  # C: final
         Args:
             lengths: number of elements of each row, by number.
         """
-        if self.together is None:
-            self.together = self._gather(lengths)
-        return self.together
+        if self.gathered is None:
+            self.gathered = self._gather(lengths)
+        return self.gathered
 
     def _gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
         """Move the rows to consecutive elements in place, and free the pages that become empty.
@@ -67,19 +67,23 @@ class ProductRows:  # C: final
         starts[self.order], written[self.order] = np.asarray(self.starts)[:-1], lengths
         pointers = np.concatenate([[0], np.cumsum(written)])
         coordinates, values = np.asarray(self.coordinates), np.asarray(self.values)
-        first = 0
-        while first < len(lengths):
-            last = int(np.searchsorted(pointers, pointers[first] + ELEMENTS_A_BLOCK, side="right")) - 1
-            last = max(last, first + 1)
-            here = slice(pointers[first], pointers[last])
-            places = np.arange(here.start, here.stop)
-            places += np.repeat(starts[first:last] - pointers[first:last], written[first:last])
-            coordinates[here] = coordinates[places]
-            values[here] = values[places]
-            left = max(int(starts[first]), here.stop)
-            _free_pages(self.coordinate_pages, 4 * left, 4 * int(starts[last]))
-            _free_pages(self.value_pages, 8 * left, 8 * int(starts[last]))
-            first = last
+        first_row = 0
+        while first_row < len(lengths):
+            last_row = (
+                int(np.searchsorted(pointers, pointers[first_row] + ELEMENTS_A_BLOCK, side="right")) - 1
+            )
+            last_row = max(last_row, first_row + 1)
+            block = slice(pointers[first_row], pointers[last_row])
+            sources = np.arange(block.start, block.stop)
+            sources += np.repeat(
+                starts[first_row:last_row] - pointers[first_row:last_row], written[first_row:last_row]
+            )
+            coordinates[block] = coordinates[sources]
+            values[block] = values[sources]
+            first_free = max(int(starts[first_row]), block.stop)
+            _free_pages(self.coordinate_pages, 4 * first_free, 4 * int(starts[last_row]))
+            _free_pages(self.value_pages, 8 * first_free, 8 * int(starts[last_row]))
+            first_row = last_row
         count = int(pointers[len(lengths)])
         if count < 2**31:  # scipy copies pointers that are wider than the coordinates
             pointers = pointers.astype(np.int32)
@@ -97,17 +101,17 @@ def _pages(size: int) -> mmap.mmap:
     return pages
 
 
-def _free_pages(pages: mmap.mmap, first: int, last: int) -> None:
-    """Free the pages that lie between the bytes ``first`` and ``last``."""
-    first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
-    last -= last % mmap.PAGESIZE
-    if hasattr(mmap, "MADV_DONTNEED") and first < last:
-        pages.madvise(mmap.MADV_DONTNEED, first, last - first)
+def _free_pages(pages: mmap.mmap, start: int, end: int) -> None:
+    """Free the pages that lie between the bytes ``start`` and ``end``."""
+    start = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    end -= end % mmap.PAGESIZE
+    if hasattr(mmap, "MADV_DONTNEED") and start < end:
+        pages.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 
 def _products_per_row(a: CompressedRows, b: CompressedRows) -> npt.NDArray[np.int64]:
     """Return the number of multiplications for each row of A times B."""
     lengths = np.diff(np.asarray(b.pointers))
-    before = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
-    products: npt.NDArray[np.int64] = np.diff(before[np.asarray(a.pointers)])
+    sums_before = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
+    products: npt.NDArray[np.int64] = np.diff(sums_before[np.asarray(a.pointers)])
     return products

@@ -120,7 +120,9 @@ class FiberReader(Component):
         self.fibers = array("q", bytes(8 * WAY_WORDS * radix))  # records of the ways
         self.lines = array("q", bytes(8 * ENTRY_WORDS * radix * buffer_lines))  # a ring of entries per way
         self.has_request = array("b", bytes(radix))  # by way: a line to request and a free entry
-        self.ahead: WayLookahead | None = None  # C: public WayLookahead; takes lines in the place of the ways
+        self.lookahead: WayLookahead | None = (
+            None  # C: public WayLookahead; takes lines in the place of the ways
+        )
         self.in_flight = 0  # number of entries in use by all ways
         self.lines_read = 0
         self.lines_consumed = 0
@@ -128,9 +130,9 @@ class FiberReader(Component):
     def tick(self, now: int) -> int:
         """Receive a line, begin the next task if all lines are requested, and request a line."""
         progress = self._receive()
-        if self.unasked == 0 and self._begin():
+        if self.unasked == 0 and self._start_task():
             progress = True
-        if self.unasked > 0 and self.requests.can_push() and self._ask(now):
+        if self.unasked > 0 and self.requests.can_push() and self._request_any(now):
             progress = True
         if progress:
             return self.busy(now + 1)
@@ -144,7 +146,7 @@ class FiberReader(Component):
             return self.idle()
         return self.wait_output(self.output_tasks if self.merge_tasks.can_push() else self.merge_tasks)
 
-    def _begin(self) -> bool:
+    def _start_task(self) -> bool:
         """Begin the next task, if there is one and the merger and the writer can receive it."""
         if not self.tasks.can_pop() or not self.output_tasks.can_push():
             return False
@@ -166,45 +168,45 @@ class FiberReader(Component):
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.ends[i] > table.starts[i]:
                 self._start_fiber(WAY_WORDS * way, table.starts[i], table.ends[i], table.inputs[i])
-                self._note(way)
+                self._update_way(way)
                 way += 1
         self.fan_in = way
         self.unasked = way
         self.turn = 0
 
-    def _start_fiber(self, at: int, start: int, end: int, source: int) -> None:  # C: noexcept, inline
-        """Start a fiber in the way whose record begins at word ``at``.
+    def _start_fiber(self, record: int, start: int, end: int, source: int) -> None:  # C: noexcept, inline
+        """Start a fiber in the way whose record begins at word ``record``.
 
         Args:
-            at: first word of the way's record.
+            record: first word of the way's record.
             start, end: first element of the fiber, and the element after its last one.
             source: input number, as in ``TaskInputs.inputs``.
         """
-        self.fibers[at + NEXT_ELEMENT] = start
-        self.fibers[at + FIBER_END] = end
-        self.fibers[at + SOURCE] = source
-        self._set_next_line(at, start * self._size(source) // self.line_bytes)
+        self.fibers[record + NEXT_ELEMENT] = start
+        self.fibers[record + FIBER_END] = end
+        self.fibers[record + SOURCE] = source
+        self._set_next_line(record, start * self._size(source) // self.line_bytes)
 
     def _size(self, source: int) -> int:  # C: noexcept, inline
         """Return the bytes of an element of this input; a negative number is a partial fiber."""
         return self.partial_bytes if source < 0 else self.element_bytes
 
-    def _note(self, way: int) -> None:
+    def _update_way(self, way: int) -> None:
         """Update whether a way has a line to request and a free entry, and what the lookahead waits for."""
-        at = WAY_WORDS * way
-        unasked = self.fibers[at + NEXT_ELEMENT] < self.fibers[at + FIBER_END]
-        self.has_request[way] = unasked and self.fibers[at + LINES_IN_FLIGHT] < self.buffer_lines
-        if self.ahead is not None and self.ahead.engaged:
+        record = WAY_WORDS * way
+        unasked = self.fibers[record + NEXT_ELEMENT] < self.fibers[record + FIBER_END]
+        self.has_request[way] = unasked and self.fibers[record + LINES_IN_FLIGHT] < self.buffer_lines
+        if self.lookahead is not None and self.lookahead.engaged:
             if self.has_request[way]:
-                self.ahead.need(way, self._tokens(at))
+                self.lookahead.need(way, self._tokens(record))
             else:
-                self.ahead.need_none(way)
+                self.lookahead.need_none(way)
 
-    def _ask(self, now: int) -> bool:
+    def _request_any(self, now: int) -> bool:
         """Request a line for the first way that can, in round-robin order; return whether there was one."""
         way = self.turn
         for _ in range(self.fan_in):
-            if self._may_ask(way, now):
+            if self._may_request(way, now):
                 self._request_line(way)
                 self.turn = way + 1 if way + 1 < self.fan_in else 0
                 return True
@@ -213,45 +215,52 @@ class FiberReader(Component):
                 way = 0
         return False
 
-    def _set_next_line(self, at: int, line: int) -> None:  # C: noexcept, inline
+    def _set_next_line(self, record: int, line: int) -> None:  # C: noexcept, inline
         """Make ``line`` the next line that a way requests, and find where its complete elements end."""
-        self.fibers[at + NEXT_LINE] = line
-        behind = (line + 1) * self.line_bytes // self._size(self.fibers[at + SOURCE])
-        self.fibers[at + LINE_END] = min(self.fibers[at + FIBER_END], behind)
+        self.fibers[record + NEXT_LINE] = line
+        line_end = (line + 1) * self.line_bytes // self._size(self.fibers[record + SOURCE])
+        self.fibers[record + LINE_END] = min(self.fibers[record + FIBER_END], line_end)
 
-    def _may_ask(self, way: int, now: int) -> bool:  # C: inline
+    def _may_request(self, way: int, now: int) -> bool:  # C: inline
         """Return whether a way has a line to request, a free entry, and free slots in its buffer."""
-        if self.ahead is not None and self.ahead.engaged:
-            return self.ahead.room[way] <= now
+        if self.lookahead is not None and self.lookahead.engaged:
+            return self.lookahead.free_from[way] <= now
         return bool(self.has_request[way]) and inline.fits(self.ways, way, self._tokens(WAY_WORDS * way))
 
-    def _tokens(self, at: int) -> int:  # C: noexcept, inline
+    def _tokens(self, record: int) -> int:  # C: noexcept, inline
         """Return the free slots that a way needs to request its next line.
 
         The slots reserved for lines in flight and one slot for a stop are included.
         """
-        return self.fibers[at + RESERVED] + self.fibers[at + LINE_END] - self.fibers[at + NEXT_ELEMENT] + 1
+        return (
+            self.fibers[record + RESERVED]
+            + self.fibers[record + LINE_END]
+            - self.fibers[record + NEXT_ELEMENT]
+            + 1
+        )
 
     def _request_line(self, way: int) -> None:
         """Request the next line of a way, and reserve slots of its buffer for the elements and a stop."""
-        at = WAY_WORDS * way
-        end = self.fibers[at + LINE_END]
-        place = (self.fibers[at + OLDEST_ENTRY] + self.fibers[at + LINES_IN_FLIGHT]) % self.buffer_lines
-        number = way * self.buffer_lines + place
+        record = WAY_WORDS * way
+        end = self.fibers[record + LINE_END]
+        entry_index = (
+            self.fibers[record + OLDEST_ENTRY] + self.fibers[record + LINES_IN_FLIGHT]
+        ) % self.buffer_lines
+        number = way * self.buffer_lines + entry_index
         entry = ENTRY_WORDS * number
-        elements = end - self.fibers[at + NEXT_ELEMENT]
-        self.lines[entry + ENTRY_FIRST] = self.fibers[at + NEXT_ELEMENT]
+        elements = end - self.fibers[record + NEXT_ELEMENT]
+        self.lines[entry + ENTRY_FIRST] = self.fibers[record + NEXT_ELEMENT]
         self.lines[entry + ENTRY_ELEMENTS] = elements
-        self.lines[entry + ENTRY_SOURCE] = self.fibers[at + SOURCE]
-        self.lines[entry + MARKS] = LAST_LINE if end == self.fibers[at + FIBER_END] else 0
-        self.fibers[at + LINES_IN_FLIGHT] += 1
-        self.fibers[at + RESERVED] += elements + 1
+        self.lines[entry + ENTRY_SOURCE] = self.fibers[record + SOURCE]
+        self.lines[entry + MARKS] = LAST_LINE if end == self.fibers[record + FIBER_END] else 0
+        self.fibers[record + LINES_IN_FLIGHT] += 1
+        self.fibers[record + RESERVED] += elements + 1
         self.in_flight += 1
-        self._request(number, self.fibers[at + SOURCE], self.fibers[at + NEXT_LINE] * self.line_bytes)
-        self.fibers[at + NEXT_ELEMENT] = end
-        self._set_next_line(at, self.fibers[at + NEXT_LINE] + 1)
-        self._note(way)
-        if end == self.fibers[at + FIBER_END]:
+        self._request(number, self.fibers[record + SOURCE], self.fibers[record + NEXT_LINE] * self.line_bytes)
+        self.fibers[record + NEXT_ELEMENT] = end
+        self._set_next_line(record, self.fibers[record + NEXT_LINE] + 1)
+        self._update_way(way)
+        if end == self.fibers[record + FIBER_END]:
             self.unasked -= 1
 
     def _request(self, number: int, source: int, offset: int) -> None:  # C: inline
@@ -288,18 +297,20 @@ class FiberReader(Component):
     def _deliver(self, way: int, entry: int) -> None:
         """Move the oldest line of a way into its buffer, or pass it to the lookahead; free its entry."""
         source = self.lines[entry + ENTRY_SOURCE]
-        first = self.lines[entry + ENTRY_FIRST]
+        first_element = self.lines[entry + ENTRY_FIRST]
         count = self.lines[entry + ENTRY_ELEMENTS]
-        if self.ahead is None or not self.ahead.engaged:
-            self._push_elements(way, source, first, count, self.lines[entry + MARKS] & LAST_LINE)
+        if self.lookahead is None or not self.lookahead.engaged:
+            self._push_elements(way, source, first_element, count, self.lines[entry + MARKS] & LAST_LINE)
         elif count > 0:
-            self.ahead.deliver(way, first, count, 2 * source + (self.lines[entry + MARKS] & LAST_LINE))
+            self.lookahead.deliver(
+                way, first_element, count, 2 * source + (self.lines[entry + MARKS] & LAST_LINE)
+            )
         at = WAY_WORDS * way
         self.lines[entry + MARKS] = 0
         self.fibers[at + RESERVED] -= count + 1
         self.fibers[at + OLDEST_ENTRY] = (self.fibers[at + OLDEST_ENTRY] + 1) % self.buffer_lines
         self.fibers[at + LINES_IN_FLIGHT] -= 1
-        self._note(way)
+        self._update_way(way)
         self.in_flight -= 1
 
     def _push_elements(self, way: int, source: int, first: int, count: int, ends: int) -> None:

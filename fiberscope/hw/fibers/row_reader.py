@@ -75,10 +75,10 @@ class RowReader(Component):
         lines: int,
     ) -> None:
         super().__init__(name)
-        touched = (element_bytes - 2) // line_bytes + 2  # most lines: it starts at a line's last byte
-        if lines < touched:
+        max_lines = (element_bytes - 2) // line_bytes + 2  # most lines: it starts at a line's last byte
+        if lines < max_lines:
             raise ValueError(
-                f"{name}: an element of {element_bytes} bytes may touch {touched} lines, not {lines}"
+                f"{name}: an element of {element_bytes} bytes may touch {max_lines} lines, not {lines}"
             )
         self.b = b
         self.rows = len(rows)
@@ -90,12 +90,12 @@ class RowReader(Component):
         work = [piece for row in rows for piece in _pieces(a, b, row)]
         # A piece is a nonempty row of B, or the end of a row of A (``END``). By piece: the index of the
         # element of A, the first element of B and the one after the last, and the address of the first.
-        self.places = array("q", [place for place, _k in work])
+        self.a_elements = array("q", [place for place, _k in work])
         self.firsts = array("q", [b.pointers[k] if k >= 0 else 0 for _place, k in work])
         self.lasts = array("q", [b.pointers[k + 1] if k >= 0 else 0 for _place, k in work])
         self.addresses = array("q", [starts[k] if k >= 0 else 0 for _place, k in work])
-        self.before = array("q", bytes(8 * (len(work) + 1)))  # by piece: lines requested before it
-        self.ends = array(
+        self.lines_before = array("q", bytes(8 * (len(work) + 1)))  # by piece: lines requested before it
+        self.row_ends = array(
             "q", [i + 1 for i, (place, _k) in enumerate(work) if place == END]
         )  # by row of A: number of pieces up to and including its end
         self.window = ReorderWindow(lines)
@@ -111,11 +111,11 @@ class RowReader(Component):
     def tick(self, now: int) -> int:
         """Request rows and lines, receive rows and lines, and send an element or a stop."""
         progress = self._request_row()
-        if self._take_a():
+        if self._receive_a():
             progress = True
         if self._receive():
             progress = True
-        if self._ask():
+        if self._request_line():
             progress = True
         if self._send():
             progress = True
@@ -139,7 +139,7 @@ class RowReader(Component):
         self.rows_requested += 1
         return True
 
-    def _take_a(self) -> bool:
+    def _receive_a(self) -> bool:
         """Take the report that a row of A has arrived; return whether there was one."""
         if not self.a_done.can_pop():
             return False
@@ -158,13 +158,13 @@ class RowReader(Component):
 
     def _is_begun(self) -> bool:
         """Return whether a row of A that has arrived still has a piece to request or to pass over."""
-        return self.rows_arrived > 0 and self.piece < self.ends[self.rows_arrived - 1]
+        return self.rows_arrived > 0 and self.piece < self.row_ends[self.rows_arrived - 1]
 
-    def _ask(self) -> bool:
+    def _request_line(self) -> bool:
         """Request a line of B, or pass over the end of a row of A; return whether either was done."""
         if not self._is_begun():
             return False
-        if self.places[self.piece] != END:
+        if self.a_elements[self.piece] != END:
             if self.window.sent - self.used == self.lines or not self.requests.can_push():
                 return False
             address = (self.addresses[self.piece] // self.line_bytes + self.line) * self.line_bytes
@@ -174,7 +174,7 @@ class RowReader(Component):
                 return True
         self.piece += 1
         self.line = 0
-        self.before[self.piece] = self.window.sent
+        self.lines_before[self.piece] = self.window.sent
         return True
 
     def _lines_to(self, piece: int, element: int) -> int:
@@ -185,37 +185,37 @@ class RowReader(Component):
 
     def _is_ready(self) -> bool:
         """Return whether the next element has arrived, or all pieces before the next stop are requested."""
-        if self.sending == len(self.places):
+        if self.sending == len(self.a_elements):
             return False
-        if self.places[self.sending] == END:
+        if self.a_elements[self.sending] == END:
             return self.sending < self.piece
         if self.sending > self.piece:
             return False
         needed = self._lines_to(self.sending, self.firsts[self.sending] + self.element + 1)
-        return self.window.arrived >= self.before[self.sending] + needed
+        return self.window.arrived >= self.lines_before[self.sending] + needed
 
     def _send(self) -> bool:
         """Send the next element or stop; return whether it was sent."""
         if not self._is_ready() or not self.elements.can_push():
             return False
-        place = self.places[self.sending]
-        if place == END:
+        a_element = self.a_elements[self.sending]
+        if a_element == END:
             self.elements.push(STOP, 0, 0, 0.0)
-            self._turn()
+            self._next_piece()
             return True
         element = self.firsts[self.sending] + self.element
-        self.elements.push(DATA, self.b.coordinates[element], place, self.b.values[element])
+        self.elements.push(DATA, self.b.coordinates[element], a_element, self.b.values[element])
         self.element += 1
         if element + 1 == self.lasts[self.sending]:
-            self.used = self.before[self.sending] + self._lines_to(self.sending, element + 1)
-            self._turn()
+            self.used = self.lines_before[self.sending] + self._lines_to(self.sending, element + 1)
+            self._next_piece()
         else:  # keep the line that holds the next element's first byte
             end = self.addresses[self.sending] + self.element * self.element_bytes
-            passed = end // self.line_bytes - self.addresses[self.sending] // self.line_bytes
-            self.used = self.before[self.sending] + passed
+            passed_lines = end // self.line_bytes - self.addresses[self.sending] // self.line_bytes
+            self.used = self.lines_before[self.sending] + passed_lines
         return True
 
-    def _turn(self) -> None:
+    def _next_piece(self) -> None:
         """Go to the next piece to send."""
         self.sending += 1
         self.element = 0
@@ -223,6 +223,6 @@ class RowReader(Component):
 
 def _pieces(a: CompressedRows, b: CompressedRows, row: int) -> list[tuple[int, int]]:
     """Return the pieces of a row of A: pairs (element of A, nonempty row of B), then (``END``, ``END``)."""
-    places = range(a.pointers[row], a.pointers[row + 1])
-    named = [(place, a.coordinates[place]) for place in places]
-    return [*((place, k) for place, k in named if b.pointers[k] < b.pointers[k + 1]), (END, END)]
+    elements = range(a.pointers[row], a.pointers[row + 1])
+    selected = [(element, a.coordinates[element]) for element in elements]
+    return [*((element, k) for element, k in selected if b.pointers[k] < b.pointers[k + 1]), (END, END)]

@@ -55,70 +55,70 @@ class LevelScanner(Component):
         self.window = window
         self.fiber = NO_FIBER  # number of the current fiber
         self.position = 0
-        self.end = 0
+        self.fiber_end = 0
         self.target = NO_TARGET  # elements below this coordinate are skipped
         self.scanned = 0
         self.fibers = 0
         self.skipped = 0
-        self.heeded = 0
-        self.late = 0
+        self.applied_skips = 0
+        self.late_skips = 0
 
     def tick(self, now: int) -> int:
         """Receive a skip, begin a fiber, pass over skipped elements, and send one token."""
-        moved = self._hear()
+        has_moved = self._receive_skip()
         if self.fiber == NO_FIBER and self.references.can_pop():
-            self._begin()
-            moved = True
+            self._start_fiber()
+            has_moved = True
         if self.fiber == NO_FIBER:
-            return self.busy(now + 1) if moved else self.idle()
-        passed = self._pass_over()
-        if passed < self.window:
+            return self.busy(now + 1) if has_moved else self.idle()
+        passed_count = self._skip_elements()
+        if passed_count < self.window:
             if self.elements.can_push():
                 self._send()
-            elif not moved and passed == 0:
+            elif not has_moved and passed_count == 0:
                 return self.wait_output(self.elements)
         return self.busy(now + 1)
 
-    def _hear(self) -> bool:
+    def _receive_skip(self) -> bool:
         """Receive a skip, if any, and apply it to the current fiber; return whether there was one."""
         skips = self.skips
         if skips is None or not skips.can_pop():
             return False
         if self.fiber == NO_FIBER or skips.reference() != self.fibers % FIBER_NUMBERS:
-            self.late += 1
+            self.late_skips += 1
         else:
-            self.heeded += 1
+            self.applied_skips += 1
             if skips.control() == STOP:
-                self.skipped += self.end - self.position
-                self.position = self.end
+                self.skipped += self.fiber_end - self.position
+                self.position = self.fiber_end
             else:
                 self.target = skips.coordinate()
         skips.pop()
         return True
 
-    def _begin(self) -> None:
+    def _start_fiber(self) -> None:
         """Take a reference, and begin its fiber; drop a stop."""
         if self.references.control() == DATA:
             fiber = self.references.reference()
             self.level.check_fiber(fiber, self.name)
             self.fiber = fiber
             self.position = self.level.begin(fiber)
-            self.end = self.level.end(fiber)
+            self.fiber_end = self.level.end(fiber)
             self.target = NO_TARGET
         self.references.pop()
 
-    def _pass_over(self) -> int:  # C: noexcept
+    def _skip_elements(self) -> int:  # C: noexcept
         """Skip the elements of the window that are below the target, and return their number."""
-        first = self.position
-        last = min(self.end, first + self.window)
-        while self.position < last and self.level.coordinate(self.position) < self.target:
+        start = self.position
+        window_end = min(self.fiber_end, start + self.window)
+        while self.position < window_end and self.level.coordinate(self.position) < self.target:
             self.position += 1
-        self.skipped += self.position - first
-        return self.position - first
+        self.skipped += self.position - start
+        return self.position - start
 
     def _send(self) -> None:
         """Send the next element, or the stop at the end of the fiber."""
-        if self.position == self.end:
+        if self.position == self.fiber_end:
             self.elements.push(STOP)
             self.fibers += 1
             self.fiber = NO_FIBER
@@ -134,8 +134,8 @@ class LevelScanner(Component):
             "elements": self.scanned,
             "fibers": self.fibers,
             "skipped": self.skipped,
-            "skips": self.heeded,
-            "late_skips": self.late,
+            "skips": self.applied_skips,
+            "late_skips": self.late_skips,
         }
 
     def sample(self) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ class Scanner:  # C: final
 
     def __init__(self, coordinates: memoryview[int]) -> None:
         self.coordinates = coordinates  # C: long[::1]
-        self.first = self.place = self.end = 0
+        self.first = self.position = self.end = 0
         self.stride = 1  # distance between two held coordinates, in elements
         self.sought = 0  # coordinate of the next look-up
         self.clock = 0  # steps in this fiber so far
@@ -28,46 +28,46 @@ class Scanner:  # C: final
         self.messages = array("q", bytes(8 * FIRST_MESSAGES))
         self.times = array("q", bytes(8 * FIRST_MESSAGES))
 
-    def begin(self, first: int, end: int, held: int) -> None:
+    def begin(self, first: int, end: int, held_count: int) -> None:
         """Start a fiber.
 
         Args:
             first, end: first element of the fiber, and the element after its last one.
-            held: largest number of coordinates that the scanner holds, at least 1.
+            held_count: largest number of coordinates that the scanner holds, at least 1.
         """
-        self.first = self.place = first
+        self.first = self.position = first
         self.end = end
-        self.stride = (end - first + held - 1) // held
+        self.stride = (end - first + held_count - 1) // held_count
         self.clock = self.messages_read = self.message_count = 0
         if end - first >= len(self.messages):
             self.messages = array("q", bytes(16 * (end - first)))
             self.times = array("q", bytes(16 * (end - first)))
 
-    def receive(self, other: Scanner) -> None:  # C: noexcept
-        """Seek the larger of the next coordinate and the next message of ``other``, if there is one."""
-        if self.place == self.end:
+    def receive(self, sender: Scanner) -> None:  # C: noexcept
+        """Seek the larger of the next coordinate and the next message of ``sender``, if there is one."""
+        if self.position == self.end:
             return
-        self.sought = self.coordinates[self.place]
-        if self.messages_read < other.message_count and other.times[self.messages_read] <= self.clock:
-            self.sought = max(self.sought, other.messages[self.messages_read])
+        self.sought = self.coordinates[self.position]
+        if self.messages_read < sender.message_count and sender.times[self.messages_read] <= self.clock:
+            self.sought = max(self.sought, sender.messages[self.messages_read])
             self.messages_read += 1
 
     def look_up(self) -> None:  # C: noexcept
         """Find the first coordinate that is not below the sought one, and send it as a message."""
-        if self.place == self.end:
+        if self.position == self.end:
             return
-        place, coordinate = self.place, END
-        while place < self.end and self.coordinates[place] < self.sought:
-            place += 1
-        behind = self.stride - 1  # coordinates to pass from the held one before
-        if place < self.end:
-            coordinate = self.coordinates[place]
+        position, coordinate = self.position, END
+        while position < self.end and self.coordinates[position] < self.sought:
+            position += 1
+        passed = self.stride - 1  # coordinates to pass from the held one before
+        if position < self.end:
+            coordinate = self.coordinates[position]
             if coordinate == self.sought:
-                behind = (place - self.first) % self.stride
-        self.clock += 1 + min(place - self.place, behind)
+                passed = (position - self.first) % self.stride
+        self.clock += 1 + min(position - self.position, passed)
         self.messages[self.message_count], self.times[self.message_count] = coordinate, self.clock
         self.message_count += 1
-        self.place = min(place + 1, self.end)
+        self.position = min(position + 1, self.end)
 
 
 class ScannerPair:  # C: final
@@ -78,20 +78,20 @@ class ScannerPair:  # C: final
     other scanner. If both scanners hold all coordinates of their fibers, a look-up takes one step and both
     scanners do a look-up in every step. The intersection ends when one of them has passed its last element.
 
-    Of a longer fiber, a scanner holds only ``held`` evenly spaced coordinates. A look-up passes the others
-    one by one, a step each. It starts from the element taken last or from a held coordinate, whichever is
-    nearer. From a held coordinate, a look-up that does not find the sought coordinate passes all coordinates
-    up to the next held one. The two scanners then have separate clocks. A scanner receives at most one
-    message per look-up, and only if its own clock has reached the step in which the message was sent. Each
-    scanner continues to the end of its fiber; the message that the other found no further coordinate takes it
-    there in one look-up. The number of steps is the larger of the two clocks.
+    Of a longer fiber, a scanner holds only ``held_count`` evenly spaced coordinates. A look-up passes the
+    others one by one, a step each. It starts from the element taken last or from a held coordinate, whichever
+    is nearer. From a held coordinate, a look-up that does not find the sought coordinate passes all
+    coordinates up to the next held one. The two scanners then have separate clocks. A scanner receives at
+    most one message per look-up, and only if its own clock has reached the step in which the message was
+    sent. Each scanner continues to the end of its fiber; the message that the other found no further
+    coordinate takes it there in one look-up. The number of steps is the larger of the two clocks.
 
     Source: the simulator that ExTensor's authors published (github.com/FPSG-UIUC/DRT), with 33 coordinates.
 
     Args:
         coordinates_a, coordinates_b: coordinates of all fibers of the operands, one fiber after another.
         fibers_b: index of the first element of each fiber of B, and the number of elements of B.
-        held: number of coordinates of a fiber that a scanner holds; 0 for all.
+        held_count: number of coordinates of a fiber that a scanner holds; 0 for all.
     """
 
     def __init__(
@@ -99,29 +99,29 @@ class ScannerPair:  # C: final
         coordinates_a: memoryview[int],
         coordinates_b: memoryview[int],
         fibers_b: memoryview[int],
-        held: int = 0,
+        held_count: int = 0,
     ) -> None:
         self.coordinates_a = coordinates_a  # C: long[::1]
         self.coordinates_b = coordinates_b  # C: long[::1]
         self.fibers_b = fibers_b  # C: long[::1]
-        self.held = held
+        self.held_count = held_count
         self.scanner_a, self.scanner_b = Scanner(coordinates_a), Scanner(coordinates_b)
 
-    def steps(self, a: int, end_a: int, fiber: int, last: int) -> int:
+    def steps(self, a: int, end_a: int, fiber: int, last_fiber: int) -> int:
         """Return the steps that a fiber of A takes with each of a range of fibers of B, summed.
 
         Args:
             a, end_a: first element of the fiber of A, and the element after its last one.
-            fiber, last: number of the first fiber of B, and the number after the last one.
+            fiber, last_fiber: number of the first fiber of B, and the number after the last one.
         """
         steps = 0
-        for number in range(fiber, last):
+        for number in range(fiber, last_fiber):
             steps += self._pair_steps(a, end_a, self.fibers_b[number], self.fibers_b[number + 1])
         return steps
 
     def _pair_steps(self, a: int, end_a: int, b: int, end_b: int) -> int:
         """Return the steps for the elements ``a`` to ``end_a`` - 1 of A and ``b`` to ``end_b`` - 1 of B."""
-        if self.held and (end_a - a > self.held or end_b - b > self.held):
+        if self.held_count and (end_a - a > self.held_count or end_b - b > self.held_count):
             return self._long_pair_steps(a, end_a, b, end_b)
         steps = sought = 0
         while a < end_a and b < end_b:
@@ -141,9 +141,9 @@ class ScannerPair:  # C: final
         scanner_a, scanner_b = self.scanner_a, self.scanner_b
         if a == end_a or b == end_b:
             return 0
-        scanner_a.begin(a, end_a, self.held)
-        scanner_b.begin(b, end_b, self.held)
-        while scanner_a.place < end_a or scanner_b.place < end_b:
+        scanner_a.begin(a, end_a, self.held_count)
+        scanner_b.begin(b, end_b, self.held_count)
+        while scanner_a.position < end_a or scanner_b.position < end_b:
             scanner_a.receive(scanner_b)
             scanner_b.receive(scanner_a)
             scanner_a.look_up()

@@ -37,12 +37,12 @@ class SortedHeads:  # C: final
     """
 
     def __init__(self, entries: int) -> None:
-        self.filled = 0
+        self.count = 0
         self._keys = array("q", bytes(8 * entries))
 
     def position(self, column: int, source: int) -> int:  # C: noexcept
         """Return the number of heads that leave before a head of this column and list (``source``)."""
-        return self._before((column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1)))
+        return self._count_smaller((column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1)))
 
     def push(self, column: int, source: int) -> int:  # C: noexcept
         """Insert a head; an entry must be free.
@@ -55,32 +55,32 @@ class SortedHeads:  # C: final
             The number of heads that leave before it.
         """
         key = (column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1))
-        position = self._before(key)
-        place = self.filled
-        for moved in range(place, place - position, -1):
-            self._keys[moved] = self._keys[moved - 1]
-        self._keys[place - position] = key
-        self.filled += 1
+        position = self._count_smaller(key)
+        end = self.count
+        for index in range(end, end - position, -1):
+            self._keys[index] = self._keys[index - 1]
+        self._keys[end - position] = key
+        self.count += 1
         return position
 
     def column(self) -> int:  # C: noexcept
         """Return the column of the first head; there must be a head."""
-        return self._keys[self.filled - 1] >> LIST_BITS
+        return self._keys[self.count - 1] >> LIST_BITS
 
     def source(self) -> int:  # C: noexcept
         """Return the list of the first head; there must be a head."""
-        return ~self._keys[self.filled - 1] & ((1 << LIST_BITS) - 1)
+        return ~self._keys[self.count - 1] & ((1 << LIST_BITS) - 1)
 
     def pop(self) -> None:  # C: noexcept
         """Remove the first head."""
-        self.filled -= 1
+        self.count -= 1
 
-    def _before(self, key: int) -> int:  # C: noexcept
+    def _count_smaller(self, key: int) -> int:  # C: noexcept
         """Return the number of smaller keys, by a walk from the first head on as in hardware."""
-        place = self.filled - 1  # C: long
-        while place >= 0 and self._keys[place] < key:
-            place -= 1
-        return self.filled - 1 - place
+        index = self.count - 1  # C: long
+        while index >= 0 and self._keys[index] < key:
+            index -= 1
+        return self.count - 1 - index
 
 
 class SortedHeadUnit(Component):
@@ -147,9 +147,9 @@ class SortedHeadUnit(Component):
         super().__init__(name)
         if form not in FORMS:
             raise ValueError(f"{name}: form must be one of {', '.join(FORMS)}, not {form}")
-        least, most = ENTRIES
-        if not least <= entries <= most:
-            raise ValueError(f"{name}: entries must be from {least} to {most}, not {entries}")
+        minimum, maximum = ENTRIES
+        if not minimum <= entries <= maximum:
+            raise ValueError(f"{name}: entries must be from {minimum} to {maximum}, not {entries}")
         self.entries = entries
         self.form = form  # C: str
         self.walks = form == SEQUENTIAL
@@ -180,8 +180,8 @@ class SortedHeadUnit(Component):
         if self.awaited <= 1 and self._is_blocked():
             return self.wait_output(self._blocking())
         if self.awaited > 0:
-            self._take()
-        return self._let_leave(now)
+            self._accept_head()
+        return self._send_smallest(now)
 
     def _begin(self, now: int) -> int:
         """Take the task of the next row, if there is one."""
@@ -209,7 +209,7 @@ class SortedHeadUnit(Component):
     def _walk(self, now: int) -> int:
         """Take a head whose place is not the first, and let the comparator walk to its place."""
         self.placed = now + self._position()
-        self._take()
+        self._accept_head()
         self.phase = WALKING
         return self.busy(self.placed)
 
@@ -218,7 +218,7 @@ class SortedHeadUnit(Component):
         if self.awaited == 0 and self._is_blocked():
             return self.wait_output(self._blocking())
         self.phase = TAKING
-        return self._let_leave(now)
+        return self._send_smallest(now)
 
     def _is_blocked(self) -> bool:  # C: noexcept
         """Return whether an output has no free slot for what leaves next: an element or the stop."""
@@ -230,11 +230,11 @@ class SortedHeadUnit(Component):
 
     def _stays(self) -> bool:  # C: noexcept
         """Return whether a head is left once the token at the head of ``elements`` is taken."""
-        if self.heads.filled > 0:
+        if self.heads.count > 0:
             return True
         return self.awaited > 0 and self.elements.control() == DATA
 
-    def _take(self) -> None:
+    def _accept_head(self) -> None:
         """Take the head or stop at the head of ``elements``; insert a head into the entries."""
         elements = self.elements
         if elements.control() == DATA:
@@ -256,10 +256,10 @@ class SortedHeadUnit(Component):
                 f"{self.name}: there is no list {source}; they are numbered from 0 to {self.entries - 1}"
             )
 
-    def _let_leave(self, now: int) -> int:
+    def _send_smallest(self, now: int) -> int:
         """Pass on the smallest head, or the stop after the last one, unless a head is awaited."""
         if self.awaited == 0:
-            if self.heads.filled > 0:
+            if self.heads.count > 0:
                 self._emit()
             else:
                 self.merged.push(STOP)

@@ -45,29 +45,29 @@ class SumLookahead(WayLookahead):
 
     in_flight: array[int]  # C: hidden long*
     values: memoryview[float]  # C: hidden double*
-    came_at: array[int]  # C: hidden long*
-    taken_at: array[int]  # C: hidden long*
-    merged: int  # number of tokens that left the merger so far
-    multiplied: int
-    added: int
+    arrival_cycles: array[int]  # C: hidden long*
+    pop_cycles: array[int]  # C: hidden long*
+    merged_tokens: int  # number of tokens that left the merger so far
+    multiplied_count: int
+    added_count: int
     product_mask: int
     operands_room: int
     products_room: int
     operands_latency: int
     products_latency: int
-    multiplying: int  # cycle after that of the multiplier's last token
-    adding: int  # cycle after that of the accumulator's last token
+    next_multiply: int  # cycle after that of the multiplier's last token
+    next_add: int  # cycle after that of the accumulator's last token
     # Cycles that are not yet accounted for.
-    starved: int  # the multiplier had no token
-    held: int  # the multiplier had no free slot at its output
-    unneeded: int  # the accumulator had no token and held no sum
-    waited: int  # the accumulator had no token and held a sum
-    full: int  # the accumulator had no free slot at its output
-    holding: bool  # whether the accumulator holds a sum
+    starved_cycles: int  # the multiplier had no token
+    blocked_cycles: int  # the multiplier had no free slot at its output
+    idle_cycles: int  # the accumulator had no token and held no sum
+    waiting_cycles: int  # the accumulator had no token and held a sum
+    full_cycles: int  # the accumulator had no free slot at its output
+    holds_sum: bool  # whether the accumulator holds a sum
     coordinate: int
     sum: float
-    sent: int  # number of sums and stops sent so far
-    foreseen: int  # number of sums and stops whose pop cycles are known
+    sent_count: int  # number of sums and stops sent so far
+    foreseen_count: int  # number of sums and stops whose pop cycles are known
     promised: int  # number of sums and stops up to which the consumer pops each sum when it is visible
     sums_room: int
     sums_ring: int
@@ -102,22 +102,26 @@ class SumLookahead(WayLookahead):
         self.operands_room, self.products_room = self.operands.capacity, self.products.capacity
         self.operands_latency, self.products_latency = self.operands.latency, self.products.latency
         self.product_mask = (1 << (self.operands_room + self.products_room).bit_length()) - 1
-        memory = self._keep(array("q", bytes(8 * PRODUCT * (self.product_mask + 1))))
+        memory = self._pin(array("q", bytes(8 * PRODUCT * (self.product_mask + 1))))
         self.in_flight, self.values = raw_words.longs(memory), raw_words.doubles(memory)
         self.sums_room = self.sums.capacity
         self.sums_ring = 1 << (self.sums_room + FORESEEN).bit_length()
-        self.came_at = raw_words.longs(self._keep(array("q", bytes(8 * self.sums_ring))))
-        self.taken_at = raw_words.longs(self._keep(array("q", bytes(8 * self.sums_ring))))
+        self.arrival_cycles = raw_words.longs(self._pin(array("q", bytes(8 * self.sums_ring))))
+        self.pop_cycles = raw_words.longs(self._pin(array("q", bytes(8 * self.sums_ring))))
         self.sums.widen(self.sums_ring)
-        self.merged = self.multiplied = self.added = self.multiplied_settled = self.added_settled = 0
-        self.multiplying = self.adding = self.scaled = self.additions = self.emitted = 0
-        self.starved = self.held = self.unneeded = self.waited = self.full = 0
-        self.sent = self.foreseen = self.coordinate = 0
-        self.holding, self.sum = False, 0.0
+        self.merged_tokens = self.multiplied_count = self.added_count = self.multiplied_settled = (
+            self.added_settled
+        ) = 0
+        self.next_multiply = self.next_add = self.scaled = self.additions = self.emitted = 0
+        self.starved_cycles = self.blocked_cycles = self.idle_cycles = self.waiting_cycles = (
+            self.full_cycles
+        ) = 0
+        self.sent_count = self.foreseen_count = self.coordinate = 0
+        self.holds_sum, self.sum = False, 0.0
 
-    def _look(self, now: int) -> None:
+    def _read_inputs(self, now: int) -> None:
         """Read how many sums the consumer will pop without delay, and use the slots that become free."""
-        self.promised = self.sums.pops + min(self.consumer.takes(), FORESEEN)
+        self.promised = self.sums.pops + min(self.consumer.promised_pops(), FORESEEN)
         self._flow()
 
     def _pass_stop(self, cycle: int) -> None:
@@ -140,33 +144,33 @@ class SumLookahead(WayLookahead):
             coordinate: word ``COORDINATE`` of the token.
             value: value after the multiplication.
         """
-        place = PRODUCT * (self.merged & self.product_mask)
-        self.in_flight[place + TIME] = cycle + self.operands_latency
-        self.in_flight[place + COORDINATE] = coordinate
-        self.values[place + VALUE] = value
-        self.merged += 1
+        record = PRODUCT * (self.merged_tokens & self.product_mask)
+        self.in_flight[record + TIME] = cycle + self.operands_latency
+        self.in_flight[record + COORDINATE] = coordinate
+        self.values[record + VALUE] = value
+        self.merged_tokens += 1
         self._flow()
 
-    def _room(self) -> int:
+    def _output_free_from(self) -> int:
         """Return the cycle from which the multiplier's input has a free slot, ``MAX_TIME`` if unknown."""
-        return self._room_behind(self.merged - self.operands_room, self.multiplied, TIME)
+        return self._slot_free_from(self.merged_tokens - self.operands_room, self.multiplied_count, TIME)
 
-    def _room_behind(self, before: int, gone: int, when: int) -> int:  # C: noexcept, inline
+    def _slot_free_from(self, number: int, freed_count: int, time_word: int) -> int:  # C: noexcept, inline
         """Return the cycle from which the slot of an earlier token is free.
 
         Args:
-            before: number of the token whose slot is needed; negative if a slot was never used.
-            gone: number of tokens that have left their slots.
-            when: word of the record with the cycle in which a token left.
+            number: number of the token whose slot is needed; negative if a slot was never used.
+            freed_count: number of tokens that have left their slots.
+            time_word: word of the record with the cycle in which a token left.
 
         Returns:
             0 if the slot was never used, ``MAX_TIME`` if the token has not left.
         """
-        if before < 0:
+        if number < 0:
             return 0
-        if before >= gone:
+        if number >= freed_count:
             return MAX_TIME
-        return self.in_flight[PRODUCT * (before & self.product_mask) + when] + 1
+        return self.in_flight[PRODUCT * (number & self.product_mask) + time_word] + 1
 
     def _flow(self) -> None:
         """Multiply and add all tokens whose cycles are known and before the horizon."""
@@ -182,104 +186,106 @@ class SumLookahead(WayLookahead):
 
     def _multiply(self) -> bool:  # C: inline
         """Multiply the next token; return False if there is none, or its cycle is not before the horizon."""
-        if self.multiplied == self.merged:
+        if self.multiplied_count == self.merged_tokens:
             return False
-        place = PRODUCT * (self.multiplied & self.product_mask)
-        ready = max(self.in_flight[place + TIME], self.multiplying)
-        cycle = max(ready, self._room_behind(self.multiplied - self.products_room, self.added, ADDED))
+        record = PRODUCT * (self.multiplied_count & self.product_mask)
+        ready = max(self.in_flight[record + TIME], self.next_multiply)
+        cycle = max(
+            ready, self._slot_free_from(self.multiplied_count - self.products_room, self.added_count, ADDED)
+        )
         if not self._is_before_horizon(cycle):
             return False
-        self.starved += ready - self.multiplying
-        self.held += cycle - ready
-        self.multiplying = cycle + 1
-        self.scaled += self.in_flight[place + COORDINATE] & 1
-        self.in_flight[place + TIME] = cycle
-        self.multiplied += 1
+        self.starved_cycles += ready - self.next_multiply
+        self.blocked_cycles += cycle - ready
+        self.next_multiply = cycle + 1
+        self.scaled += self.in_flight[record + COORDINATE] & 1
+        self.in_flight[record + TIME] = cycle
+        self.multiplied_count += 1
         return True
 
     def _add(self) -> bool:  # C: inline
         """Add the next token; return False if there is none, or its cycle is not before the horizon."""
-        if self.added == self.multiplied:
+        if self.added_count == self.multiplied_count:
             return False
-        place = PRODUCT * (self.added & self.product_mask)
-        coordinate = self.in_flight[place + COORDINATE] >> 1
-        ready = max(self.in_flight[place + TIME] + self.products_latency, self.adding)
-        joins = self.holding and coordinate == self.coordinate
-        cycle = ready if joins else max(ready, self._sums_room(coordinate))
+        record = PRODUCT * (self.added_count & self.product_mask)
+        coordinate = self.in_flight[record + COORDINATE] >> 1
+        ready = max(self.in_flight[record + TIME] + self.products_latency, self.next_add)
+        joins = self.holds_sum and coordinate == self.coordinate
+        cycle = ready if joins else max(ready, self._sums_free_from(coordinate))
         if not self._is_before_horizon(cycle):
             return False
         self._wait_for_product(ready)
-        self.full += cycle - ready
-        self.adding = cycle + 1
-        self.in_flight[place + ADDED] = cycle
-        self.added += 1
+        self.full_cycles += cycle - ready
+        self.next_add = cycle + 1
+        self.in_flight[record + ADDED] = cycle
+        self.added_count += 1
         if joins:
-            self.sum = self.value_type.add(self.sum, self.values[place + VALUE])
+            self.sum = self.value_type.add(self.sum, self.values[record + VALUE])
             self.additions += 1
         else:
-            self._sum_up(cycle, coordinate, self.values[place + VALUE])
+            self._sum_up(cycle, coordinate, self.values[record + VALUE])
         return True
 
     def _wait_for_product(self, ready: int) -> None:  # C: noexcept, inline
         """Count the cycles before ``ready`` in which the accumulator has no token."""
-        if self.holding:
-            self.waited += ready - self.adding
+        if self.holds_sum:
+            self.waiting_cycles += ready - self.next_add
         else:
-            self.unneeded += ready - self.adding
+            self.idle_cycles += ready - self.next_add
 
-    def _sums_room(self, coordinate: int) -> int:  # C: inline
+    def _sums_free_from(self, coordinate: int) -> int:  # C: inline
         """Return the cycle from which ``sums`` has the slots that a token of this coordinate needs.
 
         Return ``MAX_TIME`` if the cycle is unknown. A stop needs two slots if a sum is held, else one.
         """
-        slots = 2 if self.holding and coordinate == ENDED >> 1 else 1
-        needed = self.sent + slots - self.sums_room
+        slots = 2 if self.holds_sum and coordinate == ENDED >> 1 else 1
+        needed = self.sent_count + slots - self.sums_room
         if needed <= 0:
             return 0
-        if needed > self.foreseen:
+        if needed > self.foreseen_count:
             self._foresee(self.own_clock.cycle)
-        if needed <= self.foreseen:
-            return self.taken_at[(needed - 1) & (self.sums_ring - 1)] + 1
+        if needed <= self.foreseen_count:
+            return self.pop_cycles[(needed - 1) & (self.sums_ring - 1)] + 1
         self.sums.want(self.sums_ring - self.sums_room + slots)
         return MAX_TIME
 
     def _foresee(self, now: int) -> None:  # C: noexcept
         """Record the pops of sums, all before ``now`` as in ``now`` - 1; compute those of promised sums."""
-        while self.foreseen < self.sums.pops:
-            self.taken_at[self.foreseen & (self.sums_ring - 1)] = now - 1
-            self.foreseen += 1
-            if self.foreseen == self.sums.pops and self.sums.popped_now():
-                self.taken_at[(self.foreseen - 1) & (self.sums_ring - 1)] = now
-        while self.foreseen < min(self.sent, self.promised):
-            came = self.came_at[self.foreseen & (self.sums_ring - 1)]
-            if came == MAX_TIME:
+        while self.foreseen_count < self.sums.pops:
+            self.pop_cycles[self.foreseen_count & (self.sums_ring - 1)] = now - 1
+            self.foreseen_count += 1
+            if self.foreseen_count == self.sums.pops and self.sums.popped_now():
+                self.pop_cycles[(self.foreseen_count - 1) & (self.sums_ring - 1)] = now
+        while self.foreseen_count < min(self.sent_count, self.promised):
+            arrival = self.arrival_cycles[self.foreseen_count & (self.sums_ring - 1)]
+            if arrival == MAX_TIME:
                 return
-            before = self.taken_at[(self.foreseen - 1) & (self.sums_ring - 1)]
-            self.taken_at[self.foreseen & (self.sums_ring - 1)] = max(came, before + 1, now)
-            self.foreseen += 1
+            earlier_pop = self.pop_cycles[(self.foreseen_count - 1) & (self.sums_ring - 1)]
+            self.pop_cycles[self.foreseen_count & (self.sums_ring - 1)] = max(arrival, earlier_pop + 1, now)
+            self.foreseen_count += 1
 
     def _sum_up(self, cycle: int, coordinate: int, value: float) -> None:  # C: inline
         """Send the held sum, if there is one; then hold the new element, or pass on the stop."""
-        if self.holding:
+        if self.holds_sum:
             self._send(cycle, DATA, self.coordinate, self.sum)
             self.emitted += 1
-        self.holding = coordinate != ENDED >> 1
+        self.holds_sum = coordinate != ENDED >> 1
         self.coordinate = coordinate
         self.sum = value
-        if not self.holding:
+        if not self.holds_sum:
             self._send(cycle, STOP, 0, 0.0)
 
     def _send(self, cycle: int, control: int, coordinate: int, value: float) -> None:  # C: inline
         """Send a sum or a stop in this cycle; the pop cycle of a stop is never computed in advance."""
         self.sums.push_at(cycle, control, coordinate, 0, value)
-        self.came_at[self.sent & (self.sums_ring - 1)] = (
+        self.arrival_cycles[self.sent_count & (self.sums_ring - 1)] = (
             MAX_TIME if control == STOP else cycle + self.sums.latency
         )
-        self.sent += 1
+        self.sent_count += 1
 
-    def last(self) -> int:
+    def last_event_cycle(self) -> int:
         """Return the last cycle with an event that has been computed."""
-        return max(WayLookahead.last(self), self.adding - 1, self.multiplying - 1)
+        return max(WayLookahead.last_event_cycle(self), self.next_add - 1, self.next_multiply - 1)
 
     def _settle_others(self, cycle: int) -> None:
         """Account for the ways, the multiplier and the accumulator up to this cycle."""
@@ -289,50 +295,50 @@ class SumLookahead(WayLookahead):
 
     def _settle_multiplier(self, cycle: int) -> None:  # C: noexcept
         """Account for the multiplier up to this cycle."""
-        part, stall = self.multiplier, self.products.writer_state
-        ready = cycle
-        if self.multiplied < self.merged:
-            ready = self.in_flight[PRODUCT * (self.multiplied & self.product_mask) + TIME]
-        part._cycles[IDLE] += self.starved
-        part._cycles[stall] += self.held
-        part._cycles[BUSY] += self.multiplied - self.multiplied_settled
-        _settle(part, self.multiplying, ready, IDLE, stall, cycle)
-        part.multiply = self.scaled
-        self.multiplying, self.multiplied_settled = cycle, self.multiplied
-        self.starved = self.held = 0
+        component, stall = self.multiplier, self.products.writer_state
+        next_visible = cycle
+        if self.multiplied_count < self.merged_tokens:
+            next_visible = self.in_flight[PRODUCT * (self.multiplied_count & self.product_mask) + TIME]
+        component._cycles[IDLE] += self.starved_cycles
+        component._cycles[stall] += self.blocked_cycles
+        component._cycles[BUSY] += self.multiplied_count - self.multiplied_settled
+        _settle(component, self.next_multiply, next_visible, IDLE, stall, cycle)
+        component.multiply = self.scaled
+        self.next_multiply, self.multiplied_settled = cycle, self.multiplied_count
+        self.starved_cycles = self.blocked_cycles = 0
 
     def _settle_accumulator(self, cycle: int) -> None:  # C: noexcept
         """Account for the accumulator up to this cycle."""
-        part, wait, stall = self.accumulator, self.products.reader_state, self.sums.writer_state
-        ready = cycle
-        if self.added < self.multiplied:
-            place = PRODUCT * (self.added & self.product_mask)
-            ready = self.in_flight[place + TIME] + self.products_latency
-        part._cycles[IDLE] += self.unneeded
-        part._cycles[wait] += self.waited
-        part._cycles[stall] += self.full
-        part._cycles[BUSY] += self.added - self.added_settled
-        _settle(part, self.adding, ready, wait if self.holding else IDLE, stall, cycle)
-        part.add, part.emitted = self.additions, self.emitted
-        self.adding, self.added_settled = cycle, self.added
-        self.unneeded = self.waited = self.full = 0
+        component, wait, stall = self.accumulator, self.products.reader_state, self.sums.writer_state
+        next_visible = cycle
+        if self.added_count < self.multiplied_count:
+            record = PRODUCT * (self.added_count & self.product_mask)
+            next_visible = self.in_flight[record + TIME] + self.products_latency
+        component._cycles[IDLE] += self.idle_cycles
+        component._cycles[wait] += self.waiting_cycles
+        component._cycles[stall] += self.full_cycles
+        component._cycles[BUSY] += self.added_count - self.added_settled
+        _settle(component, self.next_add, next_visible, wait if self.holds_sum else IDLE, stall, cycle)
+        component.add, component.emitted = self.additions, self.emitted
+        self.next_add, self.added_settled = cycle, self.added_count
+        self.idle_cycles = self.waiting_cycles = self.full_cycles = 0
 
 
-def _settle(  # C: cdef, noexcept, before=int, stall=int
-    part: Component, since: int, ready: int, before: int, stall: int, cycle: int
+def _settle(  # C: cdef, noexcept, wait_state=int, stall_state=int
+    component: Component, start: int, next_visible: int, wait_state: int, stall_state: int, cycle: int
 ) -> None:
     """Account for the cycles since the last token of a component.
 
     Args:
-        part: the component.
-        since: cycle after that of its last token.
-        ready: first cycle in which its next token is visible.
-        before: state in which it waits for the token.
-        stall: state in which it waits for a free slot.
+        component: the component.
+        start: cycle after that of its last token.
+        next_visible: first cycle in which its next token is visible.
+        wait_state: state in which it waits for the token.
+        stall_state: state in which it waits for a free slot.
         cycle: first cycle that is not accounted.
     """
-    ready = min(max(ready, since), cycle)
-    part._cycles[before] += ready - since
-    part._cycles[stall] += cycle - ready
-    part._state = BUSY if since == cycle else stall if ready < cycle else before
-    part._since = cycle
+    next_visible = min(max(next_visible, start), cycle)
+    component._cycles[wait_state] += next_visible - start
+    component._cycles[stall_state] += cycle - next_visible
+    component._state = BUSY if start == cycle else stall_state if next_visible < cycle else wait_state
+    component._since = cycle

@@ -58,7 +58,7 @@ class WayLookahead(MergeLookahead):
     current: array[int]  # C: hidden short*
     newest: array[int]  # C: hidden short*
     departing: array[int]  # C: hidden short*
-    room: array[int]  # C: hidden long*
+    free_from: array[int]  # C: hidden long*
     ring: int
     capacity: int
 
@@ -87,18 +87,18 @@ class WayLookahead(MergeLookahead):
         # Upper bound of the fibers of one way that are in the way or in the tree.
         fibers = self.capacity // 2 + radix.bit_length() + 3
         self.ring = 1 << max(self.capacity, fibers).bit_length()
-        self.fibers = raw_words.longs(self._keep(array("q", bytes(8 * FIBER * self.ring * radix))))
+        self.fibers = raw_words.longs(self._pin(array("q", bytes(8 * FIBER * self.ring * radix))))
         for way in range(radix):
             self.fibers[FIBER * self.ring * way + FIBER_SOURCE] = 1  # ended: the next line starts a fiber
         # By way, a place in the ring of its fibers: the fiber that arrived last, the fiber of the way's head,
         # and the fiber whose elements leave the merger.
-        self.newest = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.departing = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.newest = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
+        self.current = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
+        self.departing = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
         # By way and popped token (modulo the ring): first cycle with a free slot, less ``settled_cycle``.
-        self.freed = raw_words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
+        self.freed = raw_words.shorts(self._pin(array("h", bytes(2 * self.ring * radix))))
         # By way: cycle from which the reader's next line fits, MAX_TIME if it is unknown.
-        self.room = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
+        self.free_from = raw_words.longs(self._pin(array("q", [MAX_TIME] * radix)))
 
     def need(self, way: int, tokens: int) -> None:
         """Wake the reader when a way has the free slots that the reader needs for its next line.
@@ -110,17 +110,17 @@ class WayLookahead(MergeLookahead):
         record = RECORD * way
         needed = self.records[record + PUSHED] + tokens - self.capacity
         self.records[record + WANTED] = needed
-        self.room[way] = MAX_TIME
+        self.free_from[way] = MAX_TIME
         if needed <= self.records[record + POPPED]:
             slot = way * self.ring + ((needed - 1) & (self.ring - 1))
-            self.room[way] = self.settled_cycle + self.freed[slot] if needed > 0 else 0
-            if self.room[way] > self.own_clock.cycle:
-                self.reader.wake_at(self.room[way])
+            self.free_from[way] = self.settled_cycle + self.freed[slot] if needed > 0 else 0
+            if self.free_from[way] > self.own_clock.cycle:
+                self.reader.wake_at(self.free_from[way])
 
     def need_none(self, way: int) -> None:
         """Cancel ``need``: the reader has no next line for the way."""
         self.records[RECORD * way + WANTED] = 0
-        self.room[way] = MAX_TIME
+        self.free_from[way] = MAX_TIME
 
     def deliver(self, way: int, first: int, count: int, source: int) -> None:
         """Append the elements of a line to a way; they are visible from the next cycle on.
@@ -146,7 +146,7 @@ class WayLookahead(MergeLookahead):
             self._set_head(record, fiber, first)
             if self.awaited_from[way] < MAX_TIME:
                 self.wake_at(self.records[record + SEEN])
-                self._see(way)
+                self._note_head(way)
         elif self.current[way] == self.newest[way]:
             self.records[record + END] = first + count
             self.records[record + SOURCE] = source
@@ -169,14 +169,14 @@ class WayLookahead(MergeLookahead):
             coordinate = self.operand.coordinates[element]
         self.records[record + KEY] = coordinate << WAY_BITS | record >> NUMBER
 
-    def _take(self, record: int, cycle: int) -> None:
+    def _pop_way(self, record: int, cycle: int) -> None:
         """Pop the head of a way, make the next token its head, and wake the reader if its line now fits."""
         way = record >> NUMBER
         slot = way * self.ring + (self.records[record + POPPED] & (self.ring - 1))
         self.freed[slot] = cycle + 1 - self.settled_cycle
         self.records[record + POPPED] += 1
         if self.records[record + POPPED] == self.records[record + WANTED]:
-            self.room[way] = cycle + 1
+            self.free_from[way] = cycle + 1
             self.reader.wake_at(cycle + 1)
         element = self.records[record + ELEMENT] + 1
         if element < self.records[record + END]:

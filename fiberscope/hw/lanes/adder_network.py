@@ -53,10 +53,10 @@ def neurons(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     Args:
         ids: for each leaf, the id of its neuron; negative for a leaf without an operand.
     """
-    begins = np.flatnonzero(np.diff(ids, prepend=NO_NEURON - 1))
-    ends = np.append(begins[1:], len(ids)) - 1
-    occupied = ids[begins] >= 0
-    return begins[occupied], ends[occupied]
+    first_leaves = np.flatnonzero(np.diff(ids, prepend=NO_NEURON - 1))
+    last_leaves = np.append(first_leaves[1:], len(ids)) - 1
+    occupied = ids[first_leaves] >= 0
+    return first_leaves[occupied], last_leaves[occupied]
 
 
 def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> NDArray[Any]:
@@ -125,19 +125,21 @@ class AdderNetwork(RowPipeline):
     SIGNALS = (Signal("in_flight", 9), Signal("neurons", 48), Signal("add", 48))
 
     def __init__(self, name: str, leaves: int) -> None:
-        least, most = LEAVES
-        if leaves not in range(least, most + 1) or leaves & (leaves - 1):
-            raise ValueError(f"{name}: leaves must be a power of two from {least} to {most}, not {leaves}")
+        minimum, maximum = LEAVES
+        if leaves not in range(minimum, maximum + 1) or leaves & (leaves - 1):
+            raise ValueError(
+                f"{name}: leaves must be a power of two from {minimum} to {maximum}, not {leaves}"
+            )
         super().__init__(name, ("leaves", "sums"), leaves, depth(leaves))
         self.beginning = array("q", bytes(8 * leaves))  # by leaf: first leaf of its neuron
         self.partial = array("d", bytes(8 * leaves))  # partial sums, by first leaf
         self.neurons = 0
         self.add = 0
 
-    def _take(self, place: int) -> None:
+    def _process_row(self, index: int) -> None:
         self._load()
         self._reduce()
-        self._place(place)
+        self._write_sums(index)
 
     def _load(self) -> None:
         """Set the operand of each leaf and the first leaf of its neuron."""
@@ -165,15 +167,15 @@ class AdderNetwork(RowPipeline):
                     self.add += 1
             span *= 2
 
-    def _place(self, place: int) -> None:
+    def _write_sums(self, index: int) -> None:
         """Write the sum of each neuron to its output lane."""
         for leaf in range(self.lanes):
-            self.kinds[place + leaf] = EMPTY
+            self.kinds[index + leaf] = EMPTY
         for leaf in range(self.lanes):
             beginning = self.beginning[leaf]
             source = self.inputs[leaf]  # C: Channel
             if beginning != NO_NEURON and (leaf + 1 == self.lanes or self.beginning[leaf + 1] != beginning):
-                lane = place + _output_lane(beginning, leaf)
+                lane = index + _output_lane(beginning, leaf)
                 self.kinds[lane] = DATA
                 self.coordinates[lane] = source.coordinate()
                 self.values[lane] = self.partial[beginning]

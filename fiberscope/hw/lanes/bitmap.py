@@ -51,15 +51,15 @@ class Regor(RowPipeline):
         self.filters = False  # whether the last vector was a row
         self.ones = self.ones_kept = 0
 
-    def _take(self, place: int) -> None:
+    def _process_row(self, index: int) -> None:
         """Filter the vectors of a row in order; a column after a row starts a new slice."""
-        for first in range(0, self.lanes, self.words):
-            kind = self.inputs[first].control()
+        for first_lane in range(0, self.lanes, self.words):
+            kind = self.inputs[first_lane].control()
             if kind == COLUMN and self.filters:
                 self.column_union = [0] * self.words
             self.filters = kind == ROW
             for word in range(self.words):
-                self._take_word(kind, word, first + word)
+                self._take_word(kind, word, first_lane + word)
 
     def _take_word(self, kind: int, word: int, lane: int) -> None:
         """OR a word of a column into the register, or AND a word of a row with the register."""

@@ -41,13 +41,13 @@ class ClusterCounter(ArrayPipeline):
         super().__init__(name, ("sorted", "clusters"), lanes, width, 0)
         self.clusters = 0
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
+    def _compute(self, number: int, reference: int, index: int) -> None:
         """Write the rank of a key: one more than that of an equal key in the lane before, else 0."""
-        self.coordinates[place] = number
-        if place > 0 and number == self.coordinates[place - 1]:
-            self.references[place] = self.references[place - 1] + 1
+        self.coordinates[index] = number
+        if index > 0 and number == self.coordinates[index - 1]:
+            self.references[index] = self.references[index - 1] + 1
         else:
-            self.references[place] = 0
+            self.references[index] = 0
             self.clusters += 1
 
     def counters(self) -> dict[str, int]:

@@ -70,7 +70,7 @@ class ComparatorBank(Component):
         self.width = lanes
         self.tests_values = test == NONZERO
         self.in_array = False  # whether an item of an array was accepted, but not its stop
-        self.first = True  # whether the next item is the first one of an array
+        self.is_first = True  # whether the next item is the first one of an array
         self.previous = 0  # coordinate of the last item
         self.compares = self.held = 0
 
@@ -80,38 +80,38 @@ class ComparatorBank(Component):
         check_connected(self, "lanes", self.width)
         check_connected(self, "flags", self.width, optional=True)
         check_connected(self, "kept", self.width, optional=True)
-        self.flagging = len(self.flags) > 0
-        self.keeping = len(self.kept) > 0
+        self.has_flags = len(self.flags) > 0
+        self.has_kept = len(self.kept) > 0
 
     def tick(self, now: int) -> int:
         """Test the items of a row."""
         missing = lanes.first_missing(self.lanes)
         if missing >= 0:
-            waiting = self.in_array or lanes.any_shown(self.lanes)
-            return self.wait_input(self.lanes[missing]) if waiting else self.idle()
+            is_waiting = self.in_array or lanes.any_shown(self.lanes)
+            return self.wait_input(self.lanes[missing]) if is_waiting else self.idle()
         for sinks in (self.flags, self.kept):  # C: list
-            full = lanes.first_full(sinks)
-            if full >= 0:
-                return self.wait_output(sinks[full])
+            full_lane = lanes.first_full(sinks)
+            if full_lane >= 0:
+                return self.wait_output(sinks[full_lane])
         for lane in range(self.width):
-            self._pass_on(lane)
+            self._test_lane(lane)
         return self.busy(now + 1)
 
-    def _pass_on(self, lane: int) -> None:
+    def _test_lane(self, lane: int) -> None:
         """Test the token of a lane, and send it."""
         source = self.lanes[lane]
         kind = source.control()
-        holds = kind == DATA and self._test(source)
+        passes = kind == DATA and self._test(source)
         if kind != EMPTY:
             self.in_array = kind == DATA
         if kind == STOP:
-            self.first = True
-        if self.flagging:
+            self.is_first = True
+        if self.has_flags:
             flag = self.flags[lane]
-            self._send(flag, source, kind, holds)
-        if self.keeping:
-            kept = self.kept[lane]
-            self._send(kept, source, EMPTY if kind == DATA and not holds else kind, source.coordinate())
+            self._send(flag, source, kind, passes)
+        if self.has_kept:
+            sink = self.kept[lane]
+            self._send(sink, source, EMPTY if kind == DATA and not passes else kind, source.coordinate())
         source.pop()
 
     def _send(self, sink: Channel, source: Channel, kind: int, coordinate: int) -> None:
@@ -123,11 +123,11 @@ class ComparatorBank(Component):
     def _test(self, source: Channel) -> bool:  # C: noexcept
         """Return whether the test holds for an item."""
         if self.tests_values:
-            holds = source.value() != 0
+            passes = source.value() != 0
         else:
-            holds = self.first or source.coordinate() != self.previous
-            self.first = False
+            passes = self.is_first or source.coordinate() != self.previous
+            self.is_first = False
             self.previous = source.coordinate()
         self.compares += 1
-        self.held += holds
-        return holds
+        self.held += passes
+        return passes

@@ -99,14 +99,16 @@ class CounterBanks(Component):
         banks: int = 0,
     ) -> None:
         super().__init__(name)
-        for parameter, count, least in (
+        for parameter, count, minimum in (
             ("lanes", lanes, 1),
             ("sweep_lanes", sweep_lanes, 1),
             ("fetch_lanes", fetch_lanes, 0),
             ("banks", banks, 0),
         ):
-            if not least <= count <= MAXIMUM_LANES:
-                raise ValueError(f"{name}: {parameter} must be from {least} to {MAXIMUM_LANES}, not {count}")
+            if not minimum <= count <= MAXIMUM_LANES:
+                raise ValueError(
+                    f"{name}: {parameter} must be from {minimum} to {MAXIMUM_LANES}, not {count}"
+                )
         if counters < 1:
             raise ValueError(f"{name}: counters must be at least 1, not {counters}")
         self.contents = array("q", bytes(8 * counters))
@@ -117,17 +119,17 @@ class CounterBanks(Component):
         self.banks = banks or lanes
         self.command = WAITING
         self.free_at = 0  # cycle from which a row or a command can be accepted
-        self.ends = -1  # last cycle of the row at the inputs; -1 before its first cycle
-        self.holding = False  # whether a row of slots waits to be sent
-        self.moved = False  # whether a token moved in this cycle
-        most = max(lanes, fetch_lanes)
-        self.kinds = array("q", bytes(8 * most))
-        self.indices = array("q", bytes(8 * most))
-        self.old_values = array("q", bytes(8 * most))  # by lane: the slot
-        self.values = array("d", bytes(8 * most))
+        self.row_end = -1  # last cycle of the row at the inputs; -1 before its first cycle
+        self.holds_slots = False  # whether a row of slots waits to be sent
+        self.has_moved = False  # whether a token moved in this cycle
+        max_lanes = max(lanes, fetch_lanes)
+        self.kinds = array("q", bytes(8 * max_lanes))
+        self.indices = array("q", bytes(8 * max_lanes))
+        self.old_values = array("q", bytes(8 * max_lanes))  # by lane: the slot
+        self.values = array("d", bytes(8 * max_lanes))
         self.clusters = array("q", bytes(8 * self.banks))  # by bank: clusters of the row
         self.swept = self.length = 0  # counters that the command has sent, and all counters of the command
-        self.sent = False  # whether the last row of the command is sent
+        self.has_sent_all = False  # whether the last row of the command is sent
         self.written_sums = 0  # counters that the command has written
         self.sum = 0  # value to write to the next counter
         self.reads = self.writes = self.conflicts = 0
@@ -143,21 +145,21 @@ class CounterBanks(Component):
 
     def tick(self, now: int) -> int:
         """Send a row of slots, and execute a cycle of the command."""
-        self.moved = self.holding
-        if self.holding:
-            full = lanes.first_full(self.slots)
-            if full >= 0:
-                return self.wait_output(self.slots[full])
+        self.has_moved = self.holds_slots
+        if self.holds_slots:
+            full_lane = lanes.first_full(self.slots)
+            if full_lane >= 0:
+                return self.wait_output(self.slots[full_lane])
             self._send_slots()
         if now < self.free_at:
             return self.busy(self.free_at)
-        if self.command == WAITING and not self._begin():
-            return self.busy(now + 1) if self.moved else self.idle()
+        if self.command == WAITING and not self._begin_command():
+            return self.busy(now + 1) if self.has_moved else self.idle()
         if self.command <= FETCH:
             return self._update(now)
         return self._sweep(now)
 
-    def _begin(self) -> bool:
+    def _begin_command(self) -> bool:
         """Start the next command; return whether there is one."""
         if not self.commands.can_pop():
             return False
@@ -166,16 +168,16 @@ class CounterBanks(Component):
         self._check_command()
         self.commands.pop()
         self.swept = self.written_sums = self.sum = 0
-        self.sent = False
-        self.moved = True
+        self.has_sent_all = False
+        self.has_moved = True
         return True
 
     def _check_command(self) -> None:
         """Raise ``SimulationError`` if the command is unknown, or lacks ports or counters."""
         if self.command < 0 or self.command >= WAITING:
             raise SimulationError(f"{self.name}: there is no command {self.command}")
-        needs = ((), ("slots",), ("counts", "starts"), ("stored",))[self.command]
-        for port in needs:
+        required_ports = ((), ("slots",), ("counts", "starts"), ("stored",))[self.command]
+        for port in required_ports:
             if not self.channels(port):
                 raise SimulationError(f"{self.name}: {COMMANDS[self.command]} needs {port}, not connected")
         if self.command >= SCAN and not 0 <= self.length <= self.counter_count:
@@ -189,15 +191,15 @@ class CounterBanks(Component):
         sources = self.fetches if self.command == FETCH and self.fetches else self.updates
         missing = lanes.first_missing(sources)
         if missing >= 0:
-            return self.busy(now + 1) if self.moved else self.wait_input(sources[missing])
-        if self.ends < 0:
-            self.ends = now + self._row_cycles(sources) - 1
-        if now < self.ends:
-            return self.busy(self.ends)
-        self.ends = -1
+            return self.busy(now + 1) if self.has_moved else self.wait_input(sources[missing])
+        if self.row_end < 0:
+            self.row_end = now + self._row_cycles(sources) - 1
+        if now < self.row_end:
+            return self.busy(self.row_end)
+        self.row_end = -1
         self.free_at = now + 1
-        self.holding = self.command == FETCH
-        if self._take(sources):
+        self.holds_slots = self.command == FETCH
+        if self._count_row(sources):
             self.free_at += 1
             self.command = WAITING
         return self.busy(now + 1)
@@ -235,9 +237,9 @@ class CounterBanks(Component):
                 f"{self.name}: an item of counter {index} has rank {rank}, behind one of counter {previous}"
             )
 
-    def _take(self, sources: list[Channel]) -> bool:
+    def _count_row(self, sources: list[Channel]) -> bool:
         """Count the row at the inputs and store its slots; return whether the row ends the array."""
-        ended = False
+        is_last_row = False
         for lane in range(len(sources)):
             source = sources[lane]  # C: Channel
             self.kinds[lane] = source.control()
@@ -248,9 +250,9 @@ class CounterBanks(Component):
                 self.old_values[lane] = self.contents[index]
                 self.contents[index] += 1
             elif source.control() != EMPTY:
-                ended = True
+                is_last_row = True
             source.pop()
-        return ended
+        return is_last_row
 
     def _send_slots(self) -> None:
         """Send the stored row of slots."""
@@ -260,20 +262,24 @@ class CounterBanks(Component):
                 sink.push(DATA, self.old_values[lane], self.indices[lane], self.values[lane])
             else:
                 sink.push(self.kinds[lane])
-        self.holding = False
+        self.holds_slots = False
 
     def _sweep(self, now: int) -> int:
         """Send a row of counters, and accept a row of sums."""
         sinks = self.counts if self.command == SCAN else self.stored
-        full = -1 if self.sent else lanes.first_full(sinks)
-        sends = not self.sent and full < 0
+        full_lane = -1 if self.has_sent_all else lanes.first_full(sinks)
+        sends = not self.has_sent_all and full_lane < 0
         if sends:
             self._send_counters(sinks)
         missing = lanes.first_missing(self.starts) if self.command == SCAN else 0
         if missing < 0:
             self._store()
-        if not (sends or missing < 0 or self.moved):
-            return self.wait_output(sinks[full]) if full >= 0 else self.wait_input(self.starts[missing])
+        if not (sends or missing < 0 or self.has_moved):
+            return (
+                self.wait_output(sinks[full_lane])
+                if full_lane >= 0
+                else self.wait_input(self.starts[missing])
+            )
         return self.busy(now + 1)
 
     def _send_counters(self, sinks: list[Channel]) -> None:
@@ -290,8 +296,8 @@ class CounterBanks(Component):
                 self.writes += clears
             else:
                 sink.push(STOP)
-                self.sent = True
-        if self.sent and clears:
+                self.has_sent_all = True
+        if self.has_sent_all and clears:
             self.command = WAITING
 
     def _store(self) -> None:

@@ -83,15 +83,15 @@ class Divider(ConstantPipeline):
         self.bits_per_stage = bits_per_stage
         self.by_zero = 0
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
+    def _compute(self, number: int, reference: int, index: int) -> None:
         """Write the quotient and the remainder of a number; see the class for a divisor of 0."""
         if self.constant == 0:
             self.by_zero += 1
-            self.coordinates[place] = self.largest
-            self.references[place] = number
+            self.coordinates[index] = self.largest
+            self.references[index] = number
         else:
-            self.coordinates[place] = number // self.constant
-            self.references[place] = number % self.constant
+            self.coordinates[index] = number // self.constant
+            self.references[index] = number % self.constant
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of rows accepted, divisions, and divisions by zero."""

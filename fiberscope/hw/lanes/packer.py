@@ -60,14 +60,14 @@ class Packer(Component):
                 raise ValueError(f"{name}: {ports} must be from 1 to {MAXIMUM_LANES}, not {count}")
         self.inputs = inputs
         self.outputs = outputs
-        self.places = inputs + outputs  # size of the ring of items
-        self.coordinates = array("q", bytes(8 * self.places))
-        self.references = array("q", bytes(8 * self.places))
-        self.values = array("d", bytes(8 * self.places))
+        self.capacity = inputs + outputs  # size of the ring of items
+        self.coordinates = array("q", bytes(8 * self.capacity))
+        self.references = array("q", bytes(8 * self.capacity))
+        self.values = array("d", bytes(8 * self.capacity))
         self.oldest = 0  # index of the oldest item in the ring
         self.held = 0  # number of items in the ring
         self.in_array = False  # whether items of an array were accepted, but not its stop
-        self.ending = False  # whether the stop of an array was accepted, but not sent
+        self.has_stop = False  # whether the stop of an array was accepted, but not sent
         self.rows = self.words = self.packed_rows = 0
 
     def elaborate(self) -> None:
@@ -79,21 +79,21 @@ class Packer(Component):
     def tick(self, now: int) -> int:
         """Accept a row, and send a row."""
         missing = lanes.first_missing(self.lanes)
-        takes = missing < 0 and not self.ending and self.held <= self.outputs
-        if not (takes or self.ending or self.held >= self.outputs):
-            waiting = self.in_array or lanes.any_shown(self.lanes)
-            return self.wait_input(self.lanes[missing]) if waiting else self.idle()
-        if self.ending or self.held >= self.outputs or self._fills():
-            full = lanes.first_full(self.packed)
-            if full >= 0:
-                return self.wait_output(self.packed[full])
-        if takes:
-            self._take()
-        if self.ending or self.held >= self.outputs:
+        accepts = missing < 0 and not self.has_stop and self.held <= self.outputs
+        if not (accepts or self.has_stop or self.held >= self.outputs):
+            is_waiting = self.in_array or lanes.any_shown(self.lanes)
+            return self.wait_input(self.lanes[missing]) if is_waiting else self.idle()
+        if self.has_stop or self.held >= self.outputs or self._completes_row():
+            full_lane = lanes.first_full(self.packed)
+            if full_lane >= 0:
+                return self.wait_output(self.packed[full_lane])
+        if accepts:
+            self._accept_row()
+        if self.has_stop or self.held >= self.outputs:
             self._send()
         return self.busy(now + 1)
 
-    def _fills(self) -> bool:  # C: noexcept
+    def _completes_row(self) -> bool:  # C: noexcept
         """Return whether the row at the inputs completes an output row, which is a full or a last one."""
         count = self.held  # C: long
         for lane in range(self.inputs):
@@ -104,26 +104,26 @@ class Packer(Component):
                 count += 1
         return count >= self.outputs
 
-    def _take(self) -> None:
+    def _accept_row(self) -> None:
         """Accept the row at the inputs: hold its items, and note a stop."""
         for lane in range(self.inputs):
             source = self.lanes[lane]
             if source.control() == STOP:
-                self.ending = True
+                self.has_stop = True
                 self.in_array = False
-            elif self.ending:
+            elif self.has_stop:
                 raise SimulationError(f"{self.name}: lanes[{lane}] shows an item behind a stop of its row")
             elif source.control() != EMPTY:
-                self._hold(source)
+                self._store(source)
             source.pop()
         self.rows += 1
 
-    def _hold(self, source: Channel) -> None:
+    def _store(self, source: Channel) -> None:
         """Append an item to the ring."""
-        place = (self.oldest + self.held) % self.places
-        self.coordinates[place] = source.coordinate()
-        self.references[place] = source.reference()
-        self.values[place] = source.value()
+        slot = (self.oldest + self.held) % self.capacity
+        self.coordinates[slot] = source.coordinate()
+        self.references[slot] = source.reference()
+        self.values[slot] = source.value()
         self.held += 1
         self.in_array = True
 
@@ -133,13 +133,13 @@ class Packer(Component):
         for lane in range(self.outputs):
             sink = self.packed[lane]
             if lane < count:
-                place = (self.oldest + lane) % self.places
-                sink.push(DATA, self.coordinates[place], self.references[place], self.values[place])
+                slot = (self.oldest + lane) % self.capacity
+                sink.push(DATA, self.coordinates[slot], self.references[slot], self.values[slot])
             else:
                 sink.push(STOP)
         if count < self.outputs:
-            self.ending = False
-        self.oldest = (self.oldest + count) % self.places
+            self.has_stop = False
+        self.oldest = (self.oldest + count) % self.capacity
         self.held -= count
         self.words += count
         self.packed_rows += 1

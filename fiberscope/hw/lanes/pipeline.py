@@ -30,20 +30,20 @@ class Pipeline:  # C: final
         self.filled = 0  # number of slots in use
         self.lag = 0  # number of cycles stalled so far
         self.oldest = 0  # slot of the oldest item
-        self._due = array("q", bytes(8 * depth))  # by slot: pipeline cycle in which the item can leave
+        self._due_cycles = array("q", bytes(8 * depth))  # by slot: pipeline cycle in which the item can leave
 
     def due(self) -> int:  # C: noexcept
         """Return the cycle from which the oldest item can leave; only when the pipeline is not empty."""
-        return self._due[self.oldest] + self.lag
+        return self._due_cycles[self.oldest] + self.lag
 
-    def stands(self, now: int) -> bool:  # C: noexcept
+    def has_due_item(self, now: int) -> bool:  # C: noexcept
         """Return whether the oldest item is due, so that the pipeline stalls unless the item leaves."""
-        return self.filled > 0 and now >= self._due[self.oldest] + self.lag
+        return self.filled > 0 and now >= self._due_cycles[self.oldest] + self.lag
 
     def leave(self, now: int) -> int:  # C: noexcept
         """Remove the oldest item, which must be due, and return its slot."""
         slot = self.oldest
-        self.lag = now - self._due[slot]
+        self.lag = now - self._due_cycles[slot]
         self.oldest += 1
         if self.oldest == self.depth:
             self.oldest = 0
@@ -55,6 +55,6 @@ class Pipeline:  # C: final
         slot = self.oldest + self.filled
         if slot >= self.depth:
             slot -= self.depth
-        self._due[slot] = now - self.lag + self.depth
+        self._due_cycles[slot] = now - self.lag + self.depth
         self.filled += 1
         return slot

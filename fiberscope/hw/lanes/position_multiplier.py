@@ -60,7 +60,7 @@ class PositionMultiplier(ConstantPipeline):
         self.stages = DEPTH
         self.digit = digit_bits(width)
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
+    def _compute(self, number: int, reference: int, index: int) -> None:
         """Write the product plus the offset, computed digit by digit as in the stages."""
         if reference < 0 or reference > self.largest:
             raise SimulationError(
@@ -70,8 +70,8 @@ class PositionMultiplier(ConstantPipeline):
         for stage in range(self.stages):
             digit = self.constant >> stage * self.digit & (1 << self.digit) - 1
             total += (number * digit & self.largest) << stage * self.digit
-        self.coordinates[place] = total & self.largest
-        self.references[place] = 0
+        self.coordinates[index] = total & self.largest
+        self.references[index] = 0
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of rows accepted and of numbers multiplied."""

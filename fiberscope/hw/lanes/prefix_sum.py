@@ -36,9 +36,9 @@ def network(form: str, lanes: int) -> tuple[Level, ...]:
     spans = [1 << level for level in range((lanes - 1).bit_length())]
     if form == PARALLEL:
         return tuple(tuple((lane - span, lane) for lane in range(span, lanes)) for span in spans)
-    up = [_strided(2 * span - 1, span, lanes) for span in spans]
-    down = [_strided(3 * span - 1, span, lanes) for span in reversed(spans)]
-    return tuple(level for level in up + down if level)
+    up_sweep = [_strided(2 * span - 1, span, lanes) for span in spans]
+    down_sweep = [_strided(3 * span - 1, span, lanes) for span in reversed(spans)]
+    return tuple(level for level in up_sweep + down_sweep if level)
 
 
 def _strided(first: int, span: int, lanes: int) -> Level:
@@ -125,13 +125,13 @@ class PrefixSum(ArrayPipeline):
         self.form = form  # C: str
         self.total = 0  # sum over the current array so far
 
-    def _begin(self) -> None:
+    def _begin_array(self) -> None:
         self.total = 0
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
+    def _compute(self, number: int, reference: int, index: int) -> None:
         self.total = (self.total + number) & self.largest
-        self.coordinates[place] = self.total
-        self.references[place] = reference
+        self.coordinates[index] = self.total
+        self.references[index] = reference
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of rows and of numbers accepted; each adder adds once for each row."""
@@ -180,20 +180,20 @@ class PrefixPopcount(ArrayPipeline):
         check_size(name, lanes, sum_width)
         super().__init__(name, ("words", "counts"), lanes, width, (1 + depth(form, lanes)) * registers)
         self.form = form  # C: str
-        self.most = (1 << sum_width) - 1
+        self.largest_sum = (1 << sum_width) - 1
         self.total = 0  # sum over the current array so far
 
-    def _begin(self) -> None:
+    def _begin_array(self) -> None:
         self.total = 0
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
+    def _compute(self, number: int, reference: int, index: int) -> None:
         """Add the ones of a word to the sum, and write the sum and the word."""
-        self.references[place] = number
+        self.references[index] = number
         while number:
             self.total += 1
             number &= number - 1
-        self.total &= self.most
-        self.coordinates[place] = self.total
+        self.total &= self.largest_sum
+        self.coordinates[index] = self.total
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of rows and of words accepted."""

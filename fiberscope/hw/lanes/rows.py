@@ -16,17 +16,19 @@ MAXIMUM_WIDTH = 62  # the sum of two numbers of this many bits fits a signed wor
 
 
 class RowPipeline(Component):
-    """A pipeline that accepts a row a cycle and sends a result row for it ``depth`` cycles later.
+    """A pipeline that accepts a row a cycle and sends its result at the earliest ``depth`` cycles later.
 
     A row is one token from each lane. The pipeline accepts a row when all inputs have a token, and sends a
     row when all outputs have a free slot. The stages move in step, see ``fiberscope.hw.lanes.pipeline``.
     With a depth of 0, a row is sent in the cycle in which it is accepted, and the output channels are the
     block's only registers.
 
-    A subclass declares an array of input ports and an array of output ports, and overrides ``_take``. This
-    method reads the heads of ``inputs`` and writes the result row to ``kinds``, ``coordinates``,
-    ``references`` and ``values``, from index ``place``. If rows need further tokens, the subclass also
-    overrides ``_can_take``, ``_prepare`` and ``_wait``.
+    A subclass declares an array of input ports and an array of output ports, and overrides
+    ``_process_row``. This method reads the heads of ``inputs`` and writes the result row to ``kinds``,
+    ``coordinates``, ``references`` and ``values``, from index ``index`` on. If rows need further tokens,
+    the subclass also overrides ``_can_accept``, ``_prepare`` and ``_wait``. In a cycle
+    without a stall, the order of the calls is ``_can_accept``, ``_process_row``, ``_prepare``. If nothing
+    has moved, ``_wait`` follows.
 
     Args:
         name: instance name.
@@ -36,19 +38,19 @@ class RowPipeline(Component):
             registers.
 
     Raises:
-        SimulationError: when built, unless both port arrays have ``lanes`` connected ports.
+        SimulationError: when built, if a port array does not have exactly ``lanes`` connected ports.
     """
 
     def __init__(self, name: str, ports: tuple[str, str], lanes: int, depth: int) -> None:
         super().__init__(name)
         self.ports = ports
         self.lanes = lanes
-        self.pipeline = Pipeline(depth)
-        places = max(depth, 1) * lanes
-        self.kinds = array("q", bytes(8 * places))
-        self.coordinates = array("q", bytes(8 * places))
-        self.references = array("q", bytes(8 * places))
-        self.values = array("d", bytes(8 * places))
+        self.pipeline = Pipeline(depth)  # unused if the depth is 0
+        entries = max(depth, 1) * lanes
+        self.kinds = array("q", bytes(8 * entries))
+        self.coordinates = array("q", bytes(8 * entries))
+        self.references = array("q", bytes(8 * entries))
+        self.values = array("d", bytes(8 * entries))
         self.rows = 0
 
     def elaborate(self) -> None:
@@ -70,38 +72,38 @@ class RowPipeline(Component):
         """Send the oldest row, if it is due, and accept a new row."""
         pipeline = self.pipeline
         if pipeline.depth == 0:
-            return self._pass_on(now)
-        leaves = pipeline.stands(now)
-        if leaves:
-            full = self._full()
-            if full >= 0:
-                return self.wait_output(self.outputs[full])
+            return self._forward(now)
+        sends = pipeline.has_due_item(now)
+        if sends:
+            full_lane = self._first_full_output()
+            if full_lane >= 0:
+                return self.wait_output(self.outputs[full_lane])
             self._send(pipeline.leave(now) * self.lanes)
-        shown = self._shown()
-        enters = shown == self.lanes and self._can_take()
-        if enters:
+        valid_inputs = self._count_valid_inputs()
+        accepts = valid_inputs == self.lanes and self._can_accept()
+        if accepts:
             self._enter(pipeline.enter(now) * self.lanes)
         prepares = self._prepare()
-        if leaves or enters or prepares:
+        if sends or accepts or prepares:
             return self.busy(now + 1)
         if pipeline.filled > 0:
             return self.busy(pipeline.due())
-        return self._wait(shown)
+        return self._wait(valid_inputs)
 
-    def _pass_on(self, now: int) -> int:
+    def _forward(self, now: int) -> int:
         """Accept a row and send its result in the same cycle, for a block without stages."""
-        shown = self._shown()
-        if shown < self.lanes or not self._can_take():
-            return self.busy(now + 1) if self._prepare() else self._wait(shown)
-        full = self._full()
-        if full >= 0:
-            return self.wait_output(self.outputs[full])
+        valid_inputs = self._count_valid_inputs()
+        if valid_inputs < self.lanes or not self._can_accept():
+            return self.busy(now + 1) if self._prepare() else self._wait(valid_inputs)
+        full_lane = self._first_full_output()
+        if full_lane >= 0:
+            return self.wait_output(self.outputs[full_lane])
         self._enter(0)
         self._send(0)
         self._prepare()
         return self.busy(now + 1)
 
-    def _can_take(self) -> bool:  # C: noexcept
+    def _can_accept(self) -> bool:  # C: noexcept
         """Return whether everything is available that a row needs in addition to its tokens."""
         return True
 
@@ -109,14 +111,14 @@ class RowPipeline(Component):
         """Pop tokens that later rows need; return whether there were any. Not called during a stall."""
         return False
 
-    def _take(self, place: int) -> None:
-        """Write the result of the row at the inputs to the arrays, from index ``place``."""
+    def _process_row(self, index: int) -> None:
+        """Write the result of the row at the inputs to the arrays, from ``index`` on."""
 
-    def _wait(self, shown: int) -> int:
-        """Wait, with an empty pipeline; ``shown`` is the number of inputs that have a token."""
-        return self.wait_input(self._missing()) if shown > 0 else self.idle()
+    def _wait(self, valid_inputs: int) -> int:
+        """Wait, with an empty pipeline; ``valid_inputs`` is the number of inputs that have a token."""
+        return self.wait_input(self._first_empty_input()) if valid_inputs > 0 else self.idle()
 
-    def _full(self) -> int:  # C: noexcept
+    def _first_full_output(self) -> int:  # C: noexcept
         """Return the number of the first output without a free slot, or -1."""
         for lane in range(self.lanes):
             output = self.outputs[lane]  # C: Channel
@@ -124,15 +126,15 @@ class RowPipeline(Component):
                 return lane
         return -1
 
-    def _shown(self) -> int:  # C: noexcept
+    def _count_valid_inputs(self) -> int:  # C: noexcept
         """Return the number of inputs that have a token."""
-        shown = 0
+        count = 0
         for source in self.inputs:  # C: Channel
             if source.can_pop():
-                shown += 1
-        return shown
+                count += 1
+        return count
 
-    def _missing(self) -> Channel:
+    def _first_empty_input(self) -> Channel:
         """Return the first input that has no token; there must be one."""
         lane = 0
         source = self.inputs[lane]  # C: Channel
@@ -141,22 +143,22 @@ class RowPipeline(Component):
             source = self.inputs[lane]
         return source
 
-    def _enter(self, place: int) -> None:
+    def _enter(self, index: int) -> None:
         """Accept a row; the model computes the result at once and stores it until the row is due."""
-        self._take(place)
+        self._process_row(index)
         for source in self.inputs:  # C: Channel
             source.pop()
         self.rows += 1
 
-    def _send(self, first: int) -> None:
-        """Send the result row that starts at index ``first`` of the arrays."""
+    def _send(self, start: int) -> None:
+        """Send the result row that starts at index ``start`` of the arrays."""
         for lane in range(self.lanes):
-            place = first + lane
+            index = start + lane
             output = self.outputs[lane]  # C: Channel
-            if self.kinds[place] == DATA:
-                output.push(DATA, self.coordinates[place], self.references[place], self.values[place])
+            if self.kinds[index] == DATA:
+                output.push(DATA, self.coordinates[index], self.references[index], self.values[index])
             else:
-                output.push(self.kinds[place])
+                output.push(self.kinds[index])
 
 
 class ArrayPipeline(RowPipeline):
@@ -165,17 +167,17 @@ class ArrayPipeline(RowPipeline):
     The last row of an array has a stop in some lane and in all higher lanes. If the length of the array is a
     multiple of the number of lanes, all lanes of an additional row hold stops.
 
-    A subclass overrides ``_begin``, which is called before the first row of an array, and ``_compute``,
-    which is called for each number and writes its result to ``coordinates`` and ``references`` at index
-    ``place``. If an array needs further tokens, the subclass also overrides ``_can_begin``.
+    A subclass overrides ``_begin_array``, which is called before the first row of an array, and
+    ``_compute``, which is called for each number and writes its result to ``coordinates`` and ``references``
+    at index ``index``. If an array needs further tokens, the subclass also overrides ``_can_begin``.
 
     Args:
         name, ports, lanes, depth: as of a ``RowPipeline``.
         width: bits of a number, 1 to 62.
 
     Raises:
-        SimulationError: when built, unless both port arrays have ``lanes`` connected ports; during the run,
-            if a number is not an unsigned integer of ``width`` bits, or follows a stop in its row.
+        SimulationError: when built, if a port array does not have exactly ``lanes`` connected ports; during
+            the run, if a number is not an unsigned integer of ``width`` bits, or follows a stop in its row.
     """
 
     def __init__(self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int) -> None:
@@ -185,34 +187,36 @@ class ArrayPipeline(RowPipeline):
         self.in_array = False  # whether the rows of an array have begun, and not ended
         self.numbers = 0  # numbers accepted so far
 
-    def _can_take(self) -> bool:
+    def _can_accept(self) -> bool:
         return self.in_array or self._can_begin()
 
     def _can_begin(self) -> bool:  # C: noexcept
         """Return whether everything is available that an array needs in addition to its rows."""
         return True
 
-    def _begin(self) -> None:
+    def _begin_array(self) -> None:
         """Prepare for an array, whose first row is accepted in this cycle."""
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
+    def _compute(self, number: int, reference: int, index: int) -> None:
         """Write the result for a number; called for the numbers in the order of the array."""
 
-    def _wait(self, shown: int) -> int:
-        return self.wait_input(self._missing()) if self.in_array or shown > 0 else self.idle()
+    def _wait(self, valid_inputs: int) -> int:
+        return (
+            self.wait_input(self._first_empty_input()) if self.in_array or valid_inputs > 0 else self.idle()
+        )
 
-    def _take(self, place: int) -> None:
+    def _process_row(self, index: int) -> None:
         """Check and compute the numbers of the row at the inputs; a stop in the row ends the array."""
         if not self.in_array:
-            self._begin()
+            self._begin_array()
         length = 0
         for lane in range(self.lanes):
             source = self.inputs[lane]  # C: Channel
-            self.kinds[place + lane] = source.control()
+            self.kinds[index + lane] = source.control()
             if source.control() == DATA:
                 self._check(source.coordinate(), lane, length)
-                self._compute(source.coordinate(), source.reference(), place + lane)
-                self.values[place + lane] = source.value()
+                self._compute(source.coordinate(), source.reference(), index + lane)
+                self.values[index + lane] = source.value()
                 length += 1
         self.in_array = length == self.lanes
         self.numbers += length
@@ -261,7 +265,7 @@ class ConstantPipeline(ArrayPipeline):
     def _can_begin(self) -> bool:
         return self.constants.can_pop()
 
-    def _begin(self) -> None:
+    def _begin_array(self) -> None:
         """Pop the constant of the array, and check it."""
         self.constant = self.constants.coordinate()
         if self.constant < 0 or self.constant > self.largest:
@@ -271,12 +275,12 @@ class ConstantPipeline(ArrayPipeline):
             )
         self.constants.pop()
 
-    def _wait(self, shown: int) -> int:
+    def _wait(self, valid_inputs: int) -> int:
         """Wait for the constant if only it is missing, else for a lane; between arrays, be idle."""
-        if shown == self.lanes:
+        if valid_inputs == self.lanes:
             return self.wait_input(self.constants)
-        if self.in_array or shown > 0 or self.constants.can_pop():
-            return self.wait_input(self._missing())
+        if self.in_array or valid_inputs > 0 or self.constants.can_pop():
+            return self.wait_input(self._first_empty_input())
         return self.idle()
 
 

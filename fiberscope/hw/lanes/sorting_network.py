@@ -81,19 +81,19 @@ class SortingNetwork(ArrayPipeline):
         self.comparators = sum(map(len, network(lanes)))
         self.chunks = 0
 
-    def _compute(self, number: int, reference: int, place: int) -> None:
-        self.coordinates[place] = number
-        self.references[place] = reference
+    def _compute(self, number: int, reference: int, index: int) -> None:
+        self.coordinates[index] = number
+        self.references[index] = reference
 
-    def _take(self, place: int) -> None:
+    def _process_row(self, index: int) -> None:
         """Accept a row, and sort its numbers at once by insertion, which is stable."""
-        before = self.numbers
-        ArrayPipeline._take(self, place)
-        count = self.numbers - before
+        earlier_numbers = self.numbers
+        ArrayPipeline._process_row(self, index)
+        count = self.numbers - earlier_numbers
         if count > 0:
             self.chunks += 1
-        for last in range(place + 1, place + count):
-            self._insert(place, last)
+        for last in range(index + 1, index + count):
+            self._insert(index, last)
 
     def _insert(self, first: int, last: int) -> None:
         """Insert element ``last`` into the sorted elements ``first`` to ``last`` - 1."""

@@ -26,7 +26,7 @@ MODES = (STALL, FORWARD)
 MIN = "min"
 ADD = "add"
 OPERATIONS = (MIN, ADD)
-LEAST, SUM, OWN = range(3)  # reductions: minimum, sum, or a function of the caller
+MINIMUM, SUM, CUSTOM = range(3)  # reductions: minimum, sum, or a function of the caller
 
 Operation: TypeAlias = str | Callable[[float, float], float]
 
@@ -120,7 +120,7 @@ class AtomicUpdate(Component):
         self.temporary = temporary  # C: double[::1]
         self.destinations = len(temporary)
         self.operation = operation
-        self.way = _way(name, operation)
+        self.reduction = _reduction(name, operation)
         self.neutral = neutral
         self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.forwards = mode == FORWARD
@@ -129,9 +129,9 @@ class AtomicUpdate(Component):
         # A ring of the operations in flight, one slot for each: kind, destination (-1 for a stop), property
         # (of a read), and pipeline cycle of completion. The pipeline cycle is the cycle minus ``lag``.
         self.kinds = array("q", bytes(8 * self.window))
-        self.places = array("q", bytes(8 * self.window))
+        self.slot_destinations = array("q", bytes(8 * self.window))
         self.values = array("d", bytes(8 * self.window))
-        self.due = array("q", bytes(8 * self.window))
+        self.completion_cycles = array("q", bytes(8 * self.window))
         self.oldest = 0  # slot of the oldest operation
         self.filled = 0  # operations in flight
         self.leaving = 0  # operations in flight that send a token when they complete
@@ -149,28 +149,28 @@ class AtomicUpdate(Component):
         if self.updates.can_pop():
             if self._accepts(now):
                 self._accept(now)
-                return self.busy(now + 1 if self._shows() else self._next())
-            return self.busy(min(self._next(), self.waiting_until + self.lag))
+                return self.busy(now + 1 if self._has_input() else self._next_event())
+            return self.busy(min(self._next_event(), self.waiting_until + self.lag))
         if self.reads is not None and self.reads.can_pop():
             if self._youngest(self.reads.coordinate()) < 0:
-                self._read(now)
+                self._accept_read(now)
             return self.busy(now + 1)
         if self.filled > 0:
-            return self.busy(self._next())
+            return self.busy(self._next_event())
         return self.busy(now + 1) if self.last_sent == now else self.idle()
 
-    def _shows(self) -> bool:  # C: noexcept
+    def _has_input(self) -> bool:  # C: noexcept
         """Return whether an update or a read waits at an input."""
         return self.updates.can_pop() or (self.reads is not None and self.reads.can_pop())
 
     def _leave(self, now: int) -> bool:
         """Complete the operations that are due; return whether none of them is blocked by a full output."""
-        while self.filled > 0 and now >= self.due[self.oldest] + self.lag:
+        while self.filled > 0 and now >= self.completion_cycles[self.oldest] + self.lag:
             if self.kinds[self.oldest] != NOTHING:
                 if not self._sink().can_push():
                     return False
                 self._send()
-                self.lag = now - self.due[self.oldest]
+                self.lag = now - self.completion_cycles[self.oldest]
                 self.leaving -= 1
                 self.last_sent = now
             self.oldest = self.oldest + 1 if self.oldest + 1 < self.window else 0
@@ -187,11 +187,11 @@ class AtomicUpdate(Component):
         """Send the token of the oldest operation: a property, a stop or a destination."""
         slot = self.oldest
         if self.kinds[slot] == READING:
-            self._sink().push(0, self.places[slot], 0, self.values[slot])
+            self._sink().push(0, self.slot_destinations[slot], 0, self.values[slot])
         elif self.kinds[slot] == END:
             self._sink().push(STOP)
         else:
-            self._sink().push(DATA, self.places[slot])
+            self._sink().push(DATA, self.slot_destinations[slot])
 
     def _accepts(self, now: int) -> bool:  # C: noexcept
         """Return whether the head of ``updates`` can be accepted; count its waiting cycles and forwarding."""
@@ -214,16 +214,16 @@ class AtomicUpdate(Component):
     def _end_of_wait(self, match: int) -> int:  # C: noexcept
         """Return the pipeline cycle from which an update can follow the operation in slot ``match``."""
         if self.forwards and self.kinds[match] != READING:
-            return self.due[match] - self.window + self.reduce_latency
-        return self.due[match]
+            return self.completion_cycles[match] - self.window + self.reduce_latency
+        return self.completion_cycles[match]
 
-    def _youngest(self, place: int) -> int:  # C: noexcept
+    def _youngest(self, destination: int) -> int:  # C: noexcept
         """Return the slot of the youngest operation in flight for this destination, -1 if there is none."""
         for age in range(self.filled - 1, -1, -1):
             slot = self.oldest + age  # C: long
             if slot >= self.window:
                 slot -= self.window
-            if self.places[slot] == place:
+            if self.slot_destinations[slot] == destination:
                 return slot
         return -1
 
@@ -232,34 +232,34 @@ class AtomicUpdate(Component):
         if self.updates.control() == STOP:
             self._enter(now, NOTHING if self.touched is None else END, -1, 0.0)
         else:
-            place = self.updates.coordinate()
-            self._check(place)
-            previous = self.temporary[place]  # C: double
-            self.temporary[place] = self._reduced(previous, self.updates.value())
-            first = previous == self.neutral and self.touched is not None
-            self._enter(now, FIRST if first else NOTHING, place, 0.0)
-            self.destination = place
+            destination = self.updates.coordinate()
+            self._check(destination)
+            previous = self.temporary[destination]  # C: double
+            self.temporary[destination] = self._reduced(previous, self.updates.value())
+            is_first = previous == self.neutral and self.touched is not None
+            self._enter(now, FIRST if is_first else NOTHING, destination, 0.0)
+            self.destination = destination
             self.accepted += 1
         self.updates.pop()
 
-    def _read(self, now: int) -> None:
+    def _accept_read(self, now: int) -> None:
         """Accept the head of ``reads``; reset the property now, as no update can follow before the end."""
         assert self.reads is not None
-        place = self.reads.coordinate()
-        self._check(place)
-        self._enter(now, READING, place, self.temporary[place])
-        self.temporary[place] = self.neutral
+        destination = self.reads.coordinate()
+        self._check(destination)
+        self._enter(now, READING, destination, self.temporary[destination])
+        self.temporary[destination] = self.neutral
         self.reads.pop()
 
     def _reduced(self, previous: float, value: float) -> float:
         """Return the property ``previous`` reduced with the value."""
-        if self.way == LEAST:
+        if self.reduction == MINIMUM:
             return min(value, previous)
-        if self.way == SUM:
+        if self.reduction == SUM:
             return self.value_type.add(previous, value)
-        return self.operation(previous, value)  # type: ignore[operator]  # a function where it is no known name
+        return self.operation(previous, value)  # type: ignore[operator]  # a function
 
-    def _enter(self, now: int, kind: int, place: int, value: float) -> None:  # C: noexcept
+    def _enter(self, now: int, kind: int, destination: int, value: float) -> None:  # C: noexcept
         """Put an operation into the free slot after the youngest one; it completes ``window`` cycles later.
 
         A slot is free, because at most one operation enters per cycle, and the due operations have left.
@@ -268,14 +268,14 @@ class AtomicUpdate(Component):
         if slot >= self.window:
             slot -= self.window
         self.kinds[slot] = kind
-        self.places[slot] = place
+        self.slot_destinations[slot] = destination
         self.values[slot] = value
-        self.due[slot] = now - self.lag + self.window
+        self.completion_cycles[slot] = now - self.lag + self.window
         self.filled += 1
         if kind != NOTHING:
             self.leaving += 1
 
-    def _next(self) -> int:  # C: noexcept
+    def _next_event(self) -> int:  # C: noexcept
         """Return the cycle of the next token to send; if there is none, that of the last completion."""
         slot = self.oldest  # C: long
         if self.leaving > 0:
@@ -285,24 +285,25 @@ class AtomicUpdate(Component):
             slot += self.filled - 1
             if slot >= self.window:
                 slot -= self.window
-        return self.due[slot] + self.lag
+        return self.completion_cycles[slot] + self.lag
 
-    def _check(self, place: int) -> None:
+    def _check(self, destination: int) -> None:
         """Raise ``SimulationError`` if there is no such destination."""
-        if place < 0 or place >= self.destinations:
+        if destination < 0 or destination >= self.destinations:
             raise SimulationError(
-                f"{self.name}: there is no destination {place}; they are from 0 to {self.destinations - 1}"
+                f"{self.name}: there is no destination {destination}; "
+                f"they are from 0 to {self.destinations - 1}"
             )
 
 
-def _way(name: str, operation: Operation) -> int:
-    """Return the reduction of an operation: ``LEAST``, ``SUM`` or ``OWN``.
+def _reduction(name: str, operation: Operation) -> int:
+    """Return the reduction of an operation: ``MINIMUM``, ``SUM`` or ``CUSTOM``.
 
     Raises:
         ValueError: if the operation is unknown.
     """
     if callable(operation):
-        return OWN
+        return CUSTOM
     if operation not in OPERATIONS:
         raise ValueError(
             f"{name}: operation must be a function or one of {', '.join(OPERATIONS)}, not {operation}"

@@ -28,9 +28,9 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
 NONE = -1
-# Words of a request in the pipeline. They are adjacent and fill a line of the host's cache. ``PLACE`` is the
-# place of the line or of the victim, -1 without one. ``PRESENT`` is 1 if the line is held or in flight.
-OPERATION, TAG, ADDRESS, SET, PLACE, PRESENT = range(6)
+# Words of a request in the pipeline. They are adjacent and fill a line of the host's cache. ``ENTRY`` is the
+# entry of the line or of the victim, -1 without one. ``PRESENT`` is 1 if the line is held or in flight.
+OPERATION, TAG, ADDRESS, SET, ENTRY, PRESENT = range(6)
 WORDS = 8
 
 
@@ -130,7 +130,7 @@ class FiberCacheBank(Component):
         self.misses = MissTable(specification.misses, specification.targets)
         self.answering = -1  # miss whose line has arrived and whose targets get replies
         self.pipeline = Pipeline(specification.stages)
-        self.entries = array("q", [NONE] * (WORDS * specification.stages))  # requests, by slot
+        self.records = array("q", [NONE] * (WORDS * specification.stages))  # requests, by slot
         self.decided = 0  # first word of the request that is decided
         self.read_hits = self.read_joins = self.read_misses = 0
         self.fetch_hits = self.fetch_misses = 0
@@ -143,61 +143,61 @@ class FiberCacheBank(Component):
         super().elaborate()
         if self.memory_requests.capacity < 2:
             reason = "a line read and the victim written back leave together"
-            needs = f"at least 2 towards memory, not {self.memory_requests.capacity}: {reason}"
-            raise SimulationError(f"{self.memory_requests.name}: a bank needs a capacity of {needs}")
+            requirement = f"at least 2 towards memory, not {self.memory_requests.capacity}: {reason}"
+            raise SimulationError(f"{self.memory_requests.name}: a bank needs a capacity of {requirement}")
 
     def preload(
         self, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
         """Replace the idle lines of the bank, except in the sets of requests in the pipeline."""
-        sets = [self.entries[WORDS * slot + SET] for slot in range(self.pipeline.depth)]
-        self.tags.preload(lines, reuse, sets)  # which explains lines and reuse
+        busy_sets = [self.records[WORDS * slot + SET] for slot in range(self.pipeline.depth)]
+        self.tags.preload(lines, reuse, busy_sets)  # which explains lines and reuse
 
     def tick(self, now: int) -> int:
         """Process the oldest request or answer a waiting one; accept a request and a line from memory."""
         pipeline = self.pipeline
-        stood, line_has_turn = pipeline.stands(now), self.answering >= 0
+        is_due, is_answering = pipeline.has_due_item(now), self.answering >= 0
         set_index = self._set_to_enter()
         blocked: Channel | None = None
-        moves = not stood
-        if stood and not line_has_turn:
+        can_advance = not is_due
+        if is_due and not is_answering:
             blocked = self._decide()
-            moves = blocked is None
-            if moves:
-                self.entries[WORDS * pipeline.leave(now) + SET] = NONE
-        enters = moves and set_index != NONE
-        if enters:
+            can_advance = blocked is None
+            if can_advance:
+                self.records[WORDS * pipeline.leave(now) + SET] = NONE
+        accepts_request = can_advance and set_index != NONE
+        if accepts_request:
             self._enter(WORDS * pipeline.enter(now), set_index, now)
-        if line_has_turn:
+        if is_answering:
             blocked = self._answer()
-        takes = self.answering < 0 and self.memory_replies.can_pop()
-        if takes:
+        accepts_line = self.answering < 0 and self.memory_replies.can_pop()
+        if accepts_line:
             self._take_line()
-        if enters or takes or (stood and moves) or (line_has_turn and blocked is None):
+        if accepts_request or accepts_line or (is_due and can_advance) or (is_answering and blocked is None):
             return self.busy(now + 1)
-        if pipeline.filled > 0 and moves:
+        if pipeline.filled > 0 and can_advance:
             return self.busy(pipeline.due())
         return self._wait(blocked)
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
         """Return the requests in the pipeline, and the requests that wait for a line."""
-        held = []
-        for place in range(self.pipeline.filled):
-            at = WORDS * ((self.pipeline.oldest + place) % self.pipeline.depth)
-            words = self.entries[at + OPERATION], self.entries[at + TAG], self.entries[at + ADDRESS]
-            held.append(HeldRequest(*words, "in the pipeline of the bank"))
+        requests = []
+        for age in range(self.pipeline.filled):
+            base = WORDS * ((self.pipeline.oldest + age) % self.pipeline.depth)
+            fields = self.records[base + OPERATION], self.records[base + TAG], self.records[base + ADDRESS]
+            requests.append(HeldRequest(*fields, "in the pipeline of the bank"))
         for miss in range(self.misses.registers):
             if self.misses.lines[miss] >= 0:
-                held += self._waiting_for(miss)
-        return held
+                requests += self._waiting_for(miss)
+        return requests
 
     def _waiting_for(self, miss: int) -> list[HeldRequest]:  # C: def
         """Return the requests that wait for the line of a miss."""
-        came, tags = miss == self.answering, self.misses.tags_of(miss)
-        place = f"its line has come, as miss {miss}" if came else f"its line is fetched, as miss {miss}"
-        forwarded = None if came else self.tag_base | miss
+        has_arrived, tags = miss == self.answering, self.misses.tags_of(miss)
+        location = f"its line {'has come' if has_arrived else 'is fetched'}, as miss {miss}"
+        forwarded = None if has_arrived else self.tag_base | miss
         address = self.misses.lines[miss] * self.line_bytes
-        return [HeldRequest(operation, tag, address, place, None, forwarded) for operation, tag in tags]
+        return [HeldRequest(operation, tag, address, location, None, forwarded) for operation, tag in tags]
 
     def _wait(self, blocked: Channel | None) -> int:
         """Wait for the channel that blocks the bank, or else for a line from memory."""
@@ -213,28 +213,28 @@ class FiberCacheBank(Component):
             return NONE
         set_index = self.sets.set_of(self.requests.reference() // self.line_bytes)
         for slot in range(self.pipeline.depth):
-            if self.entries[WORDS * slot + SET] == set_index:
+            if self.records[WORDS * slot + SET] == set_index:
                 return NONE
         return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
 
-    def _enter(self, at: int, set_index: int, now: int) -> None:
+    def _enter(self, base: int, set_index: int, now: int) -> None:
         """Accept the head of ``requests`` and look up its line, whose set cannot change meanwhile."""
         operation = self.requests.control()
         if operation < READ or operation > WRITE_UNREAD:
             fault = f"no operation {operation}; see OPERATIONS of hw.memory.protocol"
             raise SimulationError(f"{self.requests.name}: {fault}")
         address = self.requests.reference()
-        place = self.tags.find(set_index, address // self.line_bytes)
-        self.entries[at + PRESENT] = place >= 0
-        if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
-            place = self.tags.victim(set_index)
-            if self.policy is not None and place >= 0 and self.tags.lines[place] != NONE:
-                place = self.policy.place_of_victim(self.tags, set_index)
-        self.entries[at + OPERATION] = operation
-        self.entries[at + TAG] = self.requests.coordinate()
-        self.entries[at + ADDRESS] = address
-        self.entries[at + SET] = set_index
-        self.entries[at + PLACE] = place
+        entry = self.tags.find(set_index, address // self.line_bytes)
+        self.records[base + PRESENT] = entry >= 0
+        if entry < 0 and operation not in (CONSUME, WRITE_THROUGH):
+            entry = self.tags.victim(set_index)
+            if self.policy is not None and entry >= 0 and self.tags.lines[entry] != NONE:
+                entry = self.policy.choose_entry(self.tags, set_index)
+        self.records[base + OPERATION] = operation
+        self.records[base + TAG] = self.requests.coordinate()
+        self.records[base + ADDRESS] = address
+        self.records[base + SET] = set_index
+        self.records[base + ENTRY] = entry
         self.requests.pop()
         if self.policy is not None:
             self.policy.requested(address // self.line_bytes, operation, now)
@@ -250,138 +250,138 @@ class FiberCacheBank(Component):
     def _answer(self) -> Channel | None:
         """Answer one target of the line that arrived; return the channel that blocks the reply, if any."""
         miss = self.answering
-        if self.misses.first[miss] >= 0:
+        if self.misses.first_target[miss] >= 0:
             if not self.replies.can_push():
                 return self.replies
             target = self.misses.next_target(miss)
             address = self.misses.lines[miss] * self.line_bytes
             self.replies.push(self.misses.operations[target], self.misses.target_tags[target], address)
-        if self.misses.first[miss] < 0:
-            if self.misses.places[miss] >= 0:
-                self.tags.arrive(self.misses.places[miss])
-            self.misses.close(miss)
+        if self.misses.first_target[miss] < 0:
+            if self.misses.entries[miss] >= 0:
+                self.tags.arrive(self.misses.entries[miss])
+            self.misses.release(miss)
             self.answering = -1
         return None
 
     def _decide(self) -> Channel | None:
         """Process the oldest request of the pipeline; return the channel that blocks it, if any."""
-        at = self.decided = WORDS * self.pipeline.oldest
-        operation, place = self.entries[at + OPERATION], self.entries[at + PLACE]
-        present = self.entries[at + PRESENT]
+        base = self.decided = WORDS * self.pipeline.oldest
+        operation, entry = self.records[base + OPERATION], self.records[base + ENTRY]
+        present = self.records[base + PRESENT]
         if operation == WRITE_THROUGH:
             return self._pass_write()
-        if present and self.tags.pending[place] >= 0:
-            return self._join(operation, place)
+        if present and self.tags.pending[entry] >= 0:
+            return self._join(operation, entry)
         if present:
-            return self._hit(operation, place)
+            return self._hit(operation, entry)
         if operation in (WRITE, WRITE_UNREAD):
-            return self._allocate(operation, place)
-        return self._miss(operation, place)
+            return self._allocate(operation, entry)
+        return self._miss(operation, entry)
 
     def _pass_write(self) -> Channel | None:
         """Send a write-through to memory; the tags are not changed, even if the line is present."""
         if not self.memory_requests.can_push():
             return self.memory_requests
-        self.memory_requests.push(WRITE, self.tag_base, self.entries[self.decided + ADDRESS])
+        self.memory_requests.push(WRITE, self.tag_base, self.records[self.decided + ADDRESS])
         self.writes_through += 1
         return None
 
-    def _hit(self, operation: int, place: int) -> Channel | None:
+    def _hit(self, operation: int, entry: int) -> Channel | None:
         """Apply a request to its present line, and reply unless it is a fetch."""
         if operation == FETCH:
-            self.tags.note_fetch(place)
+            self.tags.record_fetch(entry)
             self.fetch_hits += 1
             return None
         if not self.replies.can_push():
             return self.replies
         self._reply(operation)
         if operation == READ:
-            self.tags.note_read(place)
+            self.tags.record_read(entry)
             self.read_hits += 1
         elif operation == CONSUME:
-            self.tags.drop(place)
+            self.tags.drop(entry)
             self.consume_hits += 1
         else:
-            self.tags.dirty[place] = 1
+            self.tags.dirty[entry] = 1
             self.write_hits += 1
         return None
 
     def _reply(self, operation: int) -> None:
-        self.replies.push(operation, self.entries[self.decided + TAG], self.entries[self.decided + ADDRESS])
+        self.replies.push(operation, self.records[self.decided + TAG], self.records[self.decided + ADDRESS])
 
-    def _join(self, operation: int, place: int) -> Channel | None:
+    def _join(self, operation: int, entry: int) -> Channel | None:
         """Add a request to the miss of its line, unless the line is popped from memory in this cycle."""
         if operation == FETCH:
-            self.tags.note_fetch(place)
+            self.tags.record_fetch(entry)
             self.fetch_hits += 1
             return None
-        miss = self.tags.pending[place]
-        if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._comes(miss):
+        miss = self.tags.pending[entry]
+        if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._is_arriving(miss):
             return self.memory_replies
-        self.misses.wait(miss, operation, self.entries[self.decided + TAG])
+        self.misses.wait(miss, operation, self.records[self.decided + TAG])
         if operation == CONSUME:
-            self.tags.drop(place)
-            self.misses.places[miss] = NONE
+            self.tags.drop(entry)
+            self.misses.entries[miss] = NONE
             self.consume_joins += 1
         else:
-            self.tags.note_read(place)
+            self.tags.record_read(entry)
             self.read_joins += 1
         return None
 
-    def _comes(self, miss: int) -> bool:  # C: noexcept
+    def _is_arriving(self, miss: int) -> bool:  # C: noexcept
         """Return whether the line of a miss is at the head of ``memory_replies``."""
         return self.memory_replies.can_pop() and self.memory_replies.coordinate() & TAG_MASK == miss
 
-    def _allocate(self, operation: int, place: int) -> Channel | None:
+    def _allocate(self, operation: int, entry: int) -> Channel | None:
         """Allocate the line of a write that misses, without fetching it."""
         if not self.replies.can_push():
             return self.replies
-        if self.tags.dirty[place] and not self.memory_requests.can_push():
+        if self.tags.dirty[entry] and not self.memory_requests.can_push():
             return self.memory_requests
-        self._evict(place)
-        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # expected reads
-        self.tags.dirty[place] = 1
+        self._evict(entry)
+        self.tags.fill(entry, self._line(), 1 if operation == WRITE else 0)  # expected reads
+        self.tags.dirty[entry] = 1
         self._reply(operation)
         self.write_misses += 1
         return None
 
     def _line(self) -> int:  # C: noexcept
-        return self.entries[self.decided + ADDRESS] // self.line_bytes
+        return self.records[self.decided + ADDRESS] // self.line_bytes
 
-    def _miss(self, operation: int, place: int) -> Channel | None:
-        """Request the line of a read, fetch or consume that misses; a line to consume gets no place."""
-        if self.misses.full() or (operation != FETCH and not self.misses.can_wait()):
+    def _miss(self, operation: int, entry: int) -> Channel | None:
+        """Request the line of a read, fetch or consume that misses; a line to consume gets no entry."""
+        if self.misses.is_full() or (operation != FETCH and not self.misses.can_wait()):
             return self.memory_replies
-        if not self.memory_requests.fits(2 if place >= 0 and self.tags.dirty[place] else 1):
+        if not self.memory_requests.fits(2 if entry >= 0 and self.tags.dirty[entry] else 1):
             return self.memory_requests
-        if place >= 0:
-            self._evict(place)
-            self.tags.place_line(place, self._line(), 1 if operation == FETCH else 0)
-        miss = self.misses.open(self._line(), place)
-        if place >= 0:
-            self.tags.ask(place, miss)
-        self._ask(operation, miss)
+        if entry >= 0:
+            self._evict(entry)
+            self.tags.fill(entry, self._line(), 1 if operation == FETCH else 0)
+        miss = self.misses.allocate(self._line(), entry)
+        if entry >= 0:
+            self.tags.mark_in_flight(entry, miss)
+        self._request_line(operation, miss)
         return None
 
-    def _ask(self, operation: int, miss: int) -> None:
+    def _request_line(self, operation: int, miss: int) -> None:
         """Request the line of a new miss from memory; a read or consume becomes its first target."""
         self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes)
         if operation == FETCH:
             self.fetch_misses += 1
         else:
-            self.misses.wait(miss, operation, self.entries[self.decided + TAG])
+            self.misses.wait(miss, operation, self.records[self.decided + TAG])
             if operation == CONSUME:
                 self.consume_misses += 1
             else:
                 self.read_misses += 1
 
-    def _evict(self, place: int) -> None:
+    def _evict(self, entry: int) -> None:
         """Count the eviction of a victim and write it back if it is dirty; the tags still hold the victim."""
-        if self.tags.lines[place] >= 0:
+        if self.tags.lines[entry] >= 0:
             self.evictions += 1
-        if self.tags.dirty[place]:
+        if self.tags.dirty[entry]:
             self.write_backs += 1
-            self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes)
+            self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[entry] * self.line_bytes)
 
     def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
         """Store the current values of ``SIGNALS``.

@@ -69,7 +69,7 @@ class FunctionalCache:  # C: final
         index = self.tags.find(set_index, line)
         self.fetches += 1
         if index >= 0:
-            self.tags.note_fetch(index)
+            self.tags.record_fetch(index)
         else:
             self.fetch_misses += 1
             index = self._replace(set_index, line, 1)
@@ -80,12 +80,12 @@ class FunctionalCache:  # C: final
         self.reads += 1
         index = self.hints[line % HINTS]
         if self.tags.lines[index] == line:
-            self.tags.note_read(index)
+            self.tags.record_read(index)
             return
         set_index = self._set_of(line)
         index = self.tags.find(set_index, line)
         if index >= 0:
-            self.tags.note_read(index)
+            self.tags.record_read(index)
         else:
             self.read_misses += 1
             self._replace(set_index, line, 0)
@@ -119,7 +119,7 @@ class FunctionalCache:  # C: final
         index = self.tags.victim(set_index)
         if self.tags.dirty[index]:
             self.write_backs += 1
-        self.tags.place_line(index, line, priority)
+        self.tags.fill(index, line, priority)
         return index
 
     def traffic_lines(self) -> int:  # C: noexcept

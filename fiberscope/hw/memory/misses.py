@@ -15,7 +15,7 @@ class MissTable:  # C: final
         registers: number of registers, which is the maximum number of lines in flight.
         targets: maximum number of waiting requests of all registers together.
 
-    ``lines[r]`` is the line of register r, ``NONE`` if the register is free. ``places[r]`` is the place in
+    ``lines[r]`` is the line of register r, ``NONE`` if the register is free. ``entries[r]`` is the entry of
     the tag store that the line will occupy. ``used`` is the number of occupied registers. ``operations`` and
     ``target_tags`` hold the operation and the request tag of each target.
     """
@@ -24,18 +24,18 @@ class MissTable:  # C: final
         self.registers = registers
         self.used = 0
         self.lines = array("q", [NONE] * registers)  # C: public
-        # By register: the place in the tag store for the line, -1 if the line is not stored
-        self.places = array("q", [NONE] * registers)  # C: public
-        self.first = array("q", [NONE] * registers)  # C: public
-        self.last = array("q", [NONE] * registers)
-        self.next_register = 0  # the register that ``open`` takes next; ``registers`` if all are occupied
+        # By register: the entry of the tag store for the line, -1 if the line is not stored
+        self.entries = array("q", [NONE] * registers)  # C: public
+        self.first_target = array("q", [NONE] * registers)  # C: public
+        self.last_target = array("q", [NONE] * registers)
+        self.next_register = 0  # the register that ``allocate`` takes next; ``registers`` if all are occupied
         self.lowest = 1  # no register below this one is free, except next_register
         self.operations = array("q", bytes(8 * targets))  # C: public
         self.target_tags = array("q", bytes(8 * targets))  # C: public
         self.following = array("q", [*range(1, targets), NONE])  # by target: the next one of its list
         self.free_target = 0
 
-    def full(self) -> bool:  # C: noexcept
+    def is_full(self) -> bool:  # C: noexcept
         """Return whether every register is occupied."""
         return self.next_register >= self.registers
 
@@ -43,18 +43,18 @@ class MissTable:  # C: final
         """Return whether another target can be appended."""
         return self.free_target != NONE
 
-    def open(self, line: int, place: int) -> int:  # C: noexcept
+    def allocate(self, line: int, entry: int) -> int:  # C: noexcept
         """Occupy a register for a line that is requested from memory, and return its number.
 
-        Call this only if the table is not ``full``.
+        Call this only if the table is not ``is_full``.
 
         Args:
             line: number of the line.
-            place: place in the tag store that the line will occupy; ``NONE`` if the line is not stored.
+            entry: entry of the tag store that the line will occupy; ``NONE`` if the line is not stored.
         """
         miss = self.next_register
         self.lines[miss] = line
-        self.places[miss] = place
+        self.entries[miss] = entry
         self.used += 1
         while self.lowest < self.registers and self.lines[self.lowest] >= 0:
             self.lowest += 1
@@ -62,10 +62,10 @@ class MissTable:  # C: final
         self.lowest += 1
         return miss
 
-    def close(self, miss: int) -> None:  # C: noexcept
+    def release(self, miss: int) -> None:  # C: noexcept
         """Free a register; its queue of targets must be empty."""
         self.lines[miss] = NONE
-        if self.full():
+        if self.is_full():
             self.next_register = miss
         else:
             self.lowest = min(miss, self.lowest)
@@ -84,27 +84,27 @@ class MissTable:  # C: final
         self.operations[target] = operation
         self.target_tags[target] = tag
         self.following[target] = NONE
-        if self.first[miss] == NONE:
-            self.first[miss] = target
+        if self.first_target[miss] == NONE:
+            self.first_target[miss] = target
         else:
-            self.following[self.last[miss]] = target
-        self.last[miss] = target
+            self.following[self.last_target[miss]] = target
+        self.last_target[miss] = target
 
     def next_target(self, miss: int) -> int:  # C: noexcept
         """Remove the oldest target of a register, and return its number; ``NONE`` if there is no target.
 
         Its ``operations`` and ``target_tags`` stay valid until the next ``wait``.
         """
-        target = self.first[miss]
+        target = self.first_target[miss]
         if target != NONE:
-            self.first[miss] = self.following[target]
+            self.first_target[miss] = self.following[target]
             self.following[target] = self.free_target
             self.free_target = target
         return target
 
     def tags_of(self, miss: int) -> list[tuple[int, int]]:  # C: def
         """Return the operation and the tag of each target of a register, oldest first."""
-        tags, target = [], self.first[miss]
+        tags, target = [], self.first_target[miss]
         while target != NONE:
             tags.append((self.operations[target], self.target_tags[target]))
             target = self.following[target]

@@ -101,15 +101,15 @@ class StreamPrefetcher(Component):
         self.line_bytes = line_bytes
         self.buffers = lines
         self.states = array("b", bytes(lines))  # state of each line buffer
-        self.asking = 0  # buffer for the next line to request
-        self.reading = 0  # buffer of the line with the last byte of the next element
+        self.request_buffer = 0  # buffer for the next line to request
+        self.read_buffer = 0  # buffer of the line with the last byte of the next element
         # The next line to request, and the line after the last one of the youngest job
         self.next_line = self.end_line = 0
         # A ring of the accepted jobs: next element, element after the last one, and the offset in bytes of
-        # the next element from the start of the line in buffer ``reading`` (negative: it starts in an
+        # the next element from the start of the line in ``read_buffer`` (negative: it starts in an
         # earlier line)
-        self.nexts = array("q", bytes(8 * lines))
-        self.ends = array("q", bytes(8 * lines))
+        self.next_elements = array("q", bytes(8 * lines))
+        self.end_elements = array("q", bytes(8 * lines))
         self.offsets = array("q", bytes(8 * lines))
         self.oldest = 0  # slot of the oldest job in the ring
         self.job_count = 0
@@ -126,38 +126,38 @@ class StreamPrefetcher(Component):
 
         What a cycle does depends on the state at its begin. Therefore a line and a job are accepted last.
         """
-        takes = self._takes(now)
+        accepts = self._can_accept(now)
         progress = self._stop(now)
         if not progress:
-            progress = self._ask()
+            progress = self._request_line()
             if self.job_count > 0 and self._serve():
                 progress = True
         if self.seen_from[REPLIES] <= now:
             self._receive()
             progress = True
-        if takes:
-            self._take()
+        if accepts:
+            self._accept_job()
             progress = True
         return self.busy(now + 1) if progress else self._wait(now)
 
-    def _takes(self, now: int) -> bool:  # C: noexcept, inline
+    def _can_accept(self, now: int) -> bool:  # C: noexcept, inline
         """Return whether a job can be accepted: all earlier lines are requested, and the ring is not full."""
         if self.next_line != self.end_line or self.job_count == self.buffers:
             return False
         return self.seen_from[JOBS] <= now
 
-    def _take(self) -> None:
+    def _accept_job(self) -> None:
         """Accept the job at the head of ``jobs``; its lines are requested from the next cycle on."""
         first, end = self.jobs.coordinate(), self.jobs.reference()
         if first < 0 or (end < first and end != OPEN):
             raise SimulationError(f"{self.name}: there is no job from element {first} to {end}")
-        place = self.oldest + self.job_count  # C: long
-        if place >= self.buffers:
-            place -= self.buffers
-        self.nexts[place] = first
-        self.ends[place] = end
+        slot = self.oldest + self.job_count  # C: long
+        if slot >= self.buffers:
+            slot -= self.buffers
+        self.next_elements[slot] = first
+        self.end_elements[slot] = end
         self.next_line = first * self.element_bytes // self.line_bytes
-        self.offsets[place] = first * self.element_bytes - self.next_line * self.line_bytes
+        self.offsets[slot] = first * self.element_bytes - self.next_line * self.line_bytes
         self.end_line = NO_LINE
         if end == first:
             self.end_line = self.next_line
@@ -177,31 +177,31 @@ class StreamPrefetcher(Component):
                 self.states[buffer] = FREE
             elif self.states[buffer] == IN_FLIGHT:
                 self.states[buffer] = DROPPED
-        self.reading = self.asking
+        self.read_buffer = self.request_buffer
         self.next_line = self.end_line = 0
-        self._end()
+        self._end_job()
         return True
 
     def _is_stopped(self, now: int) -> bool:  # C: noexcept, inline
         """Return whether the oldest job is open and ``stops`` has a token."""
-        return self.seen_from[STOPS] <= now and self.job_count > 0 and self.ends[self.oldest] == OPEN
+        return self.seen_from[STOPS] <= now and self.job_count > 0 and self.end_elements[self.oldest] == OPEN
 
-    def _end(self) -> None:
+    def _end_job(self) -> None:
         """Send the stop of the oldest job, and remove the job."""
         self.elements.push(STOP)
         self.oldest = self.oldest + 1 if self.oldest + 1 < self.buffers else 0
         self.job_count -= 1
 
-    def _ask(self) -> bool:  # C: inline
+    def _request_line(self) -> bool:  # C: inline
         """Request the next line of the youngest job if the next buffer is free; return whether it did."""
-        if self.next_line == self.end_line or self.states[self.asking] != FREE:
+        if self.next_line == self.end_line or self.states[self.request_buffer] != FREE:
             return False
         if not self.requests.can_push():
             return False
         address = self.base + self.next_line * self.line_bytes
-        self.requests.push(READ, self.tag_base | self.asking, address)
-        self.states[self.asking] = IN_FLIGHT
-        self.asking = self.asking + 1 if self.asking + 1 < self.buffers else 0
+        self.requests.push(READ, self.tag_base | self.request_buffer, address)
+        self.states[self.request_buffer] = IN_FLIGHT
+        self.request_buffer = self.request_buffer + 1 if self.request_buffer + 1 < self.buffers else 0
         self.next_line += 1
         self.lines += 1
         self.fetched_bytes += self.line_bytes
@@ -210,35 +210,38 @@ class StreamPrefetcher(Component):
     def _serve(self) -> bool:  # C: inline
         """Send the next element of the oldest job or its stop; return whether the job made progress."""
         job = self.oldest
-        if self.nexts[job] == self.ends[job]:
+        if self.next_elements[job] == self.end_elements[job]:
             if not self.elements.can_push():
                 return False
-            self._end()
+            self._end_job()
             return True
-        if self.states[self.reading] != HERE:
+        if self.states[self.read_buffer] != HERE:
             return False
         end = self.offsets[job] + self.element_bytes
         if end <= self.line_bytes:
             if not self.elements.can_push():
                 return False
-            self._give(job)
+            self._send_element(job)
             self.offsets[job] = end
-        if self.nexts[job] == self.ends[job] or self.offsets[job] + self.element_bytes > self.line_bytes:
-            self._free(job)
+        if (
+            self.next_elements[job] == self.end_elements[job]
+            or self.offsets[job] + self.element_bytes > self.line_bytes
+        ):
+            self._free_buffer(job)
         return True
 
-    def _give(self, job: int) -> None:  # C: inline
+    def _send_element(self, job: int) -> None:  # C: inline
         """Send the number of the next element of a job."""
-        self.element = self.nexts[job]
+        self.element = self.next_elements[job]
         self.elements.push(DATA, self.element)
-        self.nexts[job] += 1
+        self.next_elements[job] += 1
         self.used_bytes += self.element_bytes
 
-    def _free(self, job: int) -> None:  # C: noexcept, inline
+    def _free_buffer(self, job: int) -> None:  # C: noexcept, inline
         """Free the buffer that is read, as no further element ends in its line."""
         self.offsets[job] -= self.line_bytes
-        self.states[self.reading] = FREE
-        self.reading = self.reading + 1 if self.reading + 1 < self.buffers else 0
+        self.states[self.read_buffer] = FREE
+        self.read_buffer = self.read_buffer + 1 if self.read_buffer + 1 < self.buffers else 0
 
     def _receive(self) -> None:  # C: inline
         """Pop a line into its buffer, or free the buffer if the line belongs to a stopped job."""
@@ -254,13 +257,16 @@ class StreamPrefetcher(Component):
             return self.idle()
         if self._is_blocked(now):
             return self.wait_output(self.elements)
-        if self.next_line < self.end_line and self.states[self.asking] == FREE:
+        if self.next_line < self.end_line and self.states[self.request_buffer] == FREE:
             return self.wait_output(self.requests)
         return self.wait_input(self.replies)
 
     def _is_blocked(self, now: int) -> bool:  # C: noexcept
         """Return whether only a full ``elements`` keeps the oldest job from sending an element or a stop."""
-        if self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE:
+        if (
+            self.next_elements[self.oldest] == self.end_elements[self.oldest]
+            or self.states[self.read_buffer] == HERE
+        ):
             return True
         return self._is_stopped(now)
 

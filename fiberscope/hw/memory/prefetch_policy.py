@@ -53,7 +53,7 @@ class PrefetchPolicy(Policy):
         """
         return fibers[0]
 
-    def place_of_fiber(self, fibers: Sequence[FiberLines], now: int) -> int:
+    def choose_index(self, fibers: Sequence[FiberLines], now: int) -> int:
         """Return the index in ``fibers`` of the fiber that ``fiber`` chooses, -1 for none.
 
         Raises:

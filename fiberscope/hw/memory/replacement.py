@@ -56,8 +56,8 @@ class ReplacementPolicy(Policy):
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which line goes: define victim(lines)")
 
-    def place_of_victim(self, tags: TagStore, set_index: int) -> int:
-        """Return the place of the line that ``victim`` chooses in a full set.
+    def choose_entry(self, tags: TagStore, set_index: int) -> int:
+        """Return the entry of the line that ``victim`` chooses in a full set.
 
         Args:
             tags: tag store of the bank.
@@ -67,12 +67,12 @@ class ReplacementPolicy(Policy):
             SimulationError: if the policy chooses a line that it was not offered.
         """
         lines: list[Line] = []
-        first = set_index * tags.ways
-        for way in range(first, first + tags.ways):
-            if tags.pending[way] < 0:
-                dirty = tags.dirty[way] != 0
-                lines.append(Line(tags.lines[way], tags.priorities[way], dirty, tags.reuse[way]))
-        chosen = self.victim(lines)
-        if chosen not in lines:
-            raise wrong_choice(self, "victim", chosen, "lines")
-        return tags.find(set_index, chosen.number)
+        first_entry = set_index * tags.ways
+        for entry in range(first_entry, first_entry + tags.ways):
+            if tags.pending[entry] < 0:
+                dirty = tags.dirty[entry] != 0
+                lines.append(Line(tags.lines[entry], tags.priorities[entry], dirty, tags.reuse[entry]))
+        line = self.victim(lines)
+        if line not in lines:
+            raise wrong_choice(self, "victim", line, "lines")
+        return tags.find(set_index, line.number)

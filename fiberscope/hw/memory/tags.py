@@ -48,7 +48,7 @@ class Sets:  # C: final
 
 
 class TagStore:  # C: final
-    """The tag array of a bank. A place is the number of an entry: ``set * ways + way``.
+    """The tag array of a bank. The number of an entry is ``set * ways + way``.
 
     Args:
         sets: number of sets.
@@ -57,8 +57,8 @@ class TagStore:  # C: final
             expected reads of the line: its fetches and writes that no read has followed yet.
         reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010).
 
-    ``lines``, ``pending``, ``dirty``, ``priorities`` and ``reuse`` have an entry for each place,
-    ``in_flight`` has one for each set. ``held`` is the number of places that hold a line, lines in flight
+    ``lines``, ``pending``, ``dirty``, ``priorities`` and ``reuse`` have an element for each entry,
+    ``in_flight`` has one for each set. ``held`` is the number of entries with a line, lines in flight
     included.
     """
 
@@ -67,103 +67,110 @@ class TagStore:  # C: final
         self.ways = ways
         self.priority_limit = priority_limit
         self.reuse_limit = reuse_limit
-        places = sets * ways
+        entries = sets * ways
         # The element types are small, so that the entries of a set share cache lines of the host.
-        self.lines = array("q", [NONE] * places)  # C: public
+        self.lines = array("q", [NONE] * entries)  # C: public
         # The register of the miss if the line is in flight, else NONE
-        self.pending = array("h", [NONE] * places)  # C: public
-        self.dirty = array("b", bytes(places))  # C: public
-        self.priorities = array("H", bytes(2 * places))  # C: public
-        self.reuse = array("B", [reuse_limit] * places)  # C: public; large: reuse is far away
+        self.pending = array("h", [NONE] * entries)  # C: public
+        self.dirty = array("b", bytes(entries))  # C: public
+        self.priorities = array("H", bytes(2 * entries))  # C: public
+        self.reuse = array("B", [reuse_limit] * entries)  # C: public; large: reuse is far away
         self.in_flight = array("H", bytes(2 * sets))  # C: public; by set: lines that are
         self.held = 0
 
     def find(self, set_index: int, line: int) -> int:  # C: noexcept
-        """Return the place of a line that is held or in flight, or -1."""
-        first = set_index * self.ways
-        for place in range(first, first + self.ways):
-            if self.lines[place] == line:
-                return place
+        """Return the entry of a line that is held or in flight, or -1."""
+        first_entry = set_index * self.ways
+        for entry in range(first_entry, first_entry + self.ways):
+            if self.lines[entry] == line:
+                return entry
         return NONE
 
     def victim(self, set_index: int) -> int:  # C: noexcept
-        """Return the place for a new line: a free one or the victim's, or -1 if all lines are in flight."""
-        first = set_index * self.ways
-        best = NONE
+        """Return the entry for a new line: a free one or the victim's, or -1 if all lines are in flight."""
+        first_entry = set_index * self.ways
+        victim_entry = NONE
         lowest = 0
-        for place in range(first, first + self.ways):
-            if self.pending[place] >= 0:
+        for entry in range(first_entry, first_entry + self.ways):
+            if self.pending[entry] >= 0:
                 continue
-            if self.lines[place] == NONE:
-                return place
-            priority = self.priorities[place]
-            if best == NONE or priority < lowest or (priority == lowest and self._before(place, best)):
-                best = place
+            if self.lines[entry] == NONE:
+                return entry
+            priority = self.priorities[entry]
+            if (
+                victim_entry == NONE
+                or priority < lowest
+                or (priority == lowest and self._is_evicted_before(entry, victim_entry))
+            ):
+                victim_entry = entry
                 lowest = priority
-        return best
+        return victim_entry
 
-    def _before(self, place: int, other: int) -> bool:  # C: noexcept
+    def _is_evicted_before(self, entry: int, other_entry: int) -> bool:  # C: noexcept
         """Return whether a line is evicted in preference to another line of the same priority."""
-        if self.dirty[place] != self.dirty[other]:
+        if self.dirty[entry] != self.dirty[other_entry]:
             # If reads are expected, evict the clean line: the dirty one would be written and read again. If
             # no read is expected, evict the dirty line, which is of no further use.
-            return (self.dirty[place] < self.dirty[other]) == (self.priorities[place] > 0)
-        return self.reuse[place] > self.reuse[other]
+            return (self.dirty[entry] < self.dirty[other_entry]) == (self.priorities[entry] > 0)
+        return self.reuse[entry] > self.reuse[other_entry]
 
-    def place_line(self, place: int, line: int, priority: int) -> None:  # C: noexcept
+    def fill(self, entry: int, line: int, priority: int) -> None:  # C: noexcept
         """Replace the victim by a new line, and age the lines that competed with the victim as SRRIP does.
 
-        The line that was at the place must not be in flight; the caller has written it back if necessary. No
-        line ages if the place was free. The new line is clean, and not in flight until ``ask``.
+        The line in the entry must not be in flight; the caller has written it back if necessary. No
+        line ages if the entry was free. The new line is clean, and not in flight until ``mark_in_flight``.
 
         Args:
-            place: place that ``victim`` returned.
+            entry: entry that ``victim`` returned.
             line: number of the new line.
             priority: its number of expected reads, limited to ``priority_limit``.
         """
-        if self.lines[place] == NONE:
+        if self.lines[entry] == NONE:
             self.held += 1
         else:
-            self._age(place)
-        self.lines[place] = line
-        self.pending[place] = NONE
-        self.dirty[place] = 0
-        self.priorities[place] = min(priority, self.priority_limit)
-        self.reuse[place] = self.reuse_limit - 1
+            self._age(entry)
+        self.lines[entry] = line
+        self.pending[entry] = NONE
+        self.dirty[entry] = 0
+        self.priorities[entry] = min(priority, self.priority_limit)
+        self.reuse[entry] = self.reuse_limit - 1
 
-    def _equals(self, place: int, other: int) -> bool:  # C: noexcept
+    def _ties_with(self, entry: int, other_entry: int) -> bool:  # C: noexcept
         """Return whether SRRIP alone decides between two lines."""
-        return self.priorities[place] == self.priorities[other] and self.dirty[place] == self.dirty[other]
+        return (
+            self.priorities[entry] == self.priorities[other_entry]
+            and self.dirty[entry] == self.dirty[other_entry]
+        )
 
     def _age(self, victim: int) -> None:  # C: noexcept
         """Raise the prediction values of the lines that SRRIP compared, until the victim's is the limit."""
         step = self.reuse_limit - self.reuse[victim]
         if step == 0:
             return
-        first = victim - victim % self.ways
-        for place in range(first, first + self.ways):
-            if self._equals(place, victim):
-                self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
+        first_entry = victim - victim % self.ways
+        for entry in range(first_entry, first_entry + self.ways):
+            if self._ties_with(entry, victim):
+                self.reuse[entry] = min(self.reuse[entry] + step, self.reuse_limit)
 
-    def ask(self, place: int, miss: int) -> None:  # C: noexcept
+    def mark_in_flight(self, entry: int, miss: int) -> None:  # C: noexcept
         """Mark the line as in flight; ``miss`` is the number of its miss register."""
-        self.pending[place] = miss
-        self.in_flight[place // self.ways] += 1
+        self.pending[entry] = miss
+        self.in_flight[entry // self.ways] += 1
 
-    def arrive(self, place: int) -> None:  # C: noexcept
+    def arrive(self, entry: int) -> None:  # C: noexcept
         """Mark the line as no longer in flight."""
-        self.pending[place] = NONE
-        self.in_flight[place // self.ways] -= 1
+        self.pending[entry] = NONE
+        self.in_flight[entry // self.ways] -= 1
 
-    def note_fetch(self, place: int) -> None:  # C: noexcept
+    def record_fetch(self, entry: int) -> None:  # C: noexcept
         """Record a fetch of a line that is held or in flight: one more read is expected."""
-        self.priorities[place] = min(self.priorities[place] + 1, self.priority_limit)
-        self.reuse[place] = 0
+        self.priorities[entry] = min(self.priorities[entry] + 1, self.priority_limit)
+        self.reuse[entry] = 0
 
-    def note_read(self, place: int) -> None:  # C: noexcept
+    def record_read(self, entry: int) -> None:  # C: noexcept
         """Record a read of a line that is held or in flight: one read less is expected."""
-        self.priorities[place] = max(self.priorities[place] - 1, 0)
-        self.reuse[place] = 0
+        self.priorities[entry] = max(self.priorities[entry] - 1, 0)
+        self.reuse[entry] = 0
 
     def preload(
         self, lines: memoryview[int], reuse: memoryview[int], busy: list[int]
@@ -174,8 +181,8 @@ class TagStore:  # C: final
         all its new lines, the last of them are omitted.
 
         Args:
-            lines: for each place, the line to hold, ``NONE`` for none.
-            reuse: for each place, the re-reference prediction value of this line.
+            lines: for each entry, the line to hold, ``NONE`` for none.
+            reuse: for each entry, the re-reference prediction value of this line.
             busy: sets that keep their contents.
         """
         for set_index in range(self.sets):
@@ -185,31 +192,31 @@ class TagStore:  # C: final
     def _preload_set(
         self, set_index: int, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: noexcept, lines=long[::1], reuse=unsigned char[::1]
-        first = set_index * self.ways
-        for place in range(first, first + self.ways):
-            if self.lines[place] != NONE and self._idle(place):
-                self.drop(place)
-        place = first
-        for source in range(first, first + self.ways):
+        first_entry = set_index * self.ways
+        for entry in range(first_entry, first_entry + self.ways):
+            if self.lines[entry] != NONE and self._is_replaceable(entry):
+                self.drop(entry)
+        entry = first_entry
+        for source in range(first_entry, first_entry + self.ways):
             if lines[source] == NONE or self.find(set_index, lines[source]) != NONE:
                 continue
-            while place < first + self.ways and self.lines[place] != NONE:
-                place += 1
-            if place == first + self.ways:
+            while entry < first_entry + self.ways and self.lines[entry] != NONE:
+                entry += 1
+            if entry == first_entry + self.ways:
                 return
-            self.place_line(place, lines[source], 0)
-            self.reuse[place] = reuse[source]
+            self.fill(entry, lines[source], 0)
+            self.reuse[entry] = reuse[source]
 
-    def _idle(self, place: int) -> bool:  # C: noexcept
+    def _is_replaceable(self, entry: int) -> bool:  # C: noexcept
         """Return whether a line may be replaced by ``preload``: clean, not in flight, no read expected."""
-        return self.pending[place] < 0 and not self.dirty[place] and self.priorities[place] == 0
+        return self.pending[entry] < 0 and not self.dirty[entry] and self.priorities[entry] == 0
 
-    def drop(self, place: int) -> None:  # C: noexcept
+    def drop(self, entry: int) -> None:  # C: noexcept
         """Remove the line at a place, even if it is dirty or in flight; nothing is written back."""
-        if self.pending[place] >= 0:
-            self.arrive(place)
-        self.lines[place] = NONE
-        self.dirty[place] = 0
-        self.priorities[place] = 0
-        self.reuse[place] = self.reuse_limit
+        if self.pending[entry] >= 0:
+            self.arrive(entry)
+        self.lines[entry] = NONE
+        self.dirty[entry] = 0
+        self.priorities[entry] = 0
+        self.reuse[entry] = self.reuse_limit
         self.held -= 1

@@ -96,7 +96,7 @@ class TouchedBitmap(Component):
         self.stopped_writers = 0  # inputs that have received their stop in this round
         self.count = 0  # data tokens of this round
         self.word = 0  # number of the word that the scan examines
-        self.looks = 0  # first cycle in which the scan examines this word
+        self.scan_cycle = 0  # first cycle in which the scan examines this word
         self.set_tokens = self.words_done = self.bits_found = 0
 
     def elaborate(self) -> None:
@@ -104,55 +104,57 @@ class TouchedBitmap(Component):
         super().elaborate()
         self.writers = len(self.sets)
         self.readers = len(self.found)
-        self.ended = array("b", bytes(self.writers))
+        self.has_stopped = array("b", bytes(self.writers))
 
     def tick(self, now: int) -> int:
         """Advance the current phase by a cycle."""
         if self.phase == COLLECTING:
             return self._collect(now)
         if self.phase == TELLING:
-            return self._tell(now)
+            return self._send_count(now)
         if self.phase == WAITING:
-            return self._begin(now)
-        if now < self.looks:
-            return self.busy(self.looks)
+            return self._await_scan(now)
+        if now < self.scan_cycle:
+            return self.busy(self.scan_cycle)
         if self.phase == SCANNING and not self.contents[self.word]:
-            return self._pass_by(now, self._empty_words())
-        full = self._full()
-        if full >= 0:
-            return self.wait_output(self.found[full])
-        return self._give(now) if self.phase == SCANNING else self._end(now)
+            return self._finish_words(now, self._empty_words())
+        full_reader = self._first_full()
+        if full_reader >= 0:
+            return self.wait_output(self.found[full_reader])
+        return self._send_lowest_bit(now) if self.phase == SCANNING else self._end_round(now)
 
     def _collect(self, now: int) -> int:
         """Take a token of each input that has not received its stop in this round."""
-        moved = False
+        has_received = False
         for writer in range(self.writers):
             source = self.sets[writer]
-            if not self.ended[writer] and source.can_pop():
-                self._set(writer, source)
-                moved = True
+            if not self.has_stopped[writer] and source.can_pop():
+                self._receive(writer, source)
+                has_received = True
         if self.stopped_writers == self.writers:
             self.phase = TELLING
-        return self.busy(now + 1) if moved else self.idle()
+        return self.busy(now + 1) if has_received else self.idle()
 
-    def _set(self, writer: int, source: Channel) -> None:
+    def _receive(self, writer: int, source: Channel) -> None:
         """Pop a token of input ``writer``: set the bit of its coordinate, or note the stop of the input."""
         if source.control() == STOP:
-            self.ended[writer] = 1
+            self.has_stopped[writer] = 1
             self.stopped_writers += 1
         else:
             number = source.coordinate()
             bit = number // self.block
             if number < 0 or bit >= self.bits:
-                last = self.bits * self.block - 1
-                raise SimulationError(f"{self.name}: there is no bit for {number}; they are for 0 to {last}")
+                last_coordinate = self.bits * self.block - 1
+                raise SimulationError(
+                    f"{self.name}: there is no bit for {number}; they are for 0 to {last_coordinate}"
+                )
             word = bit // self.width
             self.contents[word] |= ONE << (bit - word * self.width)
             self.count += 1
             self.set_tokens += 1
         source.pop()
 
-    def _tell(self, now: int) -> int:
+    def _send_count(self, now: int) -> int:
         """Send the number of data tokens of the round."""
         if not self.ready.can_push():
             return self.wait_output(self.ready)
@@ -160,7 +162,7 @@ class TouchedBitmap(Component):
         self.phase = WAITING
         return self.busy(now + 1)
 
-    def _begin(self, now: int) -> int:
+    def _await_scan(self, now: int) -> int:
         """Take a scan: clear all words, or examine the first word from the next cycle on."""
         if not self.scans.can_pop():
             return self.idle()
@@ -178,7 +180,7 @@ class TouchedBitmap(Component):
         for word in range(self.word_count):
             self.contents[word] = 0
 
-    def _full(self) -> int:  # C: noexcept
+    def _first_full(self) -> int:  # C: noexcept
         """Return the number of the first output without a free slot, -1 if every output has one."""
         for reader in range(self.readers):
             sink = self.found[reader]
@@ -193,22 +195,22 @@ class TouchedBitmap(Component):
             word += 1
         return word - self.word
 
-    def _pass_by(self, now: int, count: int) -> int:  # C: noexcept
+    def _finish_words(self, now: int, count: int) -> int:  # C: noexcept
         """Finish ``count`` words, one a cycle, and sleep until the word after them is examined."""
         self.word += count
         self.words_done += count
         if self.word == self.word_count:
             self.phase = ENDING
-        self.looks = now + count
-        return self.busy(self.looks)
+        self.scan_cycle = now + count
+        return self.busy(self.scan_cycle)
 
-    def _give(self, now: int) -> int:
+    def _send_lowest_bit(self, now: int) -> int:
         """Send the lowest set bit of the word and clear it."""
         word_bits = self.contents[self.word]
         self.contents[self.word] = word_bits & (word_bits - 1)
         self._send(DATA, self.word * self.width + raw_words.lowest_bit(word_bits))
         self.bits_found += 1
-        return self.busy(now + 1) if word_bits & (word_bits - 1) else self._pass_by(now, 1)
+        return self.busy(now + 1) if word_bits & (word_bits - 1) else self._finish_words(now, 1)
 
     def _send(self, kind: int, bit: int) -> None:
         """Send a token on all outputs, each of which has a free slot."""
@@ -216,11 +218,11 @@ class TouchedBitmap(Component):
             sink = self.found[reader]
             sink.push(kind, bit)
 
-    def _end(self, now: int) -> int:
+    def _end_round(self, now: int) -> int:
         """Send the stop of the round, and begin the next round."""
         self._send(STOP, 0)
         self.phase = COLLECTING
         self.stopped_writers = self.count = 0
         for writer in range(self.writers):
-            self.ended[writer] = 0
+            self.has_stopped[writer] = 0
         return self.busy(now + 1)

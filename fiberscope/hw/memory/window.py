@@ -33,14 +33,14 @@ class ReorderWindow:  # C: final
         self.sent = 0
         self.arrived = 0
         # Slots of the next request and of the oldest request in the window
-        self._next = self._oldest = 0
+        self._next_free = self._oldest = 0
         self._complete = array("b", bytes(size))  # by slot: 1 if only older replies are missing
 
     def in_flight(self) -> int:  # C: noexcept
         """Return the number of requests in the window, those whose reply overtook an older one included."""
         return self.sent - self.arrived
 
-    def has_room(self) -> bool:  # C: noexcept
+    def has_free_slot(self) -> bool:  # C: noexcept
         """Return whether the window has a free slot for another request."""
         return self.sent - self.arrived < self.size
 
@@ -50,10 +50,10 @@ class ReorderWindow:  # C: final
         Raises:
             SimulationError: if the window is full.
         """
-        if not self.has_room():
+        if not self.has_free_slot():
             raise SimulationError(f"a window of {self.size} has no room for another request")
-        slot = self._next
-        self._next = self._next_slot(slot)
+        slot = self._next_free
+        self._next_free = self._next_slot(slot)
         self.sent += 1
         return slot
 
@@ -67,8 +67,8 @@ class ReorderWindow:  # C: final
         Raises:
             SimulationError: if no request in this slot waits for a reply.
         """
-        place = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
-        if slot < 0 or slot >= self.size or place >= self.in_flight() or self._complete[slot]:
+        age = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
+        if slot < 0 or slot >= self.size or age >= self.in_flight() or self._complete[slot]:
             raise SimulationError(f"a reply for slot {slot}, which has no open request")
         self._complete[slot] = 1
         previous = self.arrived

@@ -61,7 +61,7 @@ class ArbitrationPolicy(Policy):
         Raises:
             SimulationError: if the policy chooses a head that is not one of ``heads``.
         """
-        chosen = self.winner(output, heads, now)
-        if chosen not in heads:
-            raise wrong_choice(self, "winner", chosen, "heads")
-        return chosen.port
+        head = self.winner(output, heads, now)
+        if head not in heads:
+            raise wrong_choice(self, "winner", head, "heads")
+        return head.port

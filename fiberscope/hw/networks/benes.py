@@ -69,7 +69,7 @@ def wiring(lanes: int) -> list[list[int]]:
     """
     n = lanes.bit_length() - 1
     inward = [_halves(lanes, lanes >> level) for level in range(n - 1)]
-    outward = [sorted(range(lanes), key=places.__getitem__) for places in reversed(inward)]
+    outward = [sorted(range(lanes), key=permutation.__getitem__) for permutation in reversed(inward)]
     return inward + outward
 
 
@@ -77,10 +77,10 @@ def _halves(lanes: int, block: int) -> list[int]:
     """Return a permutation that moves even places of each block to its upper half, odd ones to its lower."""
     half = block // 2
     return [
-        start + 2 * place + side
+        start + 2 * position + side
         for start in range(0, lanes, block)
         for side in (0, 1)
-        for place in range(half)
+        for position in range(half)
     ]
 
 
@@ -112,19 +112,23 @@ def _stages_of(sources: list[int]) -> list[list[int]]:
         if not source % 2:
             first[source // 2] = int(lower[output])
     upper_stages, lower_stages = map(_stages_of, halves)
-    within = [above + below for above, below in zip(upper_stages, lower_stages, strict=True)]
-    return [first, *within, last]
+    middle_stages = [
+        upper_half + lower_half for upper_half, lower_half in zip(upper_stages, lower_stages, strict=True)
+    ]
+    return [first, *middle_stages, last]
 
 
 def _lower_outputs(sources: list[int]) -> list[bool]:
     """Return, for each output, whether its path uses the lower half, as one path of each switch does."""
-    taker = {source: output for output, source in enumerate(sources)}
+    output_by_source = {source: output for output, source in enumerate(sources)}
     lower: dict[int, bool] = {}
     for start in range(0, len(sources), 2):
         output = start
         while output not in lower:
             lower[output], lower[output ^ 1] = False, True
-            output = taker[sources[output ^ 1] ^ 1]  # its input shares a switch with one in the lower half
+            output = output_by_source[
+                sources[output ^ 1] ^ 1
+            ]  # its input shares a switch with one in the lower half
     return [lower[output] for output in range(len(sources))]
 
 
@@ -139,12 +143,12 @@ def sources_of(form: str, settings: Sequence[int]) -> list[int]:
 def _permuted(settings: Sequence[int]) -> list[int]:
     """Return the input that each output of a minimal network receives, computed stage by stage."""
     lanes = 2 * len(settings)
-    places = list(range(lanes))
-    for stage, wires in enumerate([places, *wiring(lanes)]):
-        places = [places[place] for place in wires]
-        crosses = [settings[place // 2] >> stage & 1 for place in range(lanes)]
-        places = [places[place ^ crosses[place]] for place in range(lanes)]
-    return places
+    sources = list(range(lanes))
+    for stage, wires in enumerate([sources, *wiring(lanes)]):
+        sources = [sources[lane] for lane in wires]
+        crosses = [settings[lane // 2] >> stage & 1 for lane in range(lanes)]
+        sources = [sources[lane ^ crosses[lane]] for lane in range(lanes)]
+    return sources
 
 
 def _traced(settings: Sequence[int], output: int, lanes: int) -> int:
@@ -162,9 +166,9 @@ def check_lanes(name: str, lanes: int) -> None:
     Raises:
         ValueError: if it is not a power of two from 2 to 256; the message has ``name``.
     """
-    least, most = LANES
-    if lanes not in range(least, most + 1) or lanes & (lanes - 1):
-        raise ValueError(f"{name}: lanes must be a power of two from {least} to {most}, not {lanes}")
+    minimum, maximum = LANES
+    if lanes not in range(minimum, maximum + 1) or lanes & (lanes - 1):
+        raise ValueError(f"{name}: lanes must be a power of two from {minimum} to {maximum}, not {lanes}")
 
 
 class BenesNetwork(RowPipeline):
@@ -247,17 +251,17 @@ class BenesNetwork(RowPipeline):
                 f"{self.name}: connect {len(self.bits)} settings, one a row, not {len(self.settings)}"
             )
 
-    def _can_take(self) -> bool:
+    def _can_accept(self) -> bool:
         return self.left > 0
 
-    def _take(self, place: int) -> None:
+    def _process_row(self, index: int) -> None:
         """Write the token of the selected input to each output."""
         for lane in range(self.lanes):
             source = self.inputs[self.sources[lane]]  # C: Channel
-            self.kinds[place + lane] = source.control()
-            self.coordinates[place + lane] = source.coordinate()
-            self.references[place + lane] = source.reference()
-            self.values[place + lane] = source.value()
+            self.kinds[index + lane] = source.control()
+            self.coordinates[index + lane] = source.coordinate()
+            self.references[index + lane] = source.reference()
+            self.values[index + lane] = source.value()
         self.left -= 1
 
     def _prepare(self) -> bool:
@@ -292,15 +296,15 @@ class BenesNetwork(RowPipeline):
                 return row
         return -1
 
-    def _wait(self, shown: int) -> int:  # C: source=Channel
+    def _wait(self, valid_inputs: int) -> int:  # C: source=Channel
         """Wait for an input within a task; between tasks, for a setting or the task if any token is there."""
         if self.left > 0:
-            return self.wait_input(self._missing())
+            return self.wait_input(self._first_empty_input())
         missing = self._missing_setting()
         if self.tasks.can_pop():
             return self.wait_input(self.settings[missing])
         settings_show = any(source.can_pop() for source in self.settings)
-        return self.wait_input(self.tasks) if shown > 0 or settings_show else self.idle()
+        return self.wait_input(self.tasks) if valid_inputs > 0 or settings_show else self.idle()
 
     def counters(self) -> dict[str, int]:
         """Return the numbers of vectors accepted and of settings popped."""

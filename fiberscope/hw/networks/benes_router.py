@@ -52,7 +52,9 @@ class MulticastRouter:  # C: final
         self._sources = array("q", bytes(8 * lanes))  # by output: its source
         self._middle = array("q", bytes(8 * lanes))  # by output: the middle row of its path
         self._order = array("q", bytes(8 * lanes))  # the outputs in the order of the search
-        self._free = array("b", bytes(lanes * lanes))  # by output and middle row: 1 if the path is untried
+        self._is_untried = array(
+            "b", bytes(lanes * lanes)
+        )  # by output and middle row: 1 if the path is untried
         self._owner = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: its source or FREE
         self._users = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: number of paths
         self._bits = array("q", bytes(8 * lanes))  # the settings, row by row
@@ -70,7 +72,7 @@ class MulticastRouter:  # C: final
         self._load(sources)
         for _ in range(RESTARTS):
             if self._search():
-                self._set()
+                self._set_settings()
                 return list(self._bits)
             self.restarts += 1
             self._shuffle()
@@ -90,29 +92,29 @@ class MulticastRouter:  # C: final
     def _search(self) -> bool:  # C: noexcept
         """Search for a path for every output in order; return whether the search succeeded within the cap."""
         self._clear()
-        steps = place = 0  # C: steps=long, place=long
-        while 0 <= place < self._connected and steps < self.step_cap:
-            output = self._order[place]
-            if self._lay_next(output):
+        steps = position = 0  # C: steps=long, position=long
+        while 0 <= position < self._connected and steps < self.step_cap:
+            output = self._order[position]
+            if self._add_next_path(output):
                 steps += 1
-                place += 1
-                if place < self._connected:
-                    self._find_free(self._order[place], 0, 0)
+                position += 1
+                if position < self._connected:
+                    self._find_free(self._order[position], 0, 0)
             else:
-                place -= 1
-                if place >= 0:
-                    self._lay(self._order[place], -1)
+                position -= 1
+                if position >= 0:
+                    self._change_path(self._order[position], -1)
         self.steps += steps
-        return place == self._connected
+        return position == self._connected
 
-    def _lay_next(self, output: int) -> bool:  # C: noexcept
+    def _add_next_path(self, output: int) -> bool:  # C: noexcept
         """Add the first free, untried path of an output; return whether there was one."""
-        first = output * self.lanes
+        first_path = output * self.lanes
         for middle in range(self.lanes):
-            if self._free[first + middle]:
-                self._free[first + middle] = 0
+            if self._is_untried[first_path + middle]:
+                self._is_untried[first_path + middle] = 0
                 self._middle[output] = middle
-                self._lay(output, 1)
+                self._change_path(output, 1)
                 return True
         return False
 
@@ -122,7 +124,7 @@ class MulticastRouter:  # C: final
         Each further bit determines two more wires of a path, from the ends of the network to the middle.
         """
         if 2 * depth == self._hops:
-            self._free[output * self.lanes + bits] = 1
+            self._is_untried[output * self.lanes + bits] = 1
             return
         if self._is_free(output, bits, depth):
             self._find_free(output, bits, depth + 1)
@@ -153,27 +155,27 @@ class MulticastRouter:  # C: final
         mask = (1 << column) - 1
         return (middle & mask) | (high & ~mask)
 
-    def _lay(self, output: int, users: int) -> None:  # C: noexcept
+    def _change_path(self, output: int, users: int) -> None:  # C: noexcept
         """Add (``users`` = 1) or remove (-1) the path of an output."""
         for hop in range(self._hops):
             wire = self._wire(output, self._middle[output], hop)
             self._users[wire] += users
             self._owner[wire] = self._sources[output] if self._users[wire] else FREE
 
-    def _set(self) -> None:  # C: noexcept
+    def _set_settings(self) -> None:  # C: noexcept
         """Set the rows of settings from the paths."""
         for row in range(self.lanes):
             self._bits[row] = 0
-        for place in range(self._connected):
-            self._set_path(self._order[place])
+        for position in range(self._connected):
+            self._set_path(self._order[position])
 
     def _set_path(self, output: int) -> None:  # C: noexcept
         """Select the diagonal input of each node that the path of an output enters by a diagonal wire."""
         middle = self._middle[output]
         for column in range(1, self._hops + 1):
             if self._wire(output, middle, column - 1) & 1:
-                leaves = self._wire(output, middle, column) & 1 if column < self._hops else 0
-                self._bits[self._row(output, middle, column)] |= 1 << (2 * (column - 1) + leaves)
+                is_diagonal = self._wire(output, middle, column) & 1 if column < self._hops else 0
+                self._bits[self._row(output, middle, column)] |= 1 << (2 * (column - 1) + is_diagonal)
 
     def _clear(self) -> None:  # C: noexcept
         """Remove all paths, and mark the free paths of the first output."""
@@ -181,27 +183,27 @@ class MulticastRouter:  # C: final
             self._owner[wire] = FREE
             self._users[wire] = 0
         for path in range(self.lanes * self.lanes):
-            self._free[path] = 0
+            self._is_untried[path] = 0
         if self._connected:
             self._find_free(self._order[0], 0, 0)
 
     def _shuffle(self) -> None:  # C: noexcept
         """Shuffle the order of the outputs (Fisher-Yates, with a linear congruential generator)."""
-        for place in range(self._connected - 1, 0, -1):
+        for position in range(self._connected - 1, 0, -1):
             self._random = (self._random * 1103515245 + 12345) & 0x7FFFFFFF
-            other = (self._random >> 8) % (place + 1)
-            output = self._order[place]
-            self._order[place] = self._order[other]
-            self._order[other] = output
+            other_position = (self._random >> 8) % (position + 1)
+            output = self._order[position]
+            self._order[position] = self._order[other_position]
+            self._order[other_position] = output
         self._gather()
 
     def _gather(self) -> None:  # C: noexcept
         """Move the outputs of each source together, after the first output of the source."""
-        for place in range(self._connected - 1):
-            source = self._sources[self._order[place]]
-            for other in range(place + 1, self._connected):
-                if self._sources[self._order[other]] == source:
-                    output = self._order[other]
-                    self._order[other] = self._order[place + 1]
-                    self._order[place + 1] = output
+        for position in range(self._connected - 1):
+            source = self._sources[self._order[position]]
+            for other_position in range(position + 1, self._connected):
+                if self._sources[self._order[other_position]] == source:
+                    output = self._order[other_position]
+                    self._order[other_position] = self._order[position + 1]
+                    self._order[position + 1] = output
                     break

@@ -65,17 +65,17 @@ class Crossbar(Component):
 
     def tick(self, now: int) -> int:
         """Move each head that wins the arbitration of its output."""
-        moved = 0
+        sent_count = 0
         request_count = self._arbitrate(now)
-        for place in range(request_count):
-            output = self.requested[place]
+        for position in range(request_count):
+            output = self.requested[position]
             sink = self.outputs[output]
             if sink.can_push():
                 self._grant(output, now)
-                moved += 1
+                sent_count += 1
             self.winners[output] = -1
-        if moved > 0:
-            self.transfers += moved
+        if sent_count > 0:
+            self.transfers += sent_count
             return self.busy(now + 1)
         return self.idle() if request_count == 0 else self._wait_for_space(request_count)
 
@@ -102,14 +102,14 @@ class Crossbar(Component):
                 self.contenders[output] += 1
             self._contend(output, index)
         if self.policy is not None:
-            self._ask_policy(self.policy, count, now)
+            self._apply_policy(self.policy, count, now)
         return count
 
-    def _ask_policy(self, policy: ArbitrationPolicy, count: int, now: int) -> None:
+    def _apply_policy(self, policy: ArbitrationPolicy, count: int, now: int) -> None:
         """Let the policy choose the winner of each output that several heads request."""
         visible = [index for index in range(self.input_count) if self.seen_from[index] <= now]
-        for place in range(count):
-            output = self.requested[place]
+        for position in range(count):
+            output = self.requested[position]
             if self.contenders[output] > 0:
                 heads = [head_of(i, self.inputs[i]) for i in visible if self.goals[i] == output]
                 self.winners[output] = policy.winning_port(output, heads, now)
@@ -188,20 +188,20 @@ class QueuedCrossbar(Crossbar):
         self.references = array("q", bytes(8 * slots))
         self.values = array("d", bytes(8 * slots))
         self.last_requester = array("q", [-1] * self.output_count)  # by output: the last requesting input
-        self.open = array("b", bytes(self.output_count))  # C: char[::1]; by output: whether it has space
+        self.has_space = array("b", bytes(self.output_count))  # C: char[::1]; by output: whether it has space
 
     def tick(self, now: int) -> int:
         """Accept a token from each input, and send the tokens whose grants are accepted."""
-        accepted = self._take_in(now)
-        count = self._ask()
-        moved = self._accept()
-        self._end_asking(count)
-        if accepted > 0 or moved > 0:
-            self.transfers += moved
+        accepted_count = self._accept_tokens(now)
+        count = self._request_outputs()
+        sent_count = self._accept_grants()
+        self._clear_requests(count)
+        if accepted_count > 0 or sent_count > 0:
+            self.transfers += sent_count
             return self.busy(now + 1)
         return self.idle() if self.held == 0 else self._wait_for_space(count)
 
-    def _take_in(self, now: int) -> int:
+    def _accept_tokens(self, now: int) -> int:
         """Accept a token from each input whose buffer has a free slot; return the number of tokens."""
         accepted = 0
         for index in range(self.input_count):
@@ -221,76 +221,76 @@ class QueuedCrossbar(Crossbar):
         self.counts[index] += 1
         self.held += 1
 
-    def _ask(self) -> int:
+    def _request_outputs(self) -> int:
         """Arbitrate each output with a free slot; return the number of outputs for which tokens wait."""
         count = 0
         for index in range(self.input_count):
-            first = index * self.room
-            for place in range(first, first + self.counts[index]):
-                if self._wants(index, self.goals[self.order[place]], count):
+            first_position = index * self.room
+            for position in range(first_position, first_position + self.counts[index]):
+                if self._request_output(index, self.goals[self.order[position]], count):
                     count += 1
         return count
 
-    def _wants(self, index: int, output: int, count: int) -> bool:
+    def _request_output(self, index: int, output: int, count: int) -> bool:
         """Request an output for an input; return whether it is the output's first request in this cycle."""
-        first = self.last_requester[output] < 0
-        if first:
+        is_first = self.last_requester[output] < 0
+        if is_first:
             self.requested[count] = output
             sink = self.outputs[output]
-            self.open[output] = sink.can_push()
+            self.has_space[output] = sink.can_push()
         if self.last_requester[output] != index:
             self.last_requester[output] = index
-            if self.open[output]:
+            if self.has_space[output]:
                 self._contend(output, index)
                 self.conflicts += 1  # undone when the head is served
-        return first
+        return is_first
 
-    def _accept(self) -> int:
+    def _accept_grants(self) -> int:
         """Send the oldest granted token of each input; return the number of tokens sent."""
-        moved = 0
+        sent_count = 0
         for index in range(self.input_count):
-            place = self._oldest_granted(index)
-            if place >= 0:
-                self._send(index, place)
-                moved += 1
-        self.conflicts -= moved
-        return moved
+            position = self._oldest_granted(index)
+            if position >= 0:
+                self._send(index, position)
+                sent_count += 1
+        self.conflicts -= sent_count
+        return sent_count
 
     def _oldest_granted(self, index: int) -> int:  # C: noexcept
-        first = index * self.room
-        for place in range(first, first + self.counts[index]):
-            if self.winners[self.goals[self.order[place]]] == index:
-                return place
+        first_position = index * self.room
+        for position in range(first_position, first_position + self.counts[index]):
+            if self.winners[self.goals[self.order[position]]] == index:
+                return position
         return -1
 
-    def _send(self, index: int, place: int) -> None:
+    def _send(self, index: int, position: int) -> None:
         """Send a token; its slot becomes the first free one of the input."""
-        slot = self.order[place]
+        slot = self.order[position]
         output = self.goals[slot]
         sink = self.outputs[output]
         sink.push(self.controls[slot], self.coordinates[slot], self.references[slot], self.values[slot])
         self.turns[output] = index + 1
         self.counts[index] -= 1
         self.held -= 1
-        last = index * self.room + self.counts[index]
-        for later in range(place, last):
-            self.order[later] = self.order[later + 1]
-        self.order[last] = slot
+        last_position = index * self.room + self.counts[index]
+        for moved_position in range(position, last_position):
+            self.order[moved_position] = self.order[moved_position + 1]
+        self.order[last_position] = slot
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
         """Return the tokens in all queues; only for a network of memory requests or replies."""
-        held = []
+        requests = []
         for index in range(self.input_count):
-            for count in range(self.counts[index]):
-                slot = self.order[index * self.room + count]
+            for age in range(self.counts[index]):
+                slot = self.order[index * self.room + age]
                 token = self.controls[slot], self.coordinates[slot], self.references[slot]
-                held.append(HeldRequest(*token, f"in the queue for outputs[{self.goals[slot]}]"))
-        return held
+                requests.append(HeldRequest(*token, f"in the queue for outputs[{self.goals[slot]}]"))
+        return requests
 
-    def _end_asking(self, count: int) -> None:  # C: noexcept
+    def _clear_requests(self, count: int) -> None:  # C: noexcept
         """Clear the requests and grants of this cycle."""
-        for place in range(count):
-            output = self.requested[place]
+        for position in range(count):
+            output = self.requested[position]
             self.last_requester[output] = self.winners[output] = -1
 
 
@@ -344,8 +344,8 @@ class Concentrator(Component):
         if sends:
             self._send(index)
         replies = self.seen_from[self.input_count] <= now
-        returns = replies and self._return()
-        if sends or returns:
+        has_returned = replies and self._return()
+        if sends or has_returned:
             return self.busy(now + 1)
         if index >= 0:
             return self.wait_output(self.requests)

@@ -11,7 +11,7 @@ from fiberscope.sim import raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
-MOST = 32  # C: object; inputs or outputs: bits of a word
+MAX_PORTS = 32  # C: object; inputs or outputs: bits of a word
 ONE = 1  # has the width of a word when compiled, unlike a literal
 
 
@@ -59,27 +59,31 @@ class IslipCrossbar(Crossbar):
             ValueError: if there are more than 32 inputs or outputs.
         """
         super().elaborate()
-        if max(self.input_count, self.output_count) > MOST:
-            raise ValueError(f"{self.name}: it has up to {MOST} inputs and outputs")
+        if max(self.input_count, self.output_count) > MAX_PORTS:
+            raise ValueError(f"{self.name}: it has up to {MAX_PORTS} inputs and outputs")
         pairs = self.input_count * self.output_count
-        self.first = array("q", bytes(8 * pairs))  # by FIFO: its first slot
+        self.first_slots = array("q", bytes(8 * pairs))  # by FIFO: its first slot
         self.counts = array("q", bytes(8 * pairs))  # by FIFO: number of tokens
         slots = pairs * self.depth
         self.controls = array("q", bytes(8 * slots))
         self.coordinates = array("q", bytes(8 * slots))
         self.references = array("q", bytes(8 * slots))
         self.values = array("d", bytes(8 * slots))
-        self.waiting = array("q", bytes(8 * self.output_count))  # by output: bit mask of inputs with a token
-        self.granted = array("q", bytes(8 * self.input_count))  # by input: bit mask of outputs that grant it
+        self.waiting_inputs = array(
+            "q", bytes(8 * self.output_count)
+        )  # by output: bit mask of inputs with a token
+        self.granted_outputs = array(
+            "q", bytes(8 * self.input_count)
+        )  # by input: bit mask of outputs that grant it
         self.input_turns = array("q", bytes(8 * self.input_count))
 
     def tick(self, now: int) -> int:
         """Match inputs and outputs, move a token of each input into its FIFO, and send the matched tokens."""
         count = self._grant_all()
-        has_accepted = self._take_in(now)
-        moved = self._accept_all()
-        self.transfers += moved
-        if has_accepted or moved > 0:
+        has_accepted = self._accept_tokens(now)
+        sent_count = self._accept_all()
+        self.transfers += sent_count
+        if has_accepted or sent_count > 0:
             return self.busy(now + 1)
         return self.idle() if count == 0 else self._wait_for_space(count)
 
@@ -87,17 +91,17 @@ class IslipCrossbar(Crossbar):
         """Let each output with a free slot grant an input; return the number of requested outputs."""
         count = 0  # C: long
         for output in range(self.output_count):
-            waiting = self.waiting[output]
-            if waiting:
+            inputs = self.waiting_inputs[output]
+            if inputs:
                 self.requested[count] = output
                 count += 1
                 sink = self.outputs[output]
                 if sink.can_push():
-                    self.granted[_next_in_turn(waiting, self.turns[output])] |= ONE << output
-                    self.conflicts += raw_words.ones(waiting)  # undone for tokens that are sent
+                    self.granted_outputs[_next_in_turn(inputs, self.turns[output])] |= ONE << output
+                    self.conflicts += raw_words.ones(inputs)  # undone for tokens that are sent
         return count
 
-    def _take_in(self, now: int) -> bool:  # C: inline
+    def _accept_tokens(self, now: int) -> bool:  # C: inline
         """Move a token of each input into its FIFO, unless that is full; return whether there was one."""
         has_accepted = False
         for index in range(self.input_count):
@@ -113,7 +117,7 @@ class IslipCrossbar(Crossbar):
     def _store(self, index: int, output: int, source: Channel) -> None:  # C: inline
         """Move the head of an input to the end of the FIFO for its output."""
         pair = index * self.output_count + output
-        slot = self.first[pair] + self.counts[pair]  # C: long
+        slot = self.first_slots[pair] + self.counts[pair]  # C: long
         slot += pair * self.depth - (self.depth if slot >= self.depth else 0)
         self.controls[slot] = source.control()
         self.coordinates[slot] = source.coordinate()
@@ -122,33 +126,33 @@ class IslipCrossbar(Crossbar):
         source.pop()
         self.goals[index] = -1
         self.counts[pair] += 1
-        self.waiting[output] |= ONE << index
+        self.waiting_inputs[output] |= ONE << index
         self.held += 1
 
     def _accept_all(self) -> int:  # C: inline
         """Send a token from each input with a grant; return the number of tokens sent."""
-        moved = 0  # C: long
+        sent_count = 0  # C: long
         for index in range(self.input_count):
-            if self.granted[index]:
-                output = _next_in_turn(self.granted[index], self.input_turns[index])
-                self.granted[index] = 0
+            if self.granted_outputs[index]:
+                output = _next_in_turn(self.granted_outputs[index], self.input_turns[index])
+                self.granted_outputs[index] = 0
                 self._send(index, output)
                 self.turns[output] = index + 1
                 self.input_turns[index] = output + 1
-                moved += 1
-        self.conflicts -= moved
-        return moved
+                sent_count += 1
+        self.conflicts -= sent_count
+        return sent_count
 
     def _send(self, index: int, output: int) -> None:  # C: inline
         """Send the first token of a FIFO."""
         pair = index * self.output_count + output
-        slot = pair * self.depth + self.first[pair]
+        slot = pair * self.depth + self.first_slots[pair]
         sink = self.outputs[output]
         sink.push(self.controls[slot], self.coordinates[slot], self.references[slot], self.values[slot])
-        self.first[pair] = self.first[pair] + 1 if self.first[pair] + 1 < self.depth else 0
+        self.first_slots[pair] = self.first_slots[pair] + 1 if self.first_slots[pair] + 1 < self.depth else 0
         self.counts[pair] -= 1
         if self.counts[pair] == 0:
-            self.waiting[output] &= ~(ONE << index)
+            self.waiting_inputs[output] &= ~(ONE << index)
         self.held -= 1
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyrtl
 
 from fiberscope.hw.networks.crossbar_rtl import CrossbarAdapter, Turn, show_losers, status
-from fiberscope.hw.networks.islip import MOST, IslipCrossbar
+from fiberscope.hw.networks.islip import MAX_PORTS, IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.rtl.kit.channel import pointer
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
@@ -43,8 +43,8 @@ class IslipParameters(Parameters):
         memory: read of the FIFOs: ``combinational`` or ``registered``, with the same timing of the module.
     """
 
-    inputs: int = number(8, 1, MOST)
-    outputs: int = one_of(8, 1, 2, 4, 8, 16, MOST)
+    inputs: int = number(8, 1, MAX_PORTS)
+    outputs: int = one_of(8, 1, 2, 4, 8, 16, MAX_PORTS)
     depth: int = number(8, *DEPTHS)
     coordinate_bits: int = number(32, 5, 62)
     reference_bits: int = number(0, 0, 64)

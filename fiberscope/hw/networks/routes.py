@@ -8,10 +8,10 @@ from fiberscope.sim.channel import Channel
 
 
 class Route:
-    """Base class of routes. A subclass defines ``output``; it need not be compiled."""
+    """Base class of routes. A subclass overrides ``output``; the subclass may be plain Python."""
 
     def output(self, head: Channel, outputs: int) -> int:
-        """Return the number of the output for a token; called once for each token.
+        """Return the output of a token, from 0 to ``outputs`` - 1; called once for each token.
 
         Args:
             head: channel with the token at its head.
@@ -21,13 +21,15 @@ class Route:
 
 
 class AddressRoute(Route):
-    """Route of memory requests by address: to the output ``address // interleave_bytes % outputs``.
+    """Route of memory requests by address (the reference of the token).
+
+    The output is ``address // interleave_bytes % outputs``.
 
     Args:
         interleave_bytes: size in bytes of a block of consecutive addresses that maps to one output.
 
     Raises:
-        ValueError: ``interleave_bytes`` is less than 1.
+        ValueError: if ``interleave_bytes`` is less than 1.
     """
 
     def __init__(self, interleave_bytes: int) -> None:
@@ -41,13 +43,15 @@ class AddressRoute(Route):
 
 
 class PortRoute(Route):
-    """Route of memory replies to the port that sent the request: the upper bits of the tag.
+    """Route of memory replies to the port that sent the request.
+
+    The upper bits of a reply's tag (its coordinate field) are the number of the port.
 
     Args:
         group: number of consecutive ports that share an output, such as the ports of a concentrator.
 
     Raises:
-        ValueError: ``group`` is less than 1.
+        ValueError: if ``group`` is less than 1.
     """
 
     def __init__(self, group: int = 1) -> None:
@@ -57,7 +61,7 @@ class PortRoute(Route):
 
     def output(self, head: Channel, outputs: int) -> int:
         """Return the output for the tag of a reply."""
-        return (head.coordinate() >> PORT_SHIFT) // self.group
+        return (head.coordinate() >> PORT_SHIFT) // self.group  # the network refuses a number out of range
 
 
 class CoordinateRoute(Route):

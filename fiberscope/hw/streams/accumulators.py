@@ -79,16 +79,16 @@ class Accumulator(StreamBlock):
         self.sums = Sums()  # the sums of the fiber to which the most recent point belongs
         self.sums_outer = BEFORE_ALL  # outer coordinate of that fiber
         self.complete = Queue()  # outer coordinates of the complete fibers whose sums have not all been read
-        self.reading = self.sums  # the sums of the first complete fiber
-        self.last = BEFORE_ALL  # inner coordinate of the sum that was read last
+        self.sums_to_read = self.sums  # the sums of the first complete fiber
+        self.last_coordinate = BEFORE_ALL  # inner coordinate of the sum that was read last
         self.waiting = Queue()  # sums that have been read but not sent, ``POINT`` words each
-        self.ended = False  # whether done has been popped
-        self.read_all = False  # whether all sums and done have been read
+        self.has_ended = False  # whether done has been popped
+        self.has_read_all = False  # whether all sums and done have been read
         self.points = 0
         self.elements = 0
         self.merged = 0
         self.most_points = 0
-        self.held = 0  # sums that have not been sent
+        self.unsent_sums = 0  # sums that have not been sent
         self.most_held = 0
 
     def elaborate(self) -> None:
@@ -98,12 +98,12 @@ class Accumulator(StreamBlock):
 
     def update(self, now: int) -> int:
         """Pop a point, read a sum and send a token, as far as each is possible in this cycle."""
-        self.most_held = max(self.most_held, self.held)
-        missing = None if self.ended else self._missing()  # C: Channel
-        if not self.ended and missing is None:
-            self._take(now)
+        self.most_held = max(self.most_held, self.unsent_sums)
+        missing = None if self.has_ended else self._missing()  # C: Channel
+        if not self.has_ended and missing is None:
+            self._pop_point(now)
         if self.runs_ahead or not self.waiting.count:
-            self._read()
+            self._read_sum()
         if self.waiting.count:
             return self._send(now)
         if missing is None or self.complete.count:
@@ -118,15 +118,15 @@ class Accumulator(StreamBlock):
             return self.in_crd_inner
         return None if self.in_val.can_pop() else self.in_val
 
-    def _take(self, now: int) -> None:
+    def _pop_point(self, now: int) -> None:
         """Pop a point and accumulate it, or pop done."""
         outer, inner, val = self.in_crd_outer, self.in_crd_inner, self.in_val
         kind = val.control()
-        point = DATA if kind == EMPTY else kind
-        if outer.control() != point or inner.control() != point or point == STOP:
+        expected_kind = DATA if kind == EMPTY else kind
+        if outer.control() != expected_kind or inner.control() != expected_kind or expected_kind == STOP:
             self.refuse(now, "no point")
-        if point == DONE:
-            self.ended = True
+        if expected_kind == DONE:
+            self.has_ended = True
             self.end(now)
         else:
             self.accumulate(outer.coordinate(), now)
@@ -145,7 +145,7 @@ class Accumulator(StreamBlock):
         hits = self.sums.add(inner, value, self.value_type)
         self.points += 1
         self.elements += hits == 1
-        self.held += hits == 1
+        self.unsent_sums += hits == 1
         self.merged += hits == 2
         self.most_points = max(self.most_points, hits)
 
@@ -156,25 +156,25 @@ class Accumulator(StreamBlock):
         """Mark all remaining sums as complete; called when done is popped."""
         raise NotImplementedError(f"{type(self).__name__} does not define end")
 
-    def _read(self) -> None:
+    def _read_sum(self) -> None:
         """Read the next sum of the complete fibers, or done after the last sum."""
         if self.complete.count:
             outer = self.complete.integer(0)
-            if self.last == BEFORE_ALL:
-                self.reading = self.table[outer]
-            place = self.reading.place_after(self.last)
-            self.last = self.reading.coordinate(place)
-            self._put(DATA, outer, self.last, self.reading.sum(place))
-            if place + 1 == self.reading.count:
+            if self.last_coordinate == BEFORE_ALL:
+                self.sums_to_read = self.table[outer]
+            position = self.sums_to_read.position_after(self.last_coordinate)
+            self.last_coordinate = self.sums_to_read.coordinate(position)
+            self._put(DATA, outer, self.last_coordinate, self.sums_to_read.sum(position))
+            if position + 1 == self.sums_to_read.count:
                 self._close(outer)
-        elif self.ended and not self.read_all:
-            self.read_all = True
+        elif self.has_ended and not self.has_read_all:
+            self.has_read_all = True
             self._put(DONE, 0, 0, 0.0)
 
     def _close(self, outer: int) -> None:
         """Remove a fiber whose last sum has been read. With Q17 its sums stay in the table."""
         self.complete.drop(1)
-        self.last = BEFORE_ALL
+        self.last_coordinate = BEFORE_ALL
         if not self.quirks & Q17:
             del self.table[outer]
 
@@ -190,13 +190,15 @@ class Accumulator(StreamBlock):
     def _send(self, now: int) -> int:
         """Send the next token of the first waiting sum."""
         kind, value = self.waiting.integer(0), self.waiting.value(3)
-        sent = self.maker.offer(kind, self.waiting.integer(1), self.waiting.integer(2))
+        sent_kind = self.maker.offer(kind, self.waiting.integer(1), self.waiting.integer(2))
         if self.value_stops:
-            self.out_val.push(sent, 1 if sent == STOP and kind == DONE else 0, value if sent == DATA else 0.0)
-        if sent != STOP:
+            self.out_val.push(
+                sent_kind, 1 if sent_kind == STOP and kind == DONE else 0, value if sent_kind == DATA else 0.0
+            )
+        if sent_kind != STOP:
             self.waiting.drop(POINT)
-        self.held -= sent == DATA
-        return self.finish(now) if sent == DONE else self.busy(now + 1)
+        self.unsent_sums -= sent_kind == DATA
+        return self.finish(now) if sent_kind == DONE else self.busy(now + 1)
 
     def refuse(self, now: int, fault: str) -> NoReturn:
         """Raise an error about the tokens at the heads of the three inputs.
@@ -208,8 +210,11 @@ class Accumulator(StreamBlock):
         Raises:
             SimulationError: always.
         """
-        ends = ((self.in_crd_outer, CRD), (self.in_crd_inner, CRD), (self.in_val, VAL))
-        tokens = [f"{text(end.control(), end.coordinate(), end.value(), of)}" for end, of in ends]
+        inputs = ((self.in_crd_outer, CRD), (self.in_crd_inner, CRD), (self.in_val, VAL))
+        tokens = [
+            f"{text(channel.control(), channel.coordinate(), channel.value(), protocol)}"
+            for channel, protocol in inputs
+        ]
         raise SimulationError(f"cycle {now}, {self.name}: ({', '.join(tokens)}) is {fault}")
 
 

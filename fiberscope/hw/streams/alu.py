@@ -39,7 +39,7 @@ from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-NEITHER = -1  # value of ``kept``: no operand's stop is kept
+NEITHER = -1  # value of ``kept_operand``: no operand's stop is kept
 
 
 class Arithmetic(StreamBlock):
@@ -77,82 +77,82 @@ class Arithmetic(StreamBlock):
         self.operations = 0
         self.absent = 0  # C: public
 
-    def send(self, payload: int, result: float, there: bool, other_there: bool) -> None:
+    def send(self, payload: int, result: float, is_present: bool, other_is_present: bool) -> None:
         """Send a result; mark it as absent if the operands that are present do not suffice.
 
         Args:
             payload: coordinate word of the token, which marks integers (Q13).
             result: the value.
-            there: whether the first operand is present.
-            other_there: whether the second operand is present.
+            is_present: whether the first operand is present.
+            other_is_present: whether the second operand is present.
         """
-        if (there and other_there) if self.needs_all else (there or other_there):
+        if (is_present and other_is_present) if self.needs_all else (is_present or other_is_present):
             self.out_val.push(DATA, payload, result)
         else:
             self.absent += 1
             self.out_val.push_absent(payload, self.empty if self.fills else result)
 
-    def compute(self, value: float, other: float) -> float:  # C: cdef
+    def compute(self, value: float, operand: float) -> float:  # C: cdef
         """Count the operation, and return its result.
 
         Args:
             value: first operand.
-            other: second operand; 0 for ``relu``, which is a maximum; ignored by other operations of one.
+            operand: second operand; 0 for ``relu``, which is a maximum; ignored by other operations of one.
         """
         self.operations += 1
         code = self.code  # C: long
         if code == DIVIDE:
-            return self._quotient(value, other)
-        return operate(code, value, other, self.value_type)
+            return self._quotient(value, operand)
+        return operate(code, value, operand, self.value_type)
 
     def _quotient(self, dividend: float, divisor: float) -> float:
         """Return a quotient; a quotient by 0 is 0, or with ``fills`` that of IEEE 754 for a divisor +0."""
         if divisor != 0.0:
-            return self.value_type.rounded(dividend / divisor)
+            return self.value_type.round_value(dividend / divisor)
         if not self.fills:
             return 0.0
         return math.copysign(math.inf, dividend) if abs(dividend) > 0.0 else math.nan
 
 
-def operate(code: int, value: float, other: float, value_type: ValueType) -> float:  # C: cpdef
+def operate(code: int, value: float, operand: float, value_type: ValueType) -> float:  # C: cpdef
     """Return the result of an operation other than a division; a minimum or maximum with NaN is NaN.
 
     Args:
         code: number of the operation (``fiberscope.hw.streams.operations``). ``DIVIDE`` must not be given,
             and is not checked: ``Arithmetic.compute`` divides.
         value: first operand.
-        other: second operand; ignored by an operation of one operand.
+        operand: second operand; ignored by an operation of one operand.
         value_type: type of the result.
     """
     if code == MULTIPLY:
-        return value_type.multiply(value, other)
+        return value_type.multiply(value, operand)
     if code == ADD:
-        return value_type.add(value, other)
+        return value_type.add(value, operand)
     if code == SUBTRACT:
-        return value_type.add(value, -other)
+        return value_type.add(value, -operand)
     if code == MINIMUM:
-        return value if value <= other else other if other < value else _no_number(value, other)
+        return value if value <= operand else operand if operand < value else _nan_operand(value, operand)
     if code == MAXIMUM:
-        return value if value >= other else other if other > value else _no_number(value, other)
+        return value if value >= operand else operand if operand > value else _nan_operand(value, operand)
     if code in (FIRST, TAKE):
-        return value if code == FIRST else other
+        return value if code == FIRST else operand
     if code in (OR, AND, DIFFERS, LESS):
-        return 1.0 if _holds(code, value, other) else 0.0
-    return value_type.rounded(_function(code, value))
+        return 1.0 if _is_true(code, value, operand) else 0.0
+    return value_type.round_value(_function(code, value))
 
 
-def _no_number(value: float, other: float) -> float:  # C: cdef
+def _nan_operand(value: float, operand: float) -> float:  # C: cdef
     """Return the operand that is NaN; if both are NaN, the second."""
-    return other if math.isnan(other) else value
+    return operand if math.isnan(operand) else value
 
 
-def _holds(code: int, value: float, other: float) -> bool:  # C: cdef
+def _is_true(code: int, value: float, operand: float) -> bool:  # C: cdef
     """Return the truth value of a comparison or logical operation; a number other than 0 is true."""
     if code == DIFFERS:
-        return value != other
+        return value != operand
     if code == LESS:
-        return value < other
-    return (value != 0.0 and other != 0.0) if code == AND else (value != 0.0 or other != 0.0)
+        return value < operand
+    return (value != 0.0 and operand != 0.0) if code == AND else (value != 0.0 or operand != 0.0)
 
 
 def _function(code: int, operand: float) -> float:  # C: cdef
@@ -218,7 +218,7 @@ class Alu(Arithmetic):
         self.sign_a = -1.0 if negate[0] else 1.0
         self.sign_b = -1.0 if negate[1] else 1.0
         self.knows_integers = bool(quirks & Q13) and self.code != DIVIDE
-        self.kept = NEITHER  # operand whose stop met an integer and was kept (Q13), or ``NEITHER``
+        self.kept_operand = NEITHER  # operand whose stop met an integer and was kept (Q13), or ``NEITHER``
         self.kept_level = 0
 
     def elaborate(self) -> None:
@@ -239,19 +239,19 @@ class Alu(Arithmetic):
             return self.wait_input(a)
         if not b.can_pop():
             return self.wait_input(b)
-        kind_a = STOP if self.kept == 0 else a.control()
-        kind_b = STOP if self.kept == 1 else b.control()
+        kind_a = STOP if self.kept_operand == 0 else a.control()
+        kind_b = STOP if self.kept_operand == 1 else b.control()
         if kind_a in (DATA, EMPTY) and kind_b in (DATA, EMPTY):
             self._operate(kind_a, kind_b)
         elif kind_a != kind_b:
             return self._meet_stop(kind_a, kind_b, now)
         elif kind_a == DONE:
             self.out_val.push(DONE)
-            self._take()
+            self._pop_heads()
             return self.finish(now)
         else:
             self._pass_stop(now)
-        self._take()
+        self._pop_heads()
         return self.busy(now + 1)
 
     def _operate(self, kind_a: int, kind_b: int) -> None:
@@ -259,25 +259,25 @@ class Alu(Arithmetic):
         a = self.a.value() * self.sign_a if kind_a == DATA else self.empty
         b = self.b.value() * self.sign_b if kind_b == DATA else self.empty
         integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
-        there = kind_a == DATA and self.a.reference() != ABSENT
-        other_there = kind_b == DATA and self.b.reference() != ABSENT
-        self.send(integers, self.compute(a, b), there, other_there)
+        is_present = kind_a == DATA and self.a.reference() != ABSENT
+        other_is_present = kind_b == DATA and self.b.reference() != ABSENT
+        self.send(integers, self.compute(a, b), is_present, other_is_present)
 
     def _pass_stop(self, now: int) -> None:
         """Send the stop of both operands, whose levels must be equal."""
-        level_a = self.kept_level if self.kept == 0 else self.a.coordinate()
-        level_b = self.kept_level if self.kept == 1 else self.b.coordinate()
+        level_a = self.kept_level if self.kept_operand == 0 else self.a.coordinate()
+        level_b = self.kept_level if self.kept_operand == 1 else self.b.coordinate()
         if level_a != level_b:
             self._refuse(f"S{level_a}", f"S{level_b}", now)
         self.out_val.push(STOP, level_a)
 
-    def _take(self) -> None:
+    def _pop_heads(self) -> None:
         """Pop both heads, except the head of the operand whose stop is kept."""
-        if self.kept != 0:
+        if self.kept_operand != 0:
             self.a.pop()
-        if self.kept != 1:
+        if self.kept_operand != 1:
             self.b.pop()
-        self.kept = NEITHER
+        self.kept_operand = NEITHER
 
     def _meet_stop(self, kind_a: int, kind_b: int, now: int) -> int:
         """Send an integer that meets a stop, and keep the stop; without Q13 this is an error."""
@@ -285,26 +285,30 @@ class Alu(Arithmetic):
         number: Channel = self.b if stopped == 0 else self.a
         integer = number.control() == DATA and number.coordinate() == INTEGER
         if STOP not in (kind_a, kind_b) or not integer or not self.quirks & Q13:
-            self._refuse(self._written(self.a, self.kept == 0), self._written(self.b, self.kept == 1), now)
-        level = self.kept_level if self.kept == stopped else self._stop_level(stopped)
+            self._refuse(
+                self._token_text(self.a, self.kept_operand == 0),
+                self._token_text(self.b, self.kept_operand == 1),
+                now,
+            )
+        level = self.kept_level if self.kept_operand == stopped else self._stop_level(stopped)
         self.out_val.push(DATA, INTEGER, 0.0 if self.code == MULTIPLY else number.value())
-        self._take()
-        self.kept, self.kept_level = stopped, level
+        self._pop_heads()
+        self.kept_operand, self.kept_level = stopped, level
         return self.busy(now + 1)
 
     def _stop_level(self, operand: int) -> int:
         return inline.channel(self.in_val[operand]).coordinate()
 
-    def _written(self, channel: Channel, kept: bool) -> str:  # C: return=str
+    def _token_text(self, channel: Channel, is_kept: bool) -> str:  # C: return=str
         """Return the token of an operand as text: its kept stop, or else its head."""
-        if kept:
+        if is_kept:
             return f"S{self.kept_level}"
         return str(text(channel.control(), channel.coordinate(), channel.value(), VAL))
 
-    def _refuse(self, first: str, other: str, now: int) -> None:  # C: first=str, other=str
+    def _refuse(self, text_a: str, text_b: str, now: int) -> None:  # C: text_a=str, text_b=str
         raise SimulationError(
-            f"cycle {now}, {self.name}: the operands must have the same shape, but {first} on in_val[0] "
-            f"meets {other} on in_val[1]"
+            f"cycle {now}, {self.name}: the operands must have the same shape, but {text_a} on in_val[0] "
+            f"meets {text_b} on in_val[1]"
         )
 
 
@@ -360,8 +364,8 @@ class UnaryAlu(Arithmetic):
         kind = source.control()
         if kind in (DATA, EMPTY):
             value = source.value() if kind == DATA else self.empty
-            there = kind == DATA and source.reference() != ABSENT
-            self.send(0, self._computed(value), there, there if self.without_constant else True)
+            is_present = kind == DATA and source.reference() != ABSENT
+            self.send(0, self._computed(value), is_present, is_present if self.without_constant else True)
         else:
             self.out_val.push(kind, source.coordinate())
         source.pop()
@@ -372,5 +376,5 @@ class UnaryAlu(Arithmetic):
 
         Without a constant, the second operand is 0. Only ``relu`` uses it, as the maximum of a value and 0.
         """
-        constant = self.value_type.rounded(self.constant)
+        constant = self.value_type.round_value(self.constant)
         return self.compute(constant, value) if self.constant_first else self.compute(value, constant)

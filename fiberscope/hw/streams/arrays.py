@@ -58,7 +58,7 @@ class ArrayLoad(StreamBlock):
         self.mark = self.mark_of_empty if np.issubdtype(np.asarray(values).dtype, np.integer) else 0
         self.empty = 0.0  # C: public
         self.loads = self.addresses = 0
-        self._seen = bytearray(self.size)
+        self._is_loaded = bytearray(self.size)
 
     def update(self, now: int) -> int:
         """Read one value, or pass a stop or done."""
@@ -83,8 +83,8 @@ class ArrayLoad(StreamBlock):
         """
         check_address(self.name, address, self.size)
         self.loads += 1
-        if not self._seen[address]:
-            self._seen[address] = 1
+        if not self._is_loaded[address]:
+            self._is_loaded[address] = 1
             self.addresses += 1
         return self.values[address]
 

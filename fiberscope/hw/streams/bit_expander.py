@@ -56,14 +56,16 @@ class BitExpander(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.left = 0  # C: object; bits of the word that have not left
-        self.first = -bits.PART  # C: long; coordinate of its lowest bit; in front of a fiber a word before
+        self.remaining_bits = 0  # C: object; bits of the word that have not left
+        self.first_coordinate = (
+            -bits.PART
+        )  # C: long; coordinate of its lowest bit; in front of a fiber a word before
         self.reference = 0  # reference of the next bit to send
         self.words = 0
 
     def update(self, now: int) -> int:
         """Send a bit of the current word, or pop the next token."""
-        if not self.left:
+        if not self.remaining_bits:
             if not self.in_bv.can_pop():
                 return self.wait_input(self.in_bv)
             if self.in_ref is not None and not self.in_ref.can_pop():
@@ -71,7 +73,7 @@ class BitExpander(StreamBlock):
             kind = self._take(now)
             if kind == DONE:
                 return self.finish(now)
-        if self.left:
+        if self.remaining_bits:
             self._send_bit()
         return self.busy(now + 1)
 
@@ -82,12 +84,12 @@ class BitExpander(StreamBlock):
             self._take_reference(kind, payload, now)
         self.in_bv.pop()
         if kind == DATA:
-            self.left = bits.from_payload(payload)
-            self.first += bits.PART
+            self.remaining_bits = bits.from_payload(payload)
+            self.first_coordinate += bits.PART
             self.words += 1
         else:
             self.send_control(kind, payload)
-            self.first = -bits.PART
+            self.first_coordinate = -bits.PART
         return kind
 
     def _take_reference(self, kind: int, payload: int, now: int) -> None:
@@ -95,16 +97,17 @@ class BitExpander(StreamBlock):
         source = self.in_ref
         assert source is not None
         if source.control() != kind or (kind != DATA and source.coordinate() != payload):
-            word, reference = written_head(self.in_bv, BV), written_head(source, REF)
+            word_text, reference_text = written_head(self.in_bv, BV), written_head(source, REF)
             raise SimulationError(
-                f"cycle {now}, {self.name}: {word} on in_bv and {reference} on in_ref do not fit each other"
+                f"cycle {now}, {self.name}: {word_text} on in_bv and {reference_text} on in_ref do not "
+                "fit each other"
             )
         self.reference = source.coordinate()
         source.pop()
 
     def _send_bit(self) -> None:
         """Send the lowest set bit that has not been sent."""
-        self.out_crd.push(DATA, self.first + bits.lowest(self.left))
+        self.out_crd.push(DATA, self.first_coordinate + bits.lowest(self.remaining_bits))
         self.out_ref.push(DATA, self.reference)
-        self.left &= self.left - 1
+        self.remaining_bits &= self.remaining_bits - 1
         self.reference += 1

@@ -57,7 +57,7 @@ class BitVectorScanner(Scanner):
         self.per_fiber = per_fiber
         self.fibers = len(self.words) // per_fiber
         self.position = 0  # position of the word that was sent last
-        self.last = 0  # position of the last word of the current fiber
+        self.last_position = 0  # position of the last word of the current fiber
 
     def begin(self, reference: int, now: int) -> int:
         """Send the first word of the fiber that the reference names."""
@@ -65,7 +65,7 @@ class BitVectorScanner(Scanner):
             raise SimulationError(
                 f"{self.name}: reference {reference} names no fiber; the level has {self.fibers}, from 0 on"
             )
-        self.last = (reference + 1) * self.per_fiber - 1
+        self.last_position = (reference + 1) * self.per_fiber - 1
         return self._send_word(reference * self.per_fiber, now)
 
     def advance(self, now: int) -> int:
@@ -76,7 +76,7 @@ class BitVectorScanner(Scanner):
         """Send the word at this position; after the last word of the fiber, its stop is due."""
         self.position = position
         self.send(DATA, self.words[position], self.ones[position])
-        self.mode = OWES_STOP if position == self.last else IN_FIBER
+        self.mode = OWES_STOP if position == self.last_position else IN_FIBER
         return self.busy(now + 1)
 
     def send(self, kind: int, coordinate: int, reference: int) -> None:

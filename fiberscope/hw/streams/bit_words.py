@@ -62,7 +62,7 @@ class BitVector(StreamBlock):
     def _send_word(self) -> None:
         """Send all tokens of the word, or, if a channel is bounded, only the lowest one."""
         while self.word:
-            self.out_bv.push_part(bits.payload(self.word), bits.parts(self.word) - 1)
+            self.out_bv.push_part(bits.payload(self.word), bits.part_count(self.word) - 1)
             self.word >>= bits.PART
             if self.bounded:
                 break
@@ -108,9 +108,9 @@ class Chunker(StreamBlock):
         self.width = width
         self.chunks = -(-size // width)
         self.word = 0  # C: object
-        self.parts = 0  # parts of the current word received so far
+        self.received_parts = 0  # parts of the current word received so far
         self.sending = False
-        self.place = 0  # number of the next chunk in the word, from the low end
+        self.chunk_number = 0  # number of the next chunk in the word, from the low end
         self.ones = 0  # number of ones in the chunks of the word before the next chunk
         self.count = 0  # chunks sent of the current word; with Q20, of all words
 
@@ -134,25 +134,25 @@ class Chunker(StreamBlock):
         """Pop one token of a word, or, if the channel is unbounded, all visible tokens of the word."""
         source = self.in_bv
         while not self.sending and source.can_pop():
-            self.word += bits.from_payload(source.coordinate(), self.parts)
-            self.parts += 1
+            self.word += bits.from_payload(source.coordinate(), self.received_parts)
+            self.received_parts += 1
             self.sending = source.value() == 0.0
             source.pop()
             if source.bounded:
                 break
         if self.sending:
-            self.place = self.ones = 0
+            self.chunk_number = self.ones = 0
             if not self.quirks & Q20:
                 self.count = 0
 
     def _send_chunk(self) -> None:
         """Send the next chunk of the word, with the number of ones below it."""
-        chunk = bits.chunk(self.word, self.width, self.place)
+        chunk = bits.chunk(self.word, self.width, self.chunk_number)
         self.out_bv.push(DATA, bits.payload(chunk))
         self.out_ref.push(DATA, self.ones)
         self.ones += bits.ones(chunk)
-        self.place += 1
+        self.chunk_number += 1
         self.count += 1
         self.sending = self.count < self.chunks
         if not self.sending:
-            self.word = self.parts = 0
+            self.word = self.received_parts = 0

@@ -12,9 +12,9 @@ def words_of(bits: int) -> int:
     return max(1, -(-bits // PART))
 
 
-def with_bit(word: int, place: int) -> int:
-    """Return the word with bit number ``place``, counted from the lowest bit, set."""
-    return word | 1 << place
+def with_bit(word: int, position: int) -> int:
+    """Return the word with bit number ``position``, counted from the lowest bit, set."""
+    return word | 1 << position
 
 
 def lowest(word: int) -> int:
@@ -27,22 +27,17 @@ def ones(word: int) -> int:
     return word.bit_count()
 
 
-def rank(word: int, place: int) -> int:
-    """Return the number of set bits below bit number ``place``."""
-    return (word & ((1 << place) - 1)).bit_count()
+def rank(word: int, position: int) -> int:
+    """Return the number of set bits below bit number ``position``."""
+    return (word & ((1 << position) - 1)).bit_count()
 
 
-def has(word: int, place: int) -> bool:
-    """Return whether bit number ``place`` is set."""
-    return bool(word >> place & 1)
+def chunk(word: int, width: int, number: int) -> int:
+    """Return chunk number ``number``, counted from the low end, of a word in chunks of ``width`` bits."""
+    return word >> width * number & ((1 << width) - 1)
 
 
-def chunk(word: int, width: int, place: int) -> int:
-    """Return chunk number ``place``, counted from the low end, of a word in chunks of ``width`` bits."""
-    return word >> width * place & ((1 << width) - 1)
-
-
-def parts(word: int) -> int:
+def part_count(word: int) -> int:
     """Return the number of tokens that carry the word, at least 1."""
     return max(1, -(-word.bit_length() // PART))
 
@@ -53,6 +48,6 @@ def payload(word: int) -> int:
     return low - _PARTS if low >= _PARTS // 2 else low
 
 
-def from_payload(bits: int, place: int = 0) -> int:
-    """Return the bits of a token, shifted to part number ``place`` (from the low end) of their word."""
-    return bits % _PARTS << PART * place
+def from_payload(bits: int, number: int = 0) -> int:
+    """Return the bits of a token, shifted to part number ``number`` (from the low end) of their word."""
+    return bits % _PARTS << PART * number

@@ -90,7 +90,7 @@ class StreamBlock(Component):
         if self.first_input < 0:
             self._look_for_input(now)
         if self.bounded:
-            full = self._full()
+            full = self._first_full()
             if full is not None:
                 return self.wait_output(full)
         return self.update(now)
@@ -136,11 +136,11 @@ class StreamBlock(Component):
         self.done_cycle = now
         return self.busy(now + 1)
 
-    def _full(self) -> Channel | None:
+    def _first_full(self) -> Channel | None:
         """Return the first bounded channel of an output stream without a free slot, or None."""
-        for place in range(len(self.bounds)):
-            if not inline.takes(self.bounds, place):
-                full: Channel = self.bounds[place]
+        for index in range(len(self.bounds)):
+            if not inline.can_push(self.bounds, index):
+                full: Channel = self.bounds[index]
                 return full
         return None
 

@@ -45,10 +45,10 @@ class AheadKernel(Kernel):
         if self._stop or self._interrupted:
             return STOPPED if self._stop else INTERRUPTED
         if self.time < 0:
-            self._attach(apart=True)
-        before, self._limit = self.time, -1
-        self._run_ahead(min(until, before + 1 + steps))
-        if self.time - before == steps:
+            self._attach(separate=True)
+        start, self._limit = self.time, -1
+        self._run_ahead(min(until, start + 1 + steps))
+        if self.time - start == steps:
             return SLICE_END
         return LIMIT if min([process.due() for process in self.processes]) < MAX_TIME else DRAINED
 
@@ -58,16 +58,16 @@ class AheadKernel(Kernel):
         end = self.time + 1
         while end < until and failed is None:
             end = min(until, end + AHEAD)
-            for place in range(len(self.processes)):
-                process: LogicalProcess = self.processes[place]
-                before = failed is not None and process.block._index < failed.block._index
+            for index in range(len(self.processes)):
+                process: LogicalProcess = self.processes[index]
+                is_earlier = failed is not None and process.block._index < failed.block._index
                 try:
-                    process.run(end + before)
+                    process.run(end + is_earlier)
                 except Exception as fault:
-                    process.fault, failed, end = fault, process, process.last
-        self._take_over(max([process.last for process in self.processes]) if failed is None else end)
+                    process.fault, failed, end = fault, process, process.last_cycle
+        self._take_over(max([process.last_cycle for process in self.processes]) if failed is None else end)
         if failed is not None and failed.fault is not None:
-            self._before = failed.before
+            self._state_before = failed.state_before
             self._end_at(failed.fault, failed.block)
             raise failed.fault
 
@@ -82,14 +82,14 @@ class AheadKernel(Kernel):
     def _fall_in(self) -> None:
         """Return to running all blocks in step."""
         if self.time >= 0 and self.processes:
-            self._attach(apart=False)
+            self._attach(separate=False)
             self._wake_all(self.clocks[0], self.time + 1)
         self.processes = []
 
-    def _attach(self, apart: bool) -> None:
+    def _attach(self, separate: bool) -> None:
         """Attach the channels to the separate clocks of the blocks, or to the clock of the kernel."""
         clocks = {
-            process.block.name: process.clock if apart else self.clocks[0] for process in self.processes
+            process.block.name: process.clock if separate else self.clocks[0] for process in self.processes
         }
         for link in self.wiring.connections:
             writer, reader = link.producer.component, link.consumer.component
@@ -101,13 +101,13 @@ class AheadKernel(Kernel):
 def _in_order(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> list[LogicalProcess]:
     """Return the processes of all blocks, producers before consumers; an empty list if there is feedback."""
     processes = {block.name: LogicalProcess(block) for block in blocks}
-    before: dict[str, list[str]] = {name: [] for name in processes}
+    producers: dict[str, list[str]] = {name: [] for name in processes}
     for link in links:
         writer, reader = link.producer.component.name, link.consumer.component.name
-        processes[reader].reads(link.channel, processes[writer].progress)
-        processes[writer].writes(link.channel, processes[reader].progress)
-        before[reader].append(writer)
+        processes[reader].add_input(link.channel, processes[writer].progress)
+        processes[writer].add_output(link.channel, processes[reader].progress)
+        producers[reader].append(writer)
     try:
-        return [processes[name] for name in TopologicalSorter(before).static_order()]
+        return [processes[name] for name in TopologicalSorter(producers).static_order()]
     except CycleError:
         return []

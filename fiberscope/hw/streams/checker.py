@@ -10,7 +10,7 @@ from fiberscope.sim.component import Component, Input
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
-Seen = tuple[int, int, float]  # kind, payload, value
+SeenToken = tuple[int, int, float]  # kind, payload, value
 
 
 class StreamRules:
@@ -34,67 +34,69 @@ class StreamRules:
         self.carries = carries
         self.depth = depth
         self.empties = carries not in (CRD, VAL, REPSIG) if empties is None else empties
-        self.last: Seen | None = None
-        self.before = 0  # number of data and N tokens in the current fiber so far
+        self.last_token: SeenToken | None = None
+        self.element_count = 0  # number of data and N tokens in the current fiber so far
         self.highest = -1  # highest level of a stop so far
         self.coordinate = -1  # last coordinate of the current fiber, -1 at its start
 
-    def fault(self, token: Seen) -> str | None:
+    def fault(self, token: SeenToken) -> str | None:
         """Check the next token; return a description of what is wrong, or None."""
         kind, payload, _value = token
-        fault = "nothing may follow done" if self.last and self.last[0] == DONE else None
+        fault = "nothing may follow done" if self.last_token and self.last_token[0] == DONE else None
         if fault is None:
             rules = {DATA: self._data, STOP: self._stop, EMPTY: self._empty, DONE: self._done}
             fault = rules[kind](payload)
-        self.last = token
+        self.last_token = token
         return fault
 
     def _data(self, payload: int) -> str | None:
         """Check an element; of references, values and words any order is allowed."""
-        late = self._after_the_last_stop()
-        if late is None and self.carries == CRD and payload <= self.coordinate:
+        fault = self._after_the_last_stop()
+        if fault is None and self.carries == CRD and payload <= self.coordinate:
             return "the coordinates of a fiber must increase"
         self.coordinate = payload
-        self.before += 1
-        return late
+        self.element_count += 1
+        return fault
 
     def _empty(self, _payload: int) -> str | None:
         """Check an N; it counts as an element of its fiber."""
-        self.before += 1
+        self.element_count += 1
         return self._after_the_last_stop() if self.empties else f"a {self.carries} stream has no N"
 
     def _stop(self, payload: int) -> str | None:
         """Check a stop of level ``payload``, and begin a new fiber; repeat signals have no levels."""
-        late = self._after_the_last_stop()
+        fault = self._after_the_last_stop()
         level = 0 if self.carries == REPSIG else payload
-        if late is None and self.depth is not None and level > self.depth:
+        if fault is None and self.depth is not None and level > self.depth:
             return f"a stream of depth {self.depth} has no stop of that level"
         self.highest = max(self.highest, level)
-        self.coordinate, self.before = -1, 0
-        return late
+        self.coordinate, self.element_count = -1, 0
+        return fault
 
     def _after_the_last_stop(self) -> str | None:
         """Describe a token after the stop of the outermost list, where only done may follow; else None."""
-        ended = self.depth is not None and self.depth >= 0 and self.highest == self.depth
-        return f"S{self.depth} ends a stream of depth {self.depth}" if ended and self._tells else None
+        has_ended = self.depth is not None and self.depth >= 0 and self.highest == self.depth
+        return (
+            f"S{self.depth} ends a stream of depth {self.depth}" if has_ended and self._has_levels else None
+        )
 
     @property
-    def _tells(self) -> bool:
+    def _has_levels(self) -> bool:
         """Return whether the stops of the stream carry their level."""
         return self.carries != REPSIG
 
     def _done(self, _payload: int) -> str | None:
         """Check that done follows the outermost stop, or the single token of a stream of depth -1."""
-        if self.last is None:
+        if self.last_token is None:
             return "done must not be the first token"
-        if self.last[0] != STOP:
-            single = self.before == 1 and self.highest < 0 and self.depth in (None, -1)
+        if self.last_token[0] != STOP:
+            single = self.element_count == 1 and self.highest < 0 and self.depth in (None, -1)
             return None if single else "a stop must stand before done"
-        if self._tells and self.last[1] < (self.highest if self.depth is None else self.depth):
+        if self._has_levels and self.last_token[1] < (self.highest if self.depth is None else self.depth):
             return "a stop of the highest level must stand before done"
         return None
 
-    def write(self, token: Seen) -> str:
+    def write(self, token: SeenToken) -> str:
         """Return a token as text."""
         return str(text(*token, self.carries))
 
@@ -124,45 +126,45 @@ class StreamChecker(Component):
         super().__init__(name)
         self.depth, self.empties = depth, empties
         self.rules: list[StreamRules] = []
-        self.waiting: list[list[Seen]] = []  # by stream, tokens to compare with those of the others
+        self.queues: list[list[SeenToken]] = []  # by stream, tokens to compare with those of the others
 
     def elaborate(self) -> None:
         """Look up the streams of the ports, and create the rules of each."""
         super().elaborate()
-        self.rules = [StreamRules(each.protocol, self.depth, self.empties) for each in self.in_stream]
-        self.waiting = [[] for _ in self.in_stream]
+        self.rules = [StreamRules(channel.protocol, self.depth, self.empties) for channel in self.in_stream]
+        self.queues = [[] for _ in self.in_stream]
 
     def tick(self, now: int) -> int:
         """Check all visible tokens."""
-        moved = False
-        for channel, rules, waiting in zip(self.in_stream, self.rules, self.waiting, strict=True):
+        has_received = False
+        for channel, rules, queue in zip(self.in_stream, self.rules, self.queues, strict=True):
             while channel.can_pop():
                 token = (channel.control(), channel.coordinate(), channel.value())
                 channel.pop()
                 self._check(rules, token, now)
-                waiting.append(token)
-                moved = True
+                queue.append(token)
+                has_received = True
         self._compare(now)
-        return self.busy(now + 1) if moved else self.idle()
+        return self.busy(now + 1) if has_received else self.idle()
 
-    def _check(self, rules: StreamRules, token: Seen, now: int) -> None:
+    def _check(self, rules: StreamRules, token: SeenToken, now: int) -> None:
         """Raise ``SimulationError`` if the next token of a stream breaks its rules."""
-        last = rules.last
+        last_token = rules.last_token
         fault = rules.fault(token)
         if fault is not None:
-            behind = "at the start" if last is None else f"behind {rules.write(last)}"
-            self._refuse(now, f"{rules.write(token)} {behind}: {fault}")
+            position = "at the start" if last_token is None else f"behind {rules.write(last_token)}"
+            self._refuse(now, f"{rules.write(token)} {position}: {fault}")
 
     def _compare(self, now: int) -> None:
         """Compare the tokens at every place that all streams have reached."""
-        while all(self.waiting) and len(self.waiting) > 1:
-            tokens = [waiting.pop(0) for waiting in self.waiting]
+        while all(self.queues) and len(self.queues) > 1:
+            tokens = [queue.pop(0) for queue in self.queues]
             shapes = {(kind, payload if kind == STOP else 0) for kind, payload, _value in tokens}
             if len(shapes) > 1:
                 side_by_side = ", ".join(map(StreamRules.write, self.rules, tokens))
                 self._refuse(now, f"{side_by_side} in the same place: the streams must have the same shape")
-        if len(self.waiting) == 1:
-            self.waiting[0].clear()
+        if len(self.queues) == 1:
+            self.queues[0].clear()
 
     def _refuse(self, now: int, fault: str) -> NoReturn:
         # A token is visible one cycle after it was sent; the message names the cycle of the producer.

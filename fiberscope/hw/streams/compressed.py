@@ -44,7 +44,7 @@ class CompressedScanner(Scanner):
         self.position = 0  # position of the element that was sent last
         self.end = 0  # position after its last element
         self.fibers = 0
-        self._seen = bytearray(level.fibers)
+        self._is_scanned = bytearray(level.fibers)
 
     def begin(self, reference: int, now: int) -> int:
         """Send the fiber's first element, or its stop if it is empty."""
@@ -61,8 +61,8 @@ class CompressedScanner(Scanner):
             SimulationError: if the reference names no fiber.
         """
         self.level.check_fiber(reference, self.name)
-        if not self._seen[reference]:
-            self._seen[reference] = 1
+        if not self._is_scanned[reference]:
+            self._is_scanned[reference] = 1
             self.fibers += 1
 
     def send_first(self, now: int) -> int:

@@ -70,9 +70,9 @@ class CoordinateDropper(StreamBlock):
         self.wants_inner = False  # whether inner tokens of the outer token remain
         self.after_stop = True  # whether the outer token popped last is a stop, or none has been popped
         self.pairs = False  # whether the outer stop or done waits for an inner token of its kind
-        self.seen = False  # whether the current inner fiber has an element
+        self.has_element = False  # whether the current inner fiber has an element
         self.held_kind = NOTHING_HELD  # kind of the inner token that leaves next
-        self.held = 0  # its coordinate or stop level
+        self.held_payload = 0  # its coordinate or stop level
         self.held_value = 0.0  # its value
         self.dropped = 0
 
@@ -100,7 +100,7 @@ class CoordinateDropper(StreamBlock):
         """Pop an outer token; return whether it is a stop or done."""
         self.outer_kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
         self.in_outer.pop()
-        self.seen = False
+        self.has_element = False
         if self.outer_kind == DATA:
             self.wants_outer, self.wants_inner = False, True
             self.pairs = self.after_stop = False
@@ -118,12 +118,12 @@ class CoordinateDropper(StreamBlock):
         self.in_inner.pop()
         if kind in (STOP, DONE):
             self.wants_outer, self.wants_inner = True, False
-            if self.pairs or self.seen:
+            if self.pairs or self.has_element:
                 self.out_outer.push(self.outer_kind, self.outer)
             else:
                 self.dropped += 1
         else:
-            self.seen = True
+            self.has_element = True
         if kind == DONE and self.quirks & Q19:
             return self.finish(now)
         return self.busy(now + 1)
@@ -144,15 +144,15 @@ class CoordinateDropper(StreamBlock):
 
     def _forward(self, kind: int, payload: int, value: float) -> None:
         """Pass on an inner token: at once with Q19, otherwise when the next inner token is known."""
-        empty = kind == STOP and not self.seen and not self.pairs
+        is_empty = kind == STOP and not self.has_element and not self.pairs
         if self.quirks & Q19:
             self.out_inner.push(kind, payload, value)
-        elif empty and payload > 0 and self.held_kind == STOP and self.held == 0:
-            self.held = payload
-        elif not empty or payload > 0:
+        elif is_empty and payload > 0 and self.held_kind == STOP and self.held_payload == 0:
+            self.held_payload = payload
+        elif not is_empty or payload > 0:
             if self.held_kind != NOTHING_HELD:
-                self.out_inner.push(self.held_kind, self.held, self.held_value)
-            self.held_kind, self.held, self.held_value = kind, payload, value
+                self.out_inner.push(self.held_kind, self.held_payload, self.held_value)
+            self.held_kind, self.held_payload, self.held_value = kind, payload, value
 
 
 class ValueDropper(StreamBlock):

@@ -95,7 +95,7 @@ class StopMerger:  # C: final
     def __init__(self, stream: OutputStream, quirks: int) -> None:
         self.stream = stream
         self.quirks = quirks
-        self.begun = False  # whether a token other than a stop has been passed on
+        self.has_passed_token = False  # whether a token other than a stop has been passed on
         self.level = NO_STOP  # highest level of the stops since that token
         self.dropped = 0
 
@@ -114,12 +114,12 @@ class StopMerger:  # C: final
             self.dropped += 1
             self.level = max(self.level, payload)
             return True
-        if self.level != NO_STOP and (self.begun or (kind == DONE and not self.quirks & Q18)):
+        if self.level != NO_STOP and (self.has_passed_token or (kind == DONE and not self.quirks & Q18)):
             self.stream.push(STOP, self.level)
             self.dropped -= 1
             self.level = NO_STOP
             return False
-        self.begun, self.level = True, NO_STOP
+        self.has_passed_token, self.level = True, NO_STOP
         self.stream.push(kind, payload, value)
         return True
 

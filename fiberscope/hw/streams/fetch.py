@@ -91,9 +91,9 @@ class Fetch(StreamBlock):
     ) -> None:
         super().__init__(name)
         numbers = {"entry_bytes": entry_bytes, "line_bytes": line_bytes, "entries": entries}
-        for what, number in (numbers | {"window": window, "outstanding": outstanding}).items():
+        for quantity, number in (numbers | {"window": window, "outstanding": outstanding}).items():
             if number < 1:
-                raise ValueError(f"{name}: {what} must be at least 1, not {number}")
+                raise ValueError(f"{name}: {quantity} must be at least 1, not {number}")
         self.base = base
         self.entry_bytes = entry_bytes
         self.line_bytes = line_bytes
@@ -102,12 +102,12 @@ class Fetch(StreamBlock):
         self.outstanding = outstanding
         self.tag_base = port << PORT_SHIFT
         self.line = NO_LINE  # the line that was requested last
-        # ``lines`` is the number of lines requested; of these, the first ``come`` have all arrived.
-        self.lines = self.come = self.reused = 0
+        # ``lines`` is the number of lines requested; of these, the first ``arrived_lines`` have all arrived.
+        self.lines = self.arrived_lines = self.reused = 0
         self.held = self._head = 0
-        self._next = NO_LINE  # next line that the input's head needs, ``NO_LINE`` if not yet computed
-        self._last = NO_LINE  # last line that the input's head needs
-        self._kinds, self._references, self._coordinates, self._needs = (
+        self._next_line = NO_LINE  # next line that the input's head needs, ``NO_LINE`` if not yet computed
+        self._last_line = NO_LINE  # last line that the input's head needs
+        self._kinds, self._references, self._coordinates, self._needed_lines = (
             array("q", bytes(8 * window)) for _ in range(4)
         )
         self._arrived = bytearray(outstanding)  # by line number modulo its size, whether the line has arrived
@@ -118,19 +118,19 @@ class Fetch(StreamBlock):
             return self.idle()
         if self.first_input < 0:
             self._look_for_input(now)
-        moved = self._receive()
-        full = self._full() if self._ready() else None  # C: Channel
-        if self._ready() and full is None:
+        has_moved = self._receive()
+        full_channel = self._first_full() if self._is_ready() else None  # C: Channel
+        if self._is_ready() and full_channel is None:
             if self._send() == DONE:
                 return self.finish(now)
-            moved = True
-        if self._take() or moved:
+            has_moved = True
+        if self._accept() or has_moved:
             return self.busy(now + 1)
-        return self._wait(full)
+        return self._wait(full_channel)
 
-    def _ready(self) -> bool:  # C: noexcept
+    def _is_ready(self) -> bool:  # C: noexcept
         """Return whether all lines of the oldest token have arrived."""
-        return self.held > 0 and self._needs[self._head] <= self.come
+        return self.held > 0 and self._needed_lines[self._head] <= self.arrived_lines
 
     def _receive(self) -> bool:
         """Accept a reply; return whether there was one."""
@@ -138,47 +138,47 @@ class Fetch(StreamBlock):
             return False
         self._arrived[self.replies.coordinate() & TAG_MASK] = 1
         self.replies.pop()
-        while self.come < self.lines and self._arrived[self.come % self.outstanding]:
-            self._arrived[self.come % self.outstanding] = 0
-            self.come += 1
+        while self.arrived_lines < self.lines and self._arrived[self.arrived_lines % self.outstanding]:
+            self._arrived[self.arrived_lines % self.outstanding] = 0
+            self.arrived_lines += 1
         return True
 
     def _send(self) -> int:
         """Send the oldest token; return its kind."""
-        place = self._head
-        kind = self._kinds[place]
-        self.out_ref.push(kind, self._references[place])
-        self.out_crd.push(kind, self._coordinates[place])
+        slot = self._head
+        kind = self._kinds[slot]
+        self.out_ref.push(kind, self._references[slot])
+        self.out_crd.push(kind, self._coordinates[slot])
         self.held -= 1
-        self._head = place + 1 if place + 1 < self.window else 0
+        self._head = slot + 1 if slot + 1 < self.window else 0
         return kind
 
-    def _take(self) -> bool:
+    def _accept(self) -> bool:
         """Request a line that the next token needs, or pop the token; return whether either was done."""
-        if self.held == self.window or not self._seen():
+        if self.held == self.window or not self._is_visible():
             return False
         if self.in_ref.control() != DATA:
-            self._hold(0)
+            self._enqueue(0)
             return True
-        if self._next == NO_LINE:
-            self._look()
-        if self._next <= self._last and not self._ask():
+        if self._next_line == NO_LINE:
+            self._find_lines()
+        if self._next_line <= self._last_line and not self._request_line():
             return False
-        if self._next > self._last:
-            self._hold(self.lines)
-            self._next = NO_LINE
+        if self._next_line > self._last_line:
+            self._enqueue(self.lines)
+            self._next_line = NO_LINE
         return True
 
-    def _look(self) -> None:
+    def _find_lines(self) -> None:
         """Compute the lines that the next reference needs, without the line that is kept."""
         address = self.base + self.in_ref.coordinate() * self.entry_bytes
-        self._next = address // self.line_bytes
-        self._last = (address + self.entries * self.entry_bytes - 1) // self.line_bytes
-        if self._next == self.line:
-            self._next += 1
-        self.reused += self._next > self._last
+        self._next_line = address // self.line_bytes
+        self._last_line = (address + self.entries * self.entry_bytes - 1) // self.line_bytes
+        if self._next_line == self.line:
+            self._next_line += 1
+        self.reused += self._next_line > self._last_line
 
-    def _seen(self) -> bool:
+    def _is_visible(self) -> bool:
         """Return whether the next token is visible, on both inputs if both are connected."""
         if self.in_crd is None:
             return self.in_ref.can_pop()
@@ -188,36 +188,36 @@ class Fetch(StreamBlock):
             raise SimulationError(f"{self.name}: in_ref and in_crd must have the same shape")
         return True
 
-    def _ask(self) -> bool:
+    def _request_line(self) -> bool:
         """Request the next line if one more may be in flight; return whether it was requested."""
-        if self.lines - self.come >= self.outstanding or not self.requests.can_push():
+        if self.lines - self.arrived_lines >= self.outstanding or not self.requests.can_push():
             return False
         tag = self.tag_base | self.lines % self.outstanding
-        self.requests.push(READ, tag, self._next * self.line_bytes)
-        self.line = self._next
+        self.requests.push(READ, tag, self._next_line * self.line_bytes)
+        self.line = self._next_line
         self.lines += 1
-        self._next += 1
+        self._next_line += 1
         return True
 
-    def _hold(self, needs: int) -> None:
-        """Pop the token into the window; it can leave after the first ``needs`` lines have arrived."""
-        place = (self._head + self.held) % self.window
-        self._kinds[place] = self.in_ref.control()
-        self._references[place] = self.in_ref.coordinate()
-        self._needs[place] = needs
+    def _enqueue(self, needed_lines: int) -> None:
+        """Pop the token into the window; it can leave after the first ``needed_lines`` lines have arrived."""
+        slot = (self._head + self.held) % self.window
+        self._kinds[slot] = self.in_ref.control()
+        self._references[slot] = self.in_ref.coordinate()
+        self._needed_lines[slot] = needed_lines
         self.in_ref.pop()
         if self.in_crd is not None:
-            self._coordinates[place] = self.in_crd.coordinate()
+            self._coordinates[slot] = self.in_crd.coordinate()
             self.in_crd.pop()
         self.held += 1
 
-    def _wait(self, full: Channel | None) -> int:
-        """Return the wait state of a cycle without movement; ``full`` is a full output or None."""
-        if full is not None:
-            return self.wait_output(full)
-        if self.come < self.lines:
+    def _wait(self, full_channel: Channel | None) -> int:
+        """Return the wait state of a cycle without movement; ``full_channel`` is a full output or None."""
+        if full_channel is not None:
+            return self.wait_output(full_channel)
+        if self.arrived_lines < self.lines:
             return self.wait_input(self.replies)
-        if self._seen():
+        if self._is_visible():
             return self.wait_output(self.requests)
         if self.in_crd is not None and self.in_ref.can_pop():
             return self.wait_input(self.in_crd)

@@ -21,17 +21,17 @@ class FiberEnds:  # C: final
 
     def __init__(self, quirks: int) -> None:
         self.forgets_empty = bool(quirks & Q16)
-        self.begun = False  # whether an element has come since the last stop
+        self.has_element = False  # whether an element has come since the last stop
         self.level_before = 1  # level of the last stop; at the start as after a stop of level 1
 
     def element(self) -> None:  # C: noexcept
         """Record an element of the stream."""
-        self.begun = True
+        self.has_element = True
 
     def stop(self, level: int) -> bool:  # C: noexcept
         """Record a stop of this level, and return whether it ends a fiber."""
-        empty = not self.forgets_empty and (level == 0 or self.level_before == 0)
-        ends = self.begun or empty
-        self.begun = False
+        is_empty = not self.forgets_empty and (level == 0 or self.level_before == 0)
+        ends_fiber = self.has_element or is_empty
+        self.has_element = False
         self.level_before = level
-        return ends
+        return ends_fiber

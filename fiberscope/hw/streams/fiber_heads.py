@@ -72,9 +72,9 @@ class FiberHeads(FiberWays):
         super().__init__(
             name, most, segments, coordinates, values, lists, arrays, ahead=ahead, waiting=waiting
         )
-        self.sent = 0  # number of heads sent of the current merge
+        self.sent_heads = 0  # number of heads sent of the current merge
 
-    def _hear(self) -> bool:
+    def _receive_partials(self) -> bool:
         """Return False: no fiber is partial, so no message about one arrives."""
         return False
 
@@ -82,39 +82,39 @@ class FiberHeads(FiberWays):
         self.table.firsts.append(self.first)
         FiberWays._merge(self, fan_in)
 
-    def _set_up(self, way: int, place: int) -> None:
-        FiberWays._set_up(self, way, place)
-        self.source[way] = place
+    def _set_up(self, way: int, position: int) -> None:
+        FiberWays._set_up(self, way, position)
+        self.source[way] = position
 
     def _feed(self) -> bool:
         """Send the head of the next list, or the requested successor; return whether a token was sent."""
         if not self.elements.can_push():
             return False
-        is_head = self.sent < self.taking[self.slot]
+        is_head = self.sent_heads < self.fan_ins[self.slot]
         if not is_head and not self.successors.can_pop():
             return False
-        way = self.slot * self.radix + (self.sent if is_head else self.successors.reference())
+        way = self.slot * self.radix + (self.sent_heads if is_head else self.successors.reference())
         if not self._is_here(way):
             return False
         if is_head:
-            self.sent += 1
+            self.sent_heads += 1
         else:
             self.successors.pop()
-        self._hand(way, self.elements)
-        if self.lacking[self.slot] == 0:
-            self.sent = 0
+        self._send_element(way, self.elements)
+        if self.unfinished_counts[self.slot] == 0:
+            self.sent_heads = 0
         return True
 
-    def _waits_for_elements(self) -> int:
+    def _wait_for_elements(self) -> int:
         """Return the wait state of a cycle in which no element of the current task could be sent."""
         if not self.elements.can_push():
             return self.wait_output(self.elements)
-        if self.sent == self.taking[self.slot] and not self.successors.can_pop():
+        if self.sent_heads == self.fan_ins[self.slot] and not self.successors.can_pop():
             return self.wait_input(self.successors)
-        for place in range(self.memories):
-            lines: WayLines = self.arrays[place]
+        for index in range(self.memories):
+            lines: WayLines = self.arrays[index]
             if lines.waiting > 0:
-                return self.wait_input(self.replies[place])
+                return self.wait_input(self.replies[index])
         return self.wait_any_output(self.requests)
 
 

@@ -67,9 +67,9 @@ class FiberPairs(ReferencePairs):
         super().__init__(name)
         self.rows, self.row_fibers = rows, row_fibers
         self.columns, self.column_fibers = columns, column_fibers
-        self.both = FiberIntersection(row_fibers.coordinates, column_fibers.coordinates)
+        self.intersection = FiberIntersection(row_fibers.coordinates, column_fibers.coordinates)
         self.mode = WANTS_LISTS
-        self.until = 0  # cycle of the last step that has been computed
+        self.last_step_cycle = 0  # cycle of the last step that has been computed
         self.row = self.last_row = 0  # position of the current row, and the one after the last row
         self.column = self.first_column = self.last_column = 0
         self.is_new = False  # whether no match of the current pair has been sent
@@ -79,11 +79,13 @@ class FiberPairs(ReferencePairs):
     @property
     def steps(self) -> int:
         """Return the number of steps, including those that are computed ahead up to the next match."""
-        return self.both.steps
+        return self.intersection.steps
 
     def tick(self, now: int) -> int:
         """Sleep until the last step that has been computed; then tick as any block."""
-        return self.busy(self.until) if now < self.until else ReferencePairs.tick(self, now)
+        return (
+            self.busy(self.last_step_cycle) if now < self.last_step_cycle else ReferencePairs.tick(self, now)
+        )
 
     def update(self, now: int) -> int:
         """Pop the references of two lists, or proceed to the next match or to the end of the lists."""
@@ -98,16 +100,16 @@ class FiberPairs(ReferencePairs):
 
     def _take(self, now: int) -> int:
         """Pop two references, and begin with their lists; or pass on a stop or done."""
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
+        kind, other_kind = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
         if kind in (DATA, EMPTY):
-            self._begin(first, second, kind == other == DATA)
+            self._start_fibers(first, second, kind == other_kind == DATA)
             return self._walk(now)
         self._send_end(kind, first + 1)
         return self.busy(now + 1) if kind == STOP else self.finish(now)
 
-    def _begin(self, first: int, second: int, present: bool) -> None:
+    def _start_fibers(self, first: int, second: int, present: bool) -> None:
         """Begin with the pairs of two lists; there are none unless both lists are ``present``."""
         self.row = self.last_row = 0
         self.owes_stop = False
@@ -128,7 +130,7 @@ class FiberPairs(ReferencePairs):
         if self.row >= self.last_row:
             return False
         row, column = self.row_fibers, self.column_fibers
-        self.both.begin(
+        self.intersection.begin(
             row.begin(self.row), row.end(self.row), column.begin(self.column), column.end(self.column)
         )
         self.is_new = True
@@ -136,16 +138,16 @@ class FiberPairs(ReferencePairs):
 
     def _walk(self, now: int) -> int:
         """Compute the steps up to the next match, or to the end of the lists."""
-        before = self.both.steps
-        met = False
+        earlier_steps = self.intersection.steps
+        has_match = False
         while self.row < self.last_row:
-            met = self.both.run(MAX_TIME)
-            if met or not self._next_pair():
+            has_match = self.intersection.advance(MAX_TIME)
+            if has_match or not self._next_pair():
                 break
-        self.mode = MET if met else ENDED
-        self.until = now + max(self.both.steps - before, 1) - 1
-        if now < self.until:
-            return self.busy(self.until)
+        self.mode = MET if has_match else ENDED
+        self.last_step_cycle = now + max(self.intersection.steps - earlier_steps, 1) - 1
+        if now < self.last_step_cycle:
+            return self.busy(self.last_step_cycle)
         return self.update(now)
 
     def _send(self, now: int) -> int:
@@ -160,8 +162,8 @@ class FiberPairs(ReferencePairs):
             self.out_inner.push(DATA, self.columns.coordinate(self.column))
             self.is_new = False
             self.pairs += 1
-        self.out_ref0.push(DATA, self.both.a)
-        self.out_ref1.push(DATA, self.both.b)
+        self.out_ref0.push(DATA, self.intersection.a)
+        self.out_ref1.push(DATA, self.intersection.b)
         self.owes_stop = True
         self.matches += 1
         self.mode = WALKS

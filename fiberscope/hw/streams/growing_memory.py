@@ -14,44 +14,44 @@ class Growing:  # C: final
     """
 
     def __init__(self, room: int = 1) -> None:
-        self.room = max(1, room)
+        self.capacity = max(1, room)
         self.count = 0
         self._allocate()
 
     def _allocate(self) -> None:
         """Replace the memory by an empty one of ``room`` words."""
-        memory = memoryview(bytearray(8 * self.room))
+        memory = memoryview(bytearray(8 * self.capacity))
         self._integers, self._values = memory.cast("q"), memory.cast("d")  # two views of the same memory
 
     def append(self, number: int) -> None:
         """Append an integer."""
-        if self.count == self.room:
+        if self.count == self.capacity:
             self._double()
         self._integers[self.count] = number
         self.count += 1
 
     def append_value(self, value: float) -> None:
         """Append a double."""
-        if self.count == self.room:
+        if self.count == self.capacity:
             self._double()
         self._values[self.count] = value
         self.count += 1
 
     def _double(self) -> None:
         """Move all words into memory of twice the size."""
-        words = self._integers  # C: long[::1]
-        self.room *= 2
+        old_words = self._integers  # C: long[::1]
+        self.capacity *= 2
         self._allocate()
-        for place in range(self.count):
-            self._integers[place] = words[place]
+        for index in range(self.count):
+            self._integers[index] = old_words[index]
 
-    def integer(self, place: int) -> int:  # C: noexcept
+    def integer(self, index: int) -> int:  # C: noexcept
         """Return the word at this place, below ``count``, as an integer."""
-        return self._integers[place]
+        return self._integers[index]
 
-    def value(self, place: int) -> float:  # C: noexcept
+    def value(self, index: int) -> float:  # C: noexcept
         """Return the word at this place, below ``count``, as a double."""
-        return self._values[place]
+        return self._values[index]
 
     def clear(self) -> None:
         """Remove all words; the memory keeps its size."""

@@ -52,24 +52,26 @@ class CoordinateHold(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.waiting = Queue()  # kinds of inner tokens, oldest first
+        self.repeat_signals = Queue()  # kinds of inner tokens, oldest first
         self.kind = DATA  # kind of the outer token that is held
-        self.held = 0  # coordinate or stop level of that token
-        self.holds = False  # whether an outer token is held
+        self.held_payload = 0  # coordinate or stop level of that token
+        self.holds_outer = False  # whether an outer token is held
         self.owes_stop = False  # whether the stop of an inner fiber is to be sent
         self.loses_signals = bool(quirks & Q12)  # whether signals are dropped: before the first outer token
 
     def update(self, now: int) -> int:
         """Send an outer token for an earlier inner token, and pass on the next inner token."""
         fired = self._end_fiber() if self.owes_stop else self._repeat(now)
-        if self.in_inner.can_pop() and not (self.bounded and self.waiting.count):
+        if self.in_inner.can_pop() and not (self.bounded and self.repeat_signals.count):
             self._pass_on()
             fired = True
         if self.done:
             return self.finish(now)
         if fired:
             return self.busy(now + 1)
-        return self.wait_input(self.in_outer if self.waiting.count or self.owes_stop else self.in_inner)
+        return self.wait_input(
+            self.in_outer if self.repeat_signals.count or self.owes_stop else self.in_inner
+        )
 
     def _pass_on(self) -> None:
         """Pass on an inner token, and queue its kind as a repeat signal."""
@@ -77,20 +79,20 @@ class CoordinateHold(StreamBlock):
         kind = inner.control()
         self.out_inner.push(kind, inner.coordinate())
         inner.pop()
-        self.waiting.put(DATA if kind == EMPTY else kind)
+        self.repeat_signals.put(DATA if kind == EMPTY else kind)
 
     def _repeat(self, now: int) -> bool:
         """Apply the oldest signal to the held outer token; return whether anything was done."""
-        fresh = not self.holds and self.in_outer.can_pop()
+        fresh = not self.holds_outer and self.in_outer.can_pop()
         if fresh:
-            self.kind, self.held = self.in_outer.control(), self.in_outer.coordinate()
+            self.kind, self.held_payload = self.in_outer.control(), self.in_outer.coordinate()
             self.in_outer.pop()
-            self.holds, self.loses_signals = True, False
-        if not self.waiting.count or not (self.holds or self.loses_signals):
+            self.holds_outer, self.loses_signals = True, False
+        if not self.repeat_signals.count or not (self.holds_outer or self.loses_signals):
             return fresh
-        signal = self.waiting.integer(0)
-        self.waiting.drop(1)
-        if self.holds:
+        signal = self.repeat_signals.integer(0)
+        self.repeat_signals.drop(1)
+        if self.holds_outer:
             self._obey(signal, fresh, now)
         else:
             self._lose(signal, now)
@@ -104,7 +106,7 @@ class CoordinateHold(StreamBlock):
         if signal == STOP:
             self._stop(repeats, fresh)
         else:
-            self.out_outer.push(self.kind, self.held)
+            self.out_outer.push(self.kind, self.held_payload)
             self.done = signal == DONE
 
     def _stop(self, repeats: bool, fresh: bool) -> None:
@@ -114,9 +116,9 @@ class CoordinateHold(StreamBlock):
             repeats: whether a coordinate or N is held; a held stop is the stop of an empty outer fiber.
             fresh: whether the held token was popped in this cycle.
         """
-        self.holds = False
+        self.holds_outer = False
         if not repeats:
-            self.out_outer.push(STOP, self.held + 1)
+            self.out_outer.push(STOP, self.held_payload + 1)
         elif self.in_outer.can_pop() and (self.quirks & Q0 or not fresh):
             self._end_fiber()
         else:
@@ -147,7 +149,7 @@ class CoordinateHold(StreamBlock):
     def _refuse(self, signal: int, now: int) -> None:
         """Raise ``SimulationError``: the signal does not fit the held outer token, or none is held."""
         inner = "a coordinate" if signal == DATA else "D" if signal == DONE else "a stop"
-        outer = text(self.kind, self.held, 0.0, CRD) if self.holds else "nothing"
+        outer = text(self.kind, self.held_payload, 0.0, CRD) if self.holds_outer else "nothing"
         raise SimulationError(
             f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer"
         )

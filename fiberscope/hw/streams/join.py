@@ -50,19 +50,19 @@ class Intersect(Joiner):
         super().__init__(name, ways, quirks)
         self.matches = 0
         self.dropped = 0
-        self.run = 0  # number of successive comparisons so far that only dropped heads
+        self.current_run = 0  # number of successive comparisons so far that only dropped heads
         self.longest_run = 0
-        self.news = bytearray(
+        self.is_new = bytearray(
             [0 if quirks & Q2 else 1] * ways
         )  # whether the head has not been sent as a skip
         self.knows_end = bytearray(ways)  # whether the stop of its fiber has been sent to it as a skip
-        self.owed = array("q", bytes(8 * ways))  # stops that a skip output had no space for
+        self.owed_stops = array("q", bytes(8 * ways))  # stops that a skip output had no space for
         self.out_skips: list[OutputStream] = []
-        self.owes_any = False
+        self.owes_stops = False
 
     def own_ports(self) -> tuple[Port, ...]:  # C: def
         """Return the ports of a joiner, and a skip output for each operand."""
-        skips = (output_stream(f"out_skip{way}", SKIP_CRD) for way in range(self.ways))
+        skips = (output_stream(f"out_skip{operand}", SKIP_CRD) for operand in range(self.ways))
         return (*super().own_ports(), *skips)
 
     def elaborate(self) -> None:
@@ -81,7 +81,7 @@ class Intersect(Joiner):
 
     def join(self, now: int) -> int:
         """Send the heads if they are equal, or drop the heads below the largest."""
-        if self.owes_any:
+        if self.owes_stops:
             self._send_owed_stops()
         highest, lowest = self.highest(), self.lowest()
         if highest == EMPTY_KEY:
@@ -96,14 +96,14 @@ class Intersect(Joiner):
     def _join_empty(self, now: int) -> int:
         """Send an N that is among the heads, and drop all heads."""
         self.send_control(EMPTY, 0)
-        self._take_all(now)
+        self._pop_all(now)
         return self.busy(now + 1)
 
-    def _take_all(self, now: int) -> None:
+    def _pop_all(self, now: int) -> None:
         """Pop the heads of all operands; none of the next heads has been sent as a skip."""
         self.advance_all(now)
-        for way in range(self.ways):
-            self.news[way] = 1
+        for operand in range(self.ways):
+            self.is_new[operand] = 1
 
     def _match(self, key: int, now: int) -> int:
         """Send the head that all operands have, and pop it; with Q2, the first call only loads the heads."""
@@ -111,70 +111,70 @@ class Intersect(Joiner):
             return self.send_done(now)
         if key != NOTHING:
             self.send_equal(key)
-            self.run = 0
+            self.current_run = 0
             if key >= STOP_KEY:
                 self._skip_to_the_end(key)
             else:
                 self.matches += 1
-        self._take_all(now)
+        self._pop_all(now)
         return self.busy(now + 1)
 
     def _skip_to_the_end(self, key: int) -> None:
         """Send the common stop as a skip to all operands that have not received it."""
-        for way in range(self.ways):
-            if not self.knows_end[way]:
-                self._skip(way, key)
-            self.knows_end[way] = 0
+        for operand in range(self.ways):
+            if not self.knows_end[operand]:
+                self._skip(operand, key)
+            self.knows_end[operand] = 0
 
     def _leader(self, highest: int) -> int:
         """Return the operand with the largest head; with Q11, the first operand with a stop goes before."""
-        for way in range(self.ways):
-            key = self.keys[way]
+        for operand in range(self.ways):
+            key = self.keys[operand]
             if key == highest or (key >= STOP_KEY and self.quirks & Q11):
-                return way
+                return operand
         raise AssertionError("no head is the largest")
 
     def _drop(self, leader: int, now: int) -> int:
         """Drop the heads that are smaller than the leader's; with Q11, all that differ from it."""
-        ahead = self.keys[leader]
-        is_new, self.news[leader] = self.news[leader], 0  # C: is_new=bint
-        for way in range(self.ways):
-            key = self.keys[way]
-            if key != ahead and (key < STOP_KEY or self.quirks & Q11):
+        largest_key = self.keys[leader]
+        is_new, self.is_new[leader] = self.is_new[leader], 0  # C: is_new=bint
+        for operand in range(self.ways):
+            key = self.keys[operand]
+            if key != largest_key and (key < STOP_KEY or self.quirks & Q11):
                 if key == EMPTY_KEY:
                     self.refuse(now, "N meets a stop")
-                if is_new and not self.knows_end[way]:
-                    self._skip(way, ahead)
-                    self.knows_end[way] = ahead >= STOP_KEY
-                self.advance(way, now)
-                self.news[way] = 1
+                if is_new and not self.knows_end[operand]:
+                    self._skip(operand, largest_key)
+                    self.knows_end[operand] = largest_key >= STOP_KEY
+                self.advance(operand, now)
+                self.is_new[operand] = 1
                 self.dropped += 1
-        self.run += 1
-        self.longest_run = max(self.longest_run, self.run)
+        self.current_run += 1
+        self.longest_run = max(self.longest_run, self.current_run)
         return self.busy(now + 1)
 
-    def _skip(self, way: int, key: int) -> None:
+    def _skip(self, operand: int, key: int) -> None:
         """Send an operand a skip: the coordinate or the stop up to which nothing more of it is needed.
 
         If the skip output has no free slot, a coordinate is lost and a stop is owed.
         """
-        stream: OutputStream = self.out_skips[way]
-        if self.owed[way] == 0 and stream.first_full() is None:
+        stream: OutputStream = self.out_skips[operand]
+        if self.owed_stops[operand] == 0 and stream.first_full() is None:
             self.push_head(stream, key)
         elif key >= STOP_KEY:
-            self.owed[way] += 1
-            self.owes_any = True
+            self.owed_stops[operand] += 1
+            self.owes_stops = True
 
     def _send_owed_stops(self) -> None:
         """Send one waiting stop on each skip output that has a free slot again."""
-        self.owes_any = False
-        for way in range(self.ways):
-            stream: OutputStream = self.out_skips[way]
-            if self.owed[way] and stream.first_full() is None:
+        self.owes_stops = False
+        for operand in range(self.ways):
+            stream: OutputStream = self.out_skips[operand]
+            if self.owed_stops[operand] and stream.first_full() is None:
                 stream.push(STOP)
-                self.owed[way] -= 1
-            if self.owed[way]:
-                self.owes_any = True
+                self.owed_stops[operand] -= 1
+            if self.owed_stops[operand]:
+                self.owes_stops = True
 
     def counters(self) -> dict[str, int]:
         """Return the counters of the block, and the tokens of each output by kind, skips included."""
@@ -247,11 +247,11 @@ class Union(Joiner):
     def _send_smallest(self, key: int, now: int) -> None:
         """Send this head with the references of the operands that have it, and pop it from them."""
         self.push_head(self.out_crd, key)
-        for way in range(self.ways):
-            if self.keys[way] == key:
-                self.send_reference(way)
-                self.advance(way, now)
+        for operand in range(self.ways):
+            if self.keys[operand] == key:
+                self.send_reference(operand)
+                self.advance(operand, now)
             else:
-                stream: OutputStream = self.out_refs[way]
+                stream: OutputStream = self.out_refs[operand]
                 stream.push(EMPTY)
         self.partial += key < EMPTY_KEY

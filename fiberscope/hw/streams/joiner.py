@@ -66,7 +66,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
 
     def own_ports(self) -> tuple[Port, ...]:  # C: def
         """Return the ports for this number of operands."""
-        references = (output_stream(f"out_ref{way}", REF) for way in range(self.ways))
+        references = (output_stream(f"out_ref{operand}", REF) for operand in range(self.ways))
         inputs = (Input("in_crd", CRD, array=True), Input("in_ref", REF, array=True))
         return (*inputs, output_stream("out_crd", CRD), *references)
 
@@ -94,8 +94,8 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
                 return self.send_done(now)
             return self.wait_input(missing)
         if not self.looks_ahead:
-            for way in range(self.ways):
-                self._read(way, now)
+            for operand in range(self.ways):
+                self._load_head(operand, now)
         return self.join(now)
 
     def join(self, now: int) -> int:
@@ -122,55 +122,55 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
 
     def _missing(self) -> Channel | None:
         """Return the first input without a visible head, or None."""
-        for way in range(self.ways):
-            crd, ref = inline.channel(self.in_crd[way]), inline.channel(self.in_ref[way])
+        for operand in range(self.ways):
+            crd, ref = inline.channel(self.in_crd[operand]), inline.channel(self.in_ref[operand])
             if not crd.can_pop():
                 return crd
             if not ref.can_pop():
                 return ref
         return None
 
-    def _read(self, way: int, now: int) -> None:
+    def _load_head(self, operand: int, now: int) -> None:
         """Load the head of this operand as the next one to compare."""
-        crd, ref = inline.channel(self.in_crd[way]), inline.channel(self.in_ref[way])
+        crd, ref = inline.channel(self.in_crd[operand]), inline.channel(self.in_ref[operand])
         kind, payload = crd.control(), crd.coordinate()
         if kind == DATA:
-            self.keys[way] = payload
+            self.keys[operand] = payload
         elif kind == STOP:
-            self.keys[way] = STOP_KEY + payload
+            self.keys[operand] = STOP_KEY + payload
         elif kind == DONE:
-            self.keys[way] = DONE_KEY
+            self.keys[operand] = DONE_KEY
         else:
-            self.keys[way] = EMPTY_KEY
+            self.keys[operand] = EMPTY_KEY
             if not self.accepts_empty():
-                self.refuse(now, f"in_crd[{way}] brings N, which is no coordinate")
-        self.kinds[way] = ref.control()
-        self.references[way] = ref.coordinate()
+                self.refuse(now, f"in_crd[{operand}] brings N, which is no coordinate")
+        self.kinds[operand] = ref.control()
+        self.references[operand] = ref.coordinate()
 
-    def advance(self, way: int, now: int) -> None:  # C: cdef
+    def advance(self, operand: int, now: int) -> None:  # C: cdef
         """Pop the head of this operand; with Q2 it is loaded into the registers and compared next."""
         if self.looks_ahead:
-            self._read(way, now)
-        inline.channel(self.in_crd[way]).pop()
-        inline.channel(self.in_ref[way]).pop()
+            self._load_head(operand, now)
+        inline.channel(self.in_crd[operand]).pop()
+        inline.channel(self.in_ref[operand]).pop()
 
     def advance_all(self, now: int) -> None:  # C: cdef
         """Pop the heads of all operands."""
-        for way in range(self.ways):
-            self.advance(way, now)
+        for operand in range(self.ways):
+            self.advance(operand, now)
 
     def highest(self) -> int:  # C: cdef, noexcept
         """Return the largest key of the heads."""
         highest = NOTHING  # C: long
-        for way in range(self.ways):
-            highest = max(highest, self.keys[way])
+        for operand in range(self.ways):
+            highest = max(highest, self.keys[operand])
         return highest
 
     def lowest(self) -> int:  # C: cdef, noexcept
         """Return the smallest key of the heads."""
         lowest = DONE_KEY  # C: long
-        for way in range(self.ways):
-            lowest = min(lowest, self.keys[way])
+        for operand in range(self.ways):
+            lowest = min(lowest, self.keys[operand])
         return lowest
 
     def push_head(self, stream: OutputStream, key: int) -> None:  # C: cdef
@@ -189,16 +189,16 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         else:
             stream.push(DONE)
 
-    def send_reference(self, way: int) -> None:  # C: cdef
+    def send_reference(self, operand: int) -> None:  # C: cdef
         """Send this operand's reference unchanged."""
-        stream: OutputStream = self.out_refs[way]
-        stream.push(self.kinds[way], self.references[way])
+        stream: OutputStream = self.out_refs[operand]
+        stream.push(self.kinds[operand], self.references[operand])
 
     def send_equal(self, key: int) -> None:  # C: cdef
         """Send a head that all operands have, and their references."""
         self.push_head(self.out_crd, key)
-        for way in range(self.ways):
-            self.send_reference(way)
+        for operand in range(self.ways):
+            self.send_reference(operand)
 
     def send_done(self, now: int) -> int:  # C: cdef
         """Send done on all outputs except skips, and return the state; without Q2, also pop the heads."""
@@ -222,10 +222,12 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         Raises:
             SimulationError: always.
         """
-        heads = ", ".join(f"{self.written(key)} on in_crd[{way}]" for way, key in enumerate(self.keys))
+        heads = ", ".join(
+            f"{self.key_text(key)} on in_crd[{operand}]" for operand, key in enumerate(self.keys)
+        )
         raise SimulationError(f"cycle {now}, {self.name}: {fault} ({heads})")
 
-    def written(self, key: int) -> str:
+    def key_text(self, key: int) -> str:
         """Return the token of a key as text."""
         if key < EMPTY_KEY:
             return "nothing" if key == NOTHING else f"{key}"

@@ -72,7 +72,7 @@ class LaneSeek(ReferencePairs):
         self.factor, self.divisor, self.size, self.constant = factor, divisor, size, constant
         self.mode = WANTS_FIBER
         self.fold = -1  # reference of the fiber that is indexed, -1 for none
-        self.held = 0  # number of elements of the fiber in the lanes
+        self.element_count = 0  # number of elements of the fiber in the lanes
         self.positions: dict[int, list[int]] = {}  # by coordinate, the elements that seek it
         # Positions of matching elements in both fibers. The next pair to send is the last.
         self.pairs: list[tuple[int, int]] = []
@@ -89,34 +89,34 @@ class LaneSeek(ReferencePairs):
 
     def _take(self, now: int) -> int:
         """Pop two references and match their fibers, or pass on a stop or done."""
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
+        kind, other_kind = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
         if kind in (DATA, EMPTY):
-            self.held = 0
+            self.element_count = 0
             if kind == DATA:
-                self._hold(first)
-            if kind == other == DATA:
+                self._load(first)
+            if kind == other_kind == DATA:
                 self._seek(second)
             self.mode = IN_FIBER if self.pairs else OWES_STOP
             return self.busy(now + 1)
         if kind == DONE:
             self._stop(DONE, 0)
             return self.finish(now)
-        self.held = 0
+        self.element_count = 0
         self._stop(STOP, first + 1)
         return self.busy(now + 1)
 
-    def _hold(self, fiber: int) -> None:
+    def _load(self, fiber: int) -> None:
         """Load a fiber into the lanes, and index its elements by the coordinates that they seek."""
         self.level.check_fiber(fiber, self.name)
-        begin, end = self.level.begin(fiber), self.level.end(fiber)
-        self.held = end - begin
+        start, end = self.level.begin(fiber), self.level.end(fiber)
+        self.element_count = end - start
         if fiber == self.fold:
             return
         self.fold, self.positions = fiber, {}
         self.folds += 1
-        for position in range(begin, end):
+        for position in range(start, end):
             sought = self.level.coordinate(position) // self.divisor
             if self.size > 0:
                 sought %= self.size
@@ -125,18 +125,18 @@ class LaneSeek(ReferencePairs):
     def _seek(self, fiber: int) -> None:
         """Match the elements of a fiber with those in the lanes, and sort the matches by position."""
         self.other.check_fiber(fiber, self.name)
-        for place in range(self.other.begin(fiber), self.other.end(fiber)):
-            for position in self.positions.get(self.other.coordinate(place), ()):
-                self.pairs.append((position, place))
+        for other_position in range(self.other.begin(fiber), self.other.end(fiber)):
+            for position in self.positions.get(self.other.coordinate(other_position), ()):
+                self.pairs.append((position, other_position))
         self.pairs.sort(reverse=True)
         self.matches += len(self.pairs)
 
     def _send(self, now: int) -> int:
         """Send the next match of the current pair of fibers."""
-        position, place = self.pairs.pop()
+        position, other_position = self.pairs.pop()
         self.out_crd.push(DATA, self.level.coordinate(position))
         self.out_ref0.push(DATA, position)
-        self.out_ref1.push(DATA, place)
+        self.out_ref1.push(DATA, other_position)
         self.mode = IN_FIBER if self.pairs else OWES_STOP
         return self.busy(now + 1)
 
@@ -153,4 +153,4 @@ class LaneSeek(ReferencePairs):
         self.out_ref0.push(kind, level)
         self.out_ref1.push(kind, level)
         if kind == STOP:
-            self.out_sizes.push(DATA, self.held)
+            self.out_sizes.push(DATA, self.element_count)

@@ -53,7 +53,7 @@ class Lanes(StreamBlock):
             raise ValueError(f"{name}: lanes must be at least 1, not {lanes}")
         self.lanes = lanes
         self.level = level
-        self.begun = False  # whether elements of the current step have passed, in this cycle or before
+        self.in_step = False  # whether elements of the current step have passed, in this cycle or before
         self.free_from = 0  # first cycle in which a step with a known size may begin
         self.steps = 0
         self.elements = 0
@@ -67,7 +67,7 @@ class Lanes(StreamBlock):
     def _hold(self, now: int, sizes: Channel) -> int:
         """Pass elements of a step with a known size; the next step waits until that time is over."""
         source = self.in_stream
-        if not self.begun:
+        if not self.in_step:
             if now < self.free_from:
                 return self.busy(self.free_from)
             if source.control() == DONE:
@@ -78,17 +78,17 @@ class Lanes(StreamBlock):
                 return self.wait_input(sizes)
             size = sizes.coordinate()
             sizes.pop()
-            self.begun = True
+            self.in_step = True
             self.elements += size
             self.free_from = now + max(1, (size + self.lanes - 1) // self.lanes)
         for _lane in range(self.lanes + 1):  # one element for each lane, and the stop
             if not source.can_pop() or self.out_stream.first_full() is not None:
                 break
-            ends = source.control() == STOP and source.coordinate() >= self.level
+            ends_step = source.control() == STOP and source.coordinate() >= self.level
             self.out_stream.push(source.control(), source.coordinate())
             source.pop()
-            if ends:
-                self.begun = False
+            if ends_step:
+                self.in_step = False
                 self.steps += 1
                 return self.busy(max(now + 1, self.free_from))
         return self.busy(now + 1)
@@ -96,21 +96,21 @@ class Lanes(StreamBlock):
     def _count(self, now: int) -> int:
         """Pass elements of a step whose size is the number of its elements in the stream."""
         source = self.in_stream
-        free = self.lanes
-        closed = False  # whether the step of this cycle has ended
+        free_lanes = self.lanes
+        has_ended = False  # whether the step of this cycle has ended
         while source.can_pop() and self.out_stream.first_full() is None:
             kind = source.control()
             if kind in (DATA, EMPTY):
-                if closed or free == 0:
+                if has_ended or free_lanes == 0:
                     break
-                free -= 1
+                free_lanes -= 1
                 self.elements += 1
-                self.begun = True
+                self.in_step = True
             elif kind == STOP and source.coordinate() >= self.level:
-                if closed:
+                if has_ended:
                     break
-                closed = free < self.lanes or not self.begun
-                self.begun = False
+                has_ended = free_lanes < self.lanes or not self.in_step
+                self.in_step = False
                 self.steps += 1
             self.out_stream.push(kind, source.coordinate())
             source.pop()

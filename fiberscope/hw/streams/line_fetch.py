@@ -105,50 +105,50 @@ class LineFetch(Fetch):
         self.group = NO_GROUP
         self.buffer: Lines = set()
         self.lingers = lingers
-        self.left: Lines = set()  # lines that linger since the buffer was last emptied
+        self.lingering: Lines = set()  # lines that linger since the buffer was last emptied
         self.room = room
         self.overflows = 0
 
-    def _look(self) -> None:
+    def _find_lines(self) -> None:
         """Empty the buffer if the next reference requires it, and find the lines that the reference needs."""
-        first = last = self.in_ref.coordinate()
+        first_entry = last_entry = self.in_ref.coordinate()
         if self.of_fibers:
-            first, last = self.segments[first], self.segments[first + 1] - 1
+            first_entry, last_entry = self.segments[first_entry], self.segments[first_entry + 1] - 1
         if self.lets_go == EACH:
-            self._let_go()
-        if self.grouped and self.groups[first] != self.group:
-            self._let_go()
-            self.group = self.groups[first]
-        if last < first or self.table[first] == NO_LINE:
-            self._next, self._last = 0, NO_LINE
+            self._empty_buffer()
+        if self.grouped and self.groups[first_entry] != self.group:
+            self._empty_buffer()
+            self.group = self.groups[first_entry]
+        if last_entry < first_entry or self.table[first_entry] == NO_LINE:
+            self._next_line, self._last_line = 0, NO_LINE
         else:
-            self._next = self.first_line + self.table[first]
-            self._last = self.first_line + self.table[last]
-            self._pass_over()
-        self.reused += self._next > self._last
+            self._next_line = self.first_line + self.table[first_entry]
+            self._last_line = self.first_line + self.table[last_entry]
+            self._skip_held_lines()
+        self.reused += self._next_line > self._last_line
 
-    def _pass_over(self) -> None:
+    def _skip_held_lines(self) -> None:
         """Advance to the next needed line that the buffer does not hold."""
-        while self._next <= self._last and self._has(self._next):
-            self._next += 1
+        while self._next_line <= self._last_line and self._holds(self._next_line):
+            self._next_line += 1
 
-    def _has(self, line: int) -> bool:
+    def _holds(self, line: int) -> bool:
         """Return whether a line is in the buffer; a lingering line counts as new from now on."""
-        if line in self.left:
+        if line in self.lingering:
             self.buffer.add(line)
         return line == self.line or line in self.buffer
 
-    def _ask(self) -> bool:
+    def _request_line(self) -> bool:
         """Request the next line, and keep it if there is a buffer; return whether it was requested."""
-        line = self._next
-        if not Fetch._ask(self):
+        line = self._next_line
+        if not Fetch._request_line(self):
             return False
         if self.kept:
-            self._keep(line)
-        self._pass_over()
+            self._store(line)
+        self._skip_held_lines()
         return True
 
-    def _keep(self, line: int) -> None:
+    def _store(self, line: int) -> None:
         """Put a line into the buffer, if it has a free line."""
         if self.room is not None:
             if self.room.free == 0:
@@ -157,17 +157,17 @@ class LineFetch(Fetch):
             self.room.free -= 1
         self.buffer.add(line)
 
-    def _hold(self, needs: int) -> None:
+    def _enqueue(self, needs: int) -> None:
         if self.in_ref.control() == STOP and self.in_ref.coordinate() >= self.lets_go:
-            self._let_go()
-        Fetch._hold(self, needs)
+            self._empty_buffer()
+        Fetch._enqueue(self, needs)
 
-    def _let_go(self) -> None:
+    def _empty_buffer(self) -> None:
         """Empty the buffer; with ``lingers``, its lines stay until the next call, and older lines leave."""
         if self.room is not None:
-            self.room.free += len(self.left - self.buffer if self.lingers else self.buffer)
+            self.room.free += len(self.lingering - self.buffer if self.lingers else self.buffer)
         if self.lingers:
-            self.left = self.buffer
+            self.lingering = self.buffer
             self.buffer = set()
         else:
             self.buffer.clear()

@@ -109,7 +109,7 @@ class LineWriter(StreamBlock):
         if not self.in_stream.can_pop():
             return self.wait_input(self.in_stream)
         kind = self.in_stream.control()
-        if self._writes(kind):
+        if self._completes_line(kind):
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
             self.requests.push(WRITE, self.tag, self._address(self.packer.number()))
@@ -125,8 +125,8 @@ class LineWriter(StreamBlock):
     def _address(self, line: int) -> int:  # C: noexcept
         """Return the address of a line, numbered among the lines of this writer; pages are interleaved."""
         page = line // self.page_lines
-        place = page * self.page_lines * self.pages + line % self.page_lines
-        return self.base + place * self.line_bytes
+        line_number = page * self.page_lines * self.pages + line % self.page_lines
+        return self.base + line_number * self.line_bytes
 
     def _has_entry(self, kind: int) -> bool:  # C: noexcept
         """Return whether an entry is written for the head of ``in_stream``, a token of this kind."""
@@ -134,13 +134,13 @@ class LineWriter(StreamBlock):
             return kind == STOP and self.in_stream.coordinate() >= self.level
         return kind in (DATA, EMPTY)
 
-    def _writes(self, kind: int) -> bool:  # C: noexcept
+    def _completes_line(self, kind: int) -> bool:  # C: noexcept
         """Return whether the next token fills a line or ends the last one."""
         if kind == DONE:
-            return self.packer.begun()
+            return self.packer.has_partial_line()
         if kind == STOP and not self.of_stops:
             return self.packer.pads(self.row)
-        return self._has_entry(kind) and self.packer.fills()
+        return self._has_entry(kind) and self.packer.completes_line()
 
 
 class LineKeeper(LineWriter):
@@ -175,37 +175,37 @@ class LineKeeper(LineWriter):
         self, name: str, base: int, entry_bytes: int, *, rows: int = 1, **options: int | bool
     ) -> None:
         super().__init__(name, base, entry_bytes, rows=rows, **options)  # type: ignore[arg-type] # by name
-        self.each = self.row * rows  # number of entries in a line
-        self.last = -1  # the line read last
+        self.line_entries = self.row * rows  # number of entries in a line
+        self.last_line = -1  # the line read last
         self.lines_read = 0
 
     def update(self, now: int) -> int:
         """Pop an entry, or the number of an entry to read; at the end, pop done of both streams."""
-        again = self.in_again
+        requests_ = self.in_again
         if self.in_stream.can_pop() and self.in_stream.control() != DONE:
             return LineWriter.update(self, now)
-        if not again.can_pop():
-            return self.wait_input(again)
-        if again.control() == DONE:
-            return self._end(now)
-        return self._read(now)
+        if not requests_.can_pop():
+            return self.wait_input(requests_)
+        if requests_.control() == DONE:
+            return self._finish(now)
+        return self._read_line(now)
 
-    def _end(self, now: int) -> int:
+    def _finish(self, now: int) -> int:
         """Write the last, partly filled line, and pop done of both streams."""
         wake = LineWriter.update(self, now)
         if self.done:
             self.in_again.pop()
         return wake
 
-    def _read(self, now: int) -> int:
+    def _read_line(self, now: int) -> int:
         """Read the line of the next requested entry, unless it was read last or is not written yet."""
-        again = self.in_again
-        line = again.coordinate() // self.each
-        if line < self.lines and line != self.last:
+        requests_ = self.in_again
+        line = requests_.coordinate() // self.line_entries
+        if line < self.lines and line != self.last_line:
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
             self.requests.push(READ, self.tag, self._address(line))
-            self.last = line
+            self.last_line = line
             self.lines_read += 1
-        again.pop()
+        requests_.pop()
         return self.busy(now + 1)

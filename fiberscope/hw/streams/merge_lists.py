@@ -55,11 +55,11 @@ class Lists:  # C: final
     def end(self, area: int) -> None:
         """End the partial fiber whose elements were appended to this area last."""
         elements: Growing = self.elements[area]
-        ends: Growing = self.ends[area]
-        ends.append(elements.count)
+        fiber_ends: Growing = self.ends[area]
+        fiber_ends.append(elements.count)
 
     def clear(self, area: int) -> None:
         """Remove all partial fibers of an area."""
-        for part in (self.elements, self.sources, self.values, self.ends):
-            growing: Growing = part[area]
+        for stores in (self.elements, self.sources, self.values, self.ends):
+            growing: Growing = stores[area]
             growing.clear()

@@ -50,7 +50,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         self.table = lists
         self.points = self.stored = 0
         self.first = 0  # list to which the reference 0 of an element refers
-        self.along = len(lists.carried)
+        self.carried_count = len(lists.carried)
         self.ports: tuple[Port, ...] = (
             Input("merged", STREAM),
             Input("groups", MERGE),
@@ -58,7 +58,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
             output_stream("out_outer", CRD),
             output_stream("out_inner", CRD),
             output_stream("out_val", VAL),
-            *(output_stream(f"out_carried{place}", REF) for place in range(self.along)),
+            *(output_stream(f"out_carried{index}", REF) for index in range(self.carried_count)),
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
@@ -99,9 +99,9 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         self.out_outer.push(DATA, self.merged.coordinate())
         self.out_inner.push(DATA, self.table.coordinates.integer(source))
         self.out_val.push(DATA, 0, self.merged.value())
-        for place in range(self.along):
-            references: Growing = self.table.carried[place]
-            stream: OutputStream = self.streams[3 + place]
+        for index in range(self.carried_count):
+            references: Growing = self.table.carried[index]
+            stream: OutputStream = self.streams[3 + index]
             stream.push(DATA, references.integer(source))
 
     def _store(self, area: int, ends: bool) -> None:

@@ -40,19 +40,19 @@ class PointsAndSums(MergedPoints):  # C: open; as its base
 
     def __init__(self, name: str, lists: Lists) -> None:
         super().__init__(name, lists)
-        sent = tuple(port for port in self.ports if port.name != "partials")
-        self.ports = (*sent, Output("targets", MERGE), output_stream("out_sum", VAL))
-        self.begun = False  # whether the destination of the current fiber has been sent
+        kept_ports = tuple(port for port in self.ports if port.name != "partials")
+        self.ports = (*kept_ports, Output("targets", MERGE), output_stream("out_sum", VAL))
+        self.has_sent_target = False  # whether the destination of the current fiber has been sent
 
     def update(self, now: int) -> int:
         """Send the destination of a fiber, and pop an element or the stop of a fiber."""
         if not self.groups.can_pop():
             return self.wait_input(self.groups)
-        if not self.begun:
+        if not self.has_sent_target:
             if not self.targets.can_push():
                 return self.wait_output(self.targets)
             self.targets.push(self.groups.control(), self.groups.coordinate())
-            self.begun = True
+            self.has_sent_target = True
         if self.groups.control() == DONE:
             self.groups.pop()
             self.send_control(DONE, 0)
@@ -67,7 +67,7 @@ class PointsAndSums(MergedPoints):  # C: open; as its base
         """Send the head of ``merged``: a stop if ``ends``, else a point to multiply or a finished sum."""
         if ends:
             self.groups.pop()
-            self.begun = False
+            self.has_sent_target = False
         if ends or self.merged.reference() != SUM:
             self._send(ends)
         else:

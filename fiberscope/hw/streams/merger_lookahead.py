@@ -19,7 +19,7 @@ from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import POINTS
-from fiberscope.hw.streams.process import LogicalProcess, Progress, apart
+from fiberscope.hw.streams.process import LogicalProcess, Progress, run_apart
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import raw_words
 from fiberscope.sim.constants import BUSY, IDLE, LOOKAHEAD_CYCLES, MAX_TIME
@@ -35,7 +35,7 @@ FIBER_AREA = 3  # area from which the fiber is read
 FIBER = 4  # number of words in the record
 UNSAID = -1  # accounting state of a cycle whose state is not known yet
 # Reasons, other than missing space, why a way gets no elements.
-NOTHING = 0  # no such reason
+NO_REASON = 0  # no such reason
 WITHOUT_LINE = 1  # the line of the next element has not arrived
 AT_HORIZON = 2  # the next element is due at or after the horizon
 
@@ -50,18 +50,18 @@ class FiberWayLookahead(MergeLookahead):
         links: the links of all channels of the machine.
     """
 
-    handed: array[int]  # C: hidden long*
+    sent_cycles: array[int]  # C: hidden long*
     popped: array[int]  # C: hidden long*
-    last_handed: array[int]  # C: hidden long*
+    last_sent: array[int]  # C: hidden long*
     blocked_from: array[int]  # C: hidden long*
     next_element: array[int]  # C: hidden long*
     fibers: array[int]  # C: hidden long*
-    come: array[int]  # C: hidden short*
+    newest: array[int]  # C: hidden short*
     current: array[int]  # C: hidden short*
     leaving: array[int]  # C: hidden short*
-    lacks: array[int]  # C: hidden short*
-    moves: array[int]  # C: hidden short*
-    waits: array[int]  # C: hidden short*
+    missing_reasons: array[int]  # C: hidden short*
+    has_moved: array[int]  # C: hidden short*
+    wait_states: array[int]  # C: hidden short*
     blocks_more: array[int]  # C: hidden short*
     capacity: int
     item_mask: int
@@ -69,12 +69,12 @@ class FiberWayLookahead(MergeLookahead):
     late_count: int  # number of ways that wait for time
     dry_count: int  # number of ways that wait for a line
     active: bool  # whether the fibers of the current merge have started
-    unhanded: int  # number of these fibers whose stop was not sent
+    unsent_stops: int  # number of these fibers whose stop was not sent
     finished_at: int  # cycle in which the last of the other stops was sent
     stepped: int  # cycle of the last tick
     due: int  # cycle in which the consumers of the merger must run again
     quiet_until: int  # consumers have no effect before this cycle if only elements arrive
-    held_up: bool  # whether a consumer waits for space
+    is_blocked: bool  # whether a consumer waits for space
     has_more: bool  # whether consumers received tokens since they last ran
     waiting: int  # accounting state of the ways in cycles without movement
     blocked: int  # number of ways without space for an available element
@@ -93,8 +93,8 @@ class FiberWayLookahead(MergeLookahead):
         """Take over from the components: from now on this model runs them."""
         MergeLookahead.engage(self)
         self._engage_ways()
-        self.processes = apart(self.blocks, self.links, self.world)
-        self.ways.hands = False
+        self.processes = run_apart(self.blocks, self.links, self.world)
+        self.ways.sends_elements = False
         self.merged = self.merger.merged
         self.merged.want(self.merged.capacity + 1)  # so that free space wakes no component
 
@@ -104,25 +104,25 @@ class FiberWayLookahead(MergeLookahead):
         self.item_mask = (1 << self.capacity.bit_length()) - 1
         self.fiber_ring = 1 << (self.capacity // 2 + radix.bit_length() + 4).bit_length()
         items = radix * (self.item_mask + 1)
-        self.handed = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by item
-        self.popped = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by item
-        self.last_handed = raw_words.longs(self._keep(array("q", [-1] * radix)))
-        self.blocked_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
-        self.next_element = raw_words.longs(self._keep(array("q", bytes(8 * radix))))
-        self.fibers = raw_words.longs(self._keep(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
+        self.sent_cycles = raw_words.longs(self._pin(array("q", bytes(8 * items))))  # cycles, by item
+        self.popped = raw_words.longs(self._pin(array("q", bytes(8 * items))))  # cycles, by item
+        self.last_sent = raw_words.longs(self._pin(array("q", [-1] * radix)))
+        self.blocked_from = raw_words.longs(self._pin(array("q", [MAX_TIME] * radix)))
+        self.next_element = raw_words.longs(self._pin(array("q", bytes(8 * radix))))
+        self.fibers = raw_words.longs(self._pin(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
         # By way, modulo the ring: the last fiber received, the fiber of the head, and the fiber that leaves.
-        self.come = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.leaving = raw_words.shorts(self._keep(array("h", [1] * radix)))
-        self.lacks = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.late_count = self.dry_count = self.unhanded = self.finished_at = 0
+        self.newest = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
+        self.current = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
+        self.leaving = raw_words.shorts(self._pin(array("h", [1] * radix)))
+        self.missing_reasons = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
+        self.late_count = self.dry_count = self.unsent_stops = self.finished_at = 0
         self.active, self.stepped = False, -1
         self.due = self.quiet_until = 0
-        self.has_more = self.held_up = False
+        self.has_more = self.is_blocked = False
         # By cycle from ``settled_cycle``: whether tokens moved, else its state; and newly blocked ways.
-        self.moves = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
-        self.waits = raw_words.shorts(self._keep(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
-        self.blocks_more = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
+        self.has_moved = raw_words.shorts(self._pin(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
+        self.wait_states = raw_words.shorts(self._pin(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
+        self.blocks_more = raw_words.shorts(self._pin(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
         self.waiting, self.blocked = IDLE, 0
 
     def tick(self, now: int) -> int:
@@ -133,7 +133,7 @@ class FiberWayLookahead(MergeLookahead):
         MergeLookahead.tick(self, now)
         while self._must_sweep(now) and self._sweep(self.horizon):
             self._merge()
-        due = now + 1 if self.held_up else min(self.parked, self.due)
+        due = now + 1 if self.is_blocked else min(self.parked, self.due)
         if due < MAX_TIME:
             self.wake_at(max(due, now + 1))
         return self.idle()
@@ -142,83 +142,83 @@ class FiberWayLookahead(MergeLookahead):
         """Return whether blocks after the merger must run now, so that their effects are not late."""
         if self.due <= now or (self.has_more and self.merged.occupancy == self.merged.capacity):
             return True
-        for place in range(len(self.processes) if self.held_up else 0):
-            process: LogicalProcess = self.processes[place]
-            if process.full >= 0 and process.due() < MAX_TIME:
+        for index in range(len(self.processes) if self.is_blocked else 0):
+            process: LogicalProcess = self.processes[index]
+            if process.blocked_output >= 0 and process.due() < MAX_TIME:
                 return True
         return False
 
     def _sweep(self, until: int) -> bool:
         """Run the blocks after the merger up to a cycle; return whether any block ran."""
-        ran = self.has_more = self.held_up = False
+        has_run = self.has_more = self.is_blocked = False
         self.due = self.quiet_until = MAX_TIME
-        for place in range(len(self.processes)):
-            process: LogicalProcess = self.processes[place]
-            ran = process.run(until) or ran
-            self.held_up = self.held_up or process.full >= 0
+        for index in range(len(self.processes)):
+            process: LogicalProcess = self.processes[index]
+            has_run = process.run(until) or has_run
+            self.is_blocked = self.is_blocked or process.blocked_output >= 0
             self.due = min(self.due, process.due())
             self.quiet_until = min(self.quiet_until, process.quiet_until())
-        return ran
+        return has_run
 
     def _pass_end(self, cycle: int) -> None:  # C: noexcept
         """Note that a token without an element is visible after the merger from this cycle on."""
         self.due = min(self.due, cycle)
         self.quiet_until = 0
 
-    def _look(self, now: int) -> None:
+    def _read_inputs(self, now: int) -> None:
         """Perform this cycle of the ways, except that elements are not sent to the merger here."""
-        self.world.next = now
+        self.world.next_cycle = now
         ways = self.ways
         if self.late_count > 0:
             self.late_count = 0
-            self._look_again(AT_HORIZON)
-        if ways.begun > 0 and self.active and self.unhanded == 0 and self.finished_at <= now:
-            ways.lacking[ways.slot] = 0
+            self._retry(AT_HORIZON)
+        if ways.started_merges > 0 and self.active and self.unsent_stops == 0 and self.finished_at <= now:
+            ways.unfinished_counts[ways.slot] = 0
             self.active = False
         self._step(now)
         if self.dry_count > 0:
             self.dry_count = 0
-            self._look_again(WITHOUT_LINE)
-        if ways.begun > 0 and not self.active:
+            self._retry(WITHOUT_LINE)
+        if ways.started_merges > 0 and not self.active:
             self._begin_fibers()
 
     def _step(self, now: int) -> None:
         ways = self.ways
         ways._state = IDLE
-        moved = not ways.done and ways._work(now)
-        if not moved and not ways.done:
-            ways._waits(now)
+        has_moved = not ways.done and ways._work(now)
+        if not has_moved and not ways.done:
+            ways._wait(now)
             if ways.done:
                 self._pass_end(now + 1)
-                moved = True
-        if moved:
-            self.moves[now - self.settled_cycle] = 1
+                has_moved = True
+        if has_moved:
+            self.has_moved[now - self.settled_cycle] = 1
             self.wake_at(now + 1)
         else:
-            self.waits[now - self.settled_cycle] = ways._state
+            self.wait_states[now - self.settled_cycle] = ways._state
 
-    def _look_again(self, lack: int) -> None:
+    def _retry(self, lack: int) -> None:
         """Send the determined elements of all ways that were held back for this reason."""
         for way in range(self.radix):
-            if self.lacks[way] == lack:
-                self.lacks[way] = NOTHING
-                self._hand(way)
+            if self.missing_reasons[way] == lack:
+                self.missing_reasons[way] = NO_REASON
+                self._send_known(way)
 
     def _begin_fibers(self) -> None:
         """Begin to send the fibers of the current merge to the ways, from the next cycle on."""
         ways = self.ways
-        first = ways.slot * self.radix
+        first_slot = ways.slot * self.radix
         self.active, self.finished_at = True, 0
-        self.unhanded = ways.taking[ways.slot]
-        for way in range(self.unhanded):
-            self.come[way] = (self.come[way] + 1) & (self.fiber_ring - 1)
-            fiber = self._fiber(way, self.come[way])
-            self.fibers[fiber + LEFT] = self.next_element[way] = ways.next_element[first + way]
-            self.fibers[fiber + FIBER_END] = ways.last_element[first + way]
-            self.fibers[fiber + FIBER_SOURCE] = ways.source[first + way]
+        self.unsent_stops = ways.fan_ins[ways.slot]
+        for way in range(self.unsent_stops):
+            self.newest[way] = (self.newest[way] + 1) & (self.fiber_ring - 1)
+            fiber = self._fiber(way, self.newest[way])
+            self.fibers[fiber + LEFT] = self.next_element[way] = ways.next_element[first_slot + way]
+            self.fibers[fiber + FIBER_END] = ways.last_element[first_slot + way]
+            self.fibers[fiber + FIBER_SOURCE] = ways.source[first_slot + way]
             self.fibers[fiber + FIBER_AREA] = ways.areas[ways.slot]
-            self.last_handed[way] = max(self.last_handed[way], self.stepped)
-            self._hand(way)
+            self.last_sent[way] = max(self.last_sent[way], self.stepped)
+            self._send_known(way)
 
     def _fiber(self, way: int, number: int) -> int:  # C: noexcept, inline
         return FIBER * (way * self.fiber_ring + number)
@@ -226,29 +226,29 @@ class FiberWayLookahead(MergeLookahead):
     def _item(self, way: int, number: int) -> int:  # C: noexcept, inline
         return way * (self.item_mask + 1) + (number & self.item_mask)
 
-    def _hand(self, way: int) -> None:
+    def _send_known(self, way: int) -> None:
         """Send a way all elements whose cycle is determined."""
-        end = self.fibers[self._fiber(way, self.come[way]) + FIBER_END]
-        while self.next_element[way] <= end and self._hand_next(way, end):
+        end = self.fibers[self._fiber(way, self.newest[way]) + FIBER_END]
+        while self.next_element[way] <= end and self._send_next(way, end):
             pass
 
-    def _hand_next(self, way: int, end: int) -> bool:
+    def _send_next(self, way: int, end: int) -> bool:
         """Send a way its next element, or its fiber's stop; return whether the cycle is determined."""
         element = self.next_element[way]
         ways = self.ways
-        if element < end and not ways._has_come(ways.slot * self.radix + way, element):
-            self.lacks[way] = WITHOUT_LINE
+        if element < end and not ways._has_arrived(ways.slot * self.radix + way, element):
+            self.missing_reasons[way] = WITHOUT_LINE
             self.dry_count += 1
             return False
-        ready = self.blocked_from[way]
-        if ready == MAX_TIME:
-            ready = max(self.last_handed[way] + 1, self.own_clock.cycle)
-        cycle = max(ready, self._way_room(way))
-        if ready >= self.horizon:
-            return self._postpone_way(way, ready)
-        if cycle > ready and self.blocked_from[way] == MAX_TIME:
-            self.blocked_from[way] = ready
-            self.blocks_more[ready - self.settled_cycle] += 1
+        earliest = self.blocked_from[way]
+        if earliest == MAX_TIME:
+            earliest = max(self.last_sent[way] + 1, self.own_clock.cycle)
+        cycle = max(earliest, self._way_free_from(way))
+        if earliest >= self.horizon:
+            return self._postpone_way(way, earliest)
+        if cycle > earliest and self.blocked_from[way] == MAX_TIME:
+            self.blocked_from[way] = earliest
+            self.blocks_more[earliest - self.settled_cycle] += 1
         if cycle >= self.horizon:
             return cycle < MAX_TIME and self._postpone_way(way, cycle)
         if self.blocked_from[way] < MAX_TIME:
@@ -257,7 +257,7 @@ class FiberWayLookahead(MergeLookahead):
         self._enter(way, element, end, cycle)
         return True
 
-    def _way_room(self, way: int) -> int:  # C: noexcept, inline
+    def _way_free_from(self, way: int) -> int:  # C: noexcept, inline
         """Return the first cycle in which a way has a free slot; ``MAX_TIME`` if it is unknown."""
         needed = self.records[RECORD * way + PUSHED] - self.capacity
         if needed < 0:
@@ -269,8 +269,8 @@ class FiberWayLookahead(MergeLookahead):
     def _postpone_way(self, way: int, cycle: int) -> bool:
         """Hold a way back until the horizon, and return False."""
         self.parked = min(self.parked, cycle)
-        if self.lacks[way] != AT_HORIZON:
-            self.lacks[way] = AT_HORIZON
+        if self.missing_reasons[way] != AT_HORIZON:
+            self.missing_reasons[way] = AT_HORIZON
             self.late_count += 1
         return False
 
@@ -278,27 +278,27 @@ class FiberWayLookahead(MergeLookahead):
         """Record that an element or a stop enters a way in this cycle."""
         record = RECORD * way
         number = self.records[record + PUSHED]
-        self.handed[self._item(way, number)] = self.last_handed[way] = cycle
-        self.moves[cycle - self.settled_cycle] = 1
+        self.sent_cycles[self._item(way, number)] = self.last_sent[way] = cycle
+        self.has_moved[cycle - self.settled_cycle] = 1
         self.records[record + PUSHED] = number + 1
         self.next_element[way] = element + 1
         if element == end:
-            self.unhanded -= 1
+            self.unsent_stops -= 1
             self.finished_at = max(self.finished_at, cycle)
-            if self.unhanded == 0 and self.finished_at > self.stepped:
+            if self.unsent_stops == 0 and self.finished_at > self.stepped:
                 self.wake_at(self.finished_at)
         else:
-            self.ways.merged += self.ways.counted[self.ways.slot]
+            self.ways.merged += self.ways.is_counted[self.ways.slot]
             self.ways.partial += self.ways.areas[self.ways.slot] != POINTS
         if self.records[record + POPPED] == number:
-            self.current[way] = self.come[way]
-            self._show(record, element, cycle)
-            self._see(way)
+            self.current[way] = self.newest[way]
+            self._set_head(record, element, cycle)
+            self._note_head(way)
 
-    def _show(self, record: int, element: int, handed: int) -> None:
-        """Make an element the head of a way; ``handed`` is the cycle in which it entered the way."""
+    def _set_head(self, record: int, element: int, sent: int) -> None:
+        """Make an element the head of a way; ``sent`` is the cycle in which it entered the way."""
         fiber = self._fiber(record >> NUMBER, self.current[record >> NUMBER])
-        self.records[record + SEEN], self.records[record + ELEMENT] = handed + 1, element
+        self.records[record + SEEN], self.records[record + ELEMENT] = sent + 1, element
         if element == self.fibers[fiber + FIBER_END]:
             self.records[record + KEY] = ENDED
         else:
@@ -311,7 +311,7 @@ class FiberWayLookahead(MergeLookahead):
         elements: Growing = self.ways.table.elements[area]
         return elements.integer(element)
 
-    def _take(self, record: int, cycle: int) -> None:
+    def _pop_way(self, record: int, cycle: int) -> None:
         """Pop the head of a way."""
         way = record >> NUMBER
         number = self.records[record + POPPED]
@@ -320,18 +320,18 @@ class FiberWayLookahead(MergeLookahead):
         if number + 1 == self.records[record + PUSHED]:
             self.records[record + SEEN] = MAX_TIME
         else:
-            self._show_next(record, self.handed[self._item(way, number + 1)])
+            self._set_next_head(record, self.sent_cycles[self._item(way, number + 1)])
         if self.blocked_from[way] < MAX_TIME:
-            self._hand(way)
+            self._send_known(way)
 
-    def _show_next(self, record: int, handed: int) -> None:
+    def _set_next_head(self, record: int, sent: int) -> None:
         """Make the element after the popped head the new head."""
         way = record >> NUMBER
         element = self.records[record + ELEMENT] + 1
         if element > self.fibers[self._fiber(way, self.current[way]) + FIBER_END]:
             self.current[way] = (self.current[way] + 1) & (self.fiber_ring - 1)
             element = self.fibers[self._fiber(way, self.current[way]) + LEFT]
-        self._show(record, element, handed)
+        self._set_head(record, element, sent)
 
     def _leave(self, cycle: int, key: int) -> None:
         """Send an element or a stop from the merger."""
@@ -359,25 +359,26 @@ class FiberWayLookahead(MergeLookahead):
             value, source = values.value(element), sources.integer(element)
         self.merged.push_at(cycle, DATA, coordinate, source, value)
 
-    def _room(self) -> int:
+    def _output_free_from(self) -> int:
         """Return the first cycle with a free slot for the next output; ``MAX_TIME`` if it is unknown."""
         if self.merged.occupancy == self.merged.capacity:
             follower: LogicalProcess = self.processes[0]
             self.has_more = follower.run(self.horizon) or self.has_more
         return self.merged.free_from(1)
 
-    def last(self) -> int:
+    def last_event_cycle(self) -> int:
         """Return the last cycle in which any unit is known to have acted."""
-        handed = [self.last_handed[way] for way in range(self.radix)]
-        return max(MergeLookahead.last(self), *handed, *[process.last for process in self.processes])
+        sent = [self.last_sent[way] for way in range(self.radix)]
+        ticks = [process.last_cycle for process in self.processes]
+        return max(MergeLookahead.last_event_cycle(self), *sent, *ticks)
 
     def _settle_others(self, cycle: int) -> None:
         """Update the statistics of the ways and blocks up to this cycle."""
-        self.world.next = cycle
+        self.world.next_cycle = cycle
         while self._sweep(cycle):
             pass
-        if self.due < MAX_TIME or self.held_up:
-            self.wake_at(cycle if self.held_up else max(self.due, cycle))
+        if self.due < MAX_TIME or self.is_blocked:
+            self.wake_at(cycle if self.is_blocked else max(self.due, cycle))
         self.worked = max([process.worked for process in self.processes])
         self._settle_ways(cycle)
 
@@ -385,15 +386,15 @@ class FiberWayLookahead(MergeLookahead):
         ways, state = self.ways, IDLE
         blocked_state: int = ways.ways[0].any_writer_state
         marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
-        for place in range(marked):
-            self.blocked += self.blocks_more[place]
-            if self.waits[place] != UNSAID:
-                self.waiting = self.waits[place]
+        for offset in range(marked):
+            self.blocked += self.blocks_more[offset]
+            if self.wait_states[offset] != UNSAID:
+                self.waiting = self.wait_states[offset]
             state = blocked_state if self.blocked > 0 else self.waiting
-            ways._cycles[BUSY if self.moves[place] else state] += 1
-            if self.moves[place] and place + 1 == cycle - self.settled_cycle:
+            ways._cycles[BUSY if self.has_moved[offset] else state] += 1
+            if self.has_moved[offset] and offset + 1 == cycle - self.settled_cycle:
                 state = BUSY
-            self.moves[place] = self.blocks_more[place] = 0
-            self.waits[place] = UNSAID
+            self.has_moved[offset] = self.blocks_more[offset] = 0
+            self.wait_states[offset] = UNSAID
         ways._cycles[state] += cycle - self.settled_cycle - marked
         ways._state, ways._since = state, cycle

@@ -35,8 +35,8 @@ class OutputStream:  # C: final
 
         The block is woken when that channel has a free slot.
         """
-        for place in range(self.consumers):
-            channel = inline.channel(self.channels[place])
+        for index in range(self.consumers):
+            channel = inline.channel(self.channels[index])
             if not channel.can_push():
                 return channel
         return None
@@ -53,8 +53,8 @@ class OutputStream:  # C: final
             ChannelError: if a channel is full.
         """
         self.tokens[kind] += 1
-        for place in range(self.consumers):
-            inline.push(self.channels, place, kind, payload, value)
+        for index in range(self.consumers):
+            inline.push(self.channels, index, kind, payload, value)
 
     def push_absent(self, payload: int, value: float) -> None:
         """Send the value of a missing element, marked ``ABSENT``, to all consumers.
@@ -64,19 +64,19 @@ class OutputStream:  # C: final
             value: the value.
         """
         self.tokens[DATA] += 1
-        for place in range(self.consumers):
-            inline.channel(self.channels[place]).push(DATA, payload, ABSENT, value)
+        for index in range(self.consumers):
+            inline.channel(self.channels[index]).push(DATA, payload, ABSENT, value)
 
-    def push_part(self, payload: int, left: int) -> None:
+    def push_part(self, payload: int, remaining_parts: int) -> None:
         """Send a part of a word of bits to all consumers; only the last part counts as a token.
 
         Args:
             payload: 64 bits of the word.
-            left: number of parts of the word that follow, which becomes the value word of the token.
+            remaining_parts: number of parts of the word that follow; it becomes the value of the token.
         """
-        self.tokens[DATA] += left == 0
-        for place in range(self.consumers):
-            inline.push(self.channels, place, DATA, payload, left)
+        self.tokens[DATA] += remaining_parts == 0
+        for index in range(self.consumers):
+            inline.push(self.channels, index, DATA, payload, remaining_parts)
 
     def counters(self) -> dict[str, int]:
         """Return the number of tokens sent by kind, with names such as ``out_crd_stops``."""

@@ -26,9 +26,9 @@ def check_ways(name: str, ways: int, block: int, span: int) -> None:
     Raises:
         ValueError: if a number is out of its range; the message has the number.
     """
-    for quantity, number, least in (("ways", ways, 1), ("a block", block, 1), ("a span", span, 0)):
-        if number < least:
-            raise ValueError(f"{name}: {quantity} must be at least {least}, not {number}")
+    for quantity, number, minimum in (("ways", ways, 1), ("a block", block, 1), ("a span", span, 0)):
+        if number < minimum:
+            raise ValueError(f"{name}: {quantity} must be at least {minimum}, not {number}")
 
 
 class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
@@ -76,7 +76,7 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
         super().__init__(name, quirks)
         check_ways(name, ways, block, span)
         self.ways, self.block, self.span = ways, block, span
-        self.dealt = 0  # number of elements of the current fiber so far
+        self.element_count = 0  # number of elements of the current fiber so far
         inputs = (Input("in_crd", carries), Input("in_ref", REF, optional=True))
         self.ports: tuple[Port, ...] = inputs
         for way in range(ways):
@@ -98,11 +98,11 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
         kind = crd.control()
         if kind in (DATA, EMPTY):
             self._send(self._way(crd.coordinate()))
-            self.dealt += 1
+            self.element_count += 1
         else:
             for way in range(self.ways):
                 self._send(way)
-            self.dealt = 0
+            self.element_count = 0
         crd.pop()
         if ref is not None:
             ref.pop()
@@ -112,7 +112,7 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
         """Return the way of the next element, by coordinate or by count."""
         if self.span:
             return min(coordinate // self.span, self.ways - 1)
-        return self.dealt // self.block % self.ways
+        return self.element_count // self.block % self.ways
 
     def _send(self, way: int) -> None:
         """Send the heads of the inputs to a way."""

@@ -34,14 +34,14 @@ class PointTable:  # C: final
         self.coordinates = array("q", bytes(4 * slots * self.ways))  # for half as many points as slots
         self.values = array("d", bytes(4 * slots))
 
-    def set(self, way: int, coordinate: int) -> None:  # C: noexcept
+    def set_coordinate(self, axis: int, coordinate: int) -> None:  # C: noexcept
         """Set a coordinate of the point to look up; call it for every coordinate before ``find``.
 
         Args:
-            way: number of the coordinate, less than ``ways``.
+            axis: number of the coordinate, less than ``ways``.
             coordinate: its value.
         """
-        self.point[way] = coordinate
+        self.point[axis] = coordinate
 
     def find(self) -> int:
         """Return the number of the point that was set. A new point gets the next number and the value 0."""
@@ -53,8 +53,8 @@ class PointTable:  # C: final
             slot = self._slot(self.point, 0)
         number = self.count
         self.numbers[slot] = number
-        for way in range(self.ways):
-            self.coordinates[number * self.ways + way] = self.point[way]
+        for axis in range(self.ways):
+            self.coordinates[number * self.ways + axis] = self.point[axis]
         self.count += 1
         return number
 
@@ -66,20 +66,20 @@ class PointTable:  # C: final
         """Set the value of a point, by its number."""
         self.values[number] = value
 
-    def _slot(self, points: array[int], begin: int) -> int:  # C: noexcept, points=long[::1]
+    def _slot(self, points: array[int], start: int) -> int:  # C: noexcept, points=long[::1]
         """Return the slot of the point whose coordinates start at ``points[begin]``, or else a free slot."""
-        mask, hashed = self.mask, 0
-        for way in range(self.ways):
-            hashed = ((hashed ^ points[begin + way]) & LOW) * SCATTER & LOW
-            hashed ^= hashed >> 15
-        slot = hashed & mask
-        while self.numbers[slot] != EMPTY and not self._equal(points, begin, self.numbers[slot]):
+        mask, hash_ = self.mask, 0
+        for axis in range(self.ways):
+            hash_ = ((hash_ ^ points[start + axis]) & LOW) * SCATTER & LOW
+            hash_ ^= hash_ >> 15
+        slot = hash_ & mask
+        while self.numbers[slot] != EMPTY and not self._equal(points, start, self.numbers[slot]):
             slot = (slot + 1) & mask
         return slot
 
-    def _equal(self, points: array[int], begin: int, number: int) -> bool:  # C: noexcept, points=long[::1]
-        for way in range(self.ways):
-            if points[begin + way] != self.coordinates[number * self.ways + way]:
+    def _equal(self, points: array[int], start: int, number: int) -> bool:  # C: noexcept, points=long[::1]
+        for axis in range(self.ways):
+            if points[start + axis] != self.coordinates[number * self.ways + axis]:
                 return False
         return True
 
@@ -87,8 +87,8 @@ class PointTable:  # C: final
         """Move the points into a table of twice the size."""
         coordinates, values = self.coordinates, self.values
         self._allocate(2 * (self.mask + 1))
-        for place in range(self.count * self.ways):
-            self.coordinates[place] = coordinates[place]
+        for index in range(self.count * self.ways):
+            self.coordinates[index] = coordinates[index]
         for number in range(self.count):
             self.values[number] = values[number]
             self.numbers[self._slot(self.coordinates, number * self.ways)] = number

@@ -27,9 +27,9 @@ class FiberMaker:  # C: final
     def __init__(self, outer: OutputStream, inner: OutputStream, quirks: int) -> None:
         self.outer_stream = outer
         self.inner_stream = inner
-        self.open = False  # whether a fiber has started and not ended
+        self.in_fiber = False  # whether a fiber has started and not ended
         self.outer = 0  # outer coordinate of this fiber
-        self.ends_all = bool(quirks & Q18)  # whether no stops must precede done: they were sent, or Q18
+        self.can_send_done = bool(quirks & Q18)  # whether no stops must precede done: they were sent, or Q18
 
     def offer(self, kind: int, outer: int, inner: int) -> int:  # C: cdef
         """Send a point or done, or a stop that must precede it.
@@ -43,24 +43,24 @@ class FiberMaker:  # C: final
             The kind of the token sent. If it is ``STOP``, the caller must offer the same point or done again.
         """
         if kind == DONE:
-            return self._end()
-        if self.open and outer != self.outer:
-            self.open = False
+            return self._end_list()
+        if self.in_fiber and outer != self.outer:
+            self.in_fiber = False
             self.inner_stream.push(STOP, 0)
             return STOP
-        if not self.open:
+        if not self.in_fiber:
             self.outer_stream.push(DATA, outer)
-            self.open, self.outer, self.ends_all = True, outer, False
+            self.in_fiber, self.outer, self.can_send_done = True, outer, False
         self.inner_stream.push(DATA, inner)
         return DATA
 
-    def _end(self) -> int:
+    def _end_list(self) -> int:
         """Send the last stops, which end the fiber and the list of fibers, or done after them."""
-        if self.ends_all:
+        if self.can_send_done:
             self.outer_stream.push(DONE)
             self.inner_stream.push(DONE)
             return DONE
-        self.open, self.ends_all = False, True
+        self.in_fiber, self.can_send_done = False, True
         self.outer_stream.push(STOP, 0)
         self.inner_stream.push(STOP, 1)
         return STOP
@@ -102,7 +102,7 @@ class PointToFiber(StreamBlock):
     maker: FiberMaker  # C: hidden
 
     def elaborate(self) -> None:
-        """Fetch the streams."""
+        """Look up the streams, and create the maker of the output fibers."""
         super().elaborate()
         self.maker = FiberMaker(self.out_outer, self.out_inner, self.quirks)
 
@@ -116,14 +116,17 @@ class PointToFiber(StreamBlock):
         kind = outer.control()
         if kind != inner.control() or kind not in (DATA, DONE):
             self._refuse(now)
-        sent = self.maker.offer(kind, outer.coordinate(), inner.coordinate())
-        if sent != STOP:
+        sent_kind = self.maker.offer(kind, outer.coordinate(), inner.coordinate())
+        if sent_kind != STOP:
             outer.pop()
             inner.pop()
-        return self.finish(now) if sent == DONE else self.busy(now + 1)
+        return self.finish(now) if sent_kind == DONE else self.busy(now + 1)
 
     def _refuse(self, now: int) -> None:
-        written = [text(end.control(), end.coordinate(), 0.0, CRD) for end in (self.in_outer, self.in_inner)]
+        tokens = [
+            text(channel.control(), channel.coordinate(), 0.0, CRD)
+            for channel in (self.in_outer, self.in_inner)
+        ]
         raise SimulationError(
-            f"cycle {now}, {self.name}: {written[0]} on in_outer and {written[1]} on in_inner are no point"
+            f"cycle {now}, {self.name}: {tokens[0]} on in_outer and {tokens[1]} on in_inner are no point"
         )

@@ -24,7 +24,7 @@ from fiberscope.sim.constants import IDLE, MAX_TIME, NEVER
 from fiberscope.sim.errors import wake_error
 from fiberscope.sim.wiring import Link
 
-__all__ = ["LogicalProcess", "Progress", "apart"]
+__all__ = ["LogicalProcess", "Progress", "run_apart"]
 
 NONE = -1
 
@@ -32,11 +32,11 @@ NONE = -1
 class Progress:  # C: final
     """Progress of the component at one side of a channel.
 
-    ``next`` is the first cycle that the component has not run.
+    ``next_cycle`` is the first cycle that the component has not run.
     """
 
     def __init__(self) -> None:
-        self.next = 0  # C: public
+        self.next_cycle = 0  # C: public
 
 
 class LogicalProcess:  # C: final
@@ -58,11 +58,13 @@ class LogicalProcess:  # C: final
         self.clock.ignore_wakes(clock_of(block).unread())
         self.progress = Progress()
         self.alarm = 0  # cycle of the next tick without a new token or a free slot; ``MAX_TIME`` for none
-        self.before = IDLE  # state of the block before its last tick
+        self.state_before = IDLE  # state of the block before its last tick
         self.ticks = 0  # ticks of the block so far, including those that ``_wait_for_token`` replaces
-        self.last = -1  # cycle of the last tick
+        self.last_cycle = -1  # cycle of the last tick
         self.worked = 0  # cycle of the last tick before which the block was not idle
-        self.full = NONE  # index in ``outputs`` of the channel in which the block waits for a free slot
+        self.blocked_output = (
+            NONE  # index in ``outputs`` of the channel in which the block waits for a free slot
+        )
         self.outward = False  # whether an output leads to a component in lockstep
         self.streams_outward = False  # whether an output stream leads to a component in lockstep
         self.fault: Exception | None = None  # raised by the last tick; ``AheadKernel`` sets it
@@ -73,7 +75,7 @@ class LogicalProcess:  # C: final
         # Whether ``run`` may account for a tick without a token, and not call ``block.tick``
         self.takes_only = block.TAKES_ONLY and len(block.inputs) == 1 and not block.bounded  # C: bint
 
-    def reads(self, channel: Channel, writer: Progress) -> None:  # C: def
+    def add_input(self, channel: Channel, writer: Progress) -> None:  # C: def
         """Add an input channel.
 
         Args:
@@ -83,7 +85,7 @@ class LogicalProcess:  # C: final
         self.inputs.append(channel)
         self.writers.append(writer)
 
-    def writes(self, channel: Channel, reader: Progress, *, outward: bool = False) -> None:  # C: def
+    def add_output(self, channel: Channel, reader: Progress, *, outward: bool = False) -> None:  # C: def
         """Add an output channel, with the progress of its reader.
 
         A channel without a capacity can never stop the block, so that its reader is not kept.
@@ -112,97 +114,97 @@ class LogicalProcess:  # C: final
         Raises:
             SimulationError: if a tick returns an invalid cycle. Errors of a tick itself are passed on.
         """
-        block, ticks, begin = self.block, self.ticks, self.progress.next
-        now, sure = self.due(), self._sure()
-        while now < until and self._knows(now, sure):
-            self._stand_at(now)
-            self.last = now
-            self.before = block._state
-            if self.before != IDLE:
+        block, ticks, first_cycle = self.block, self.ticks, self.progress.next_cycle
+        now, known_cycle = self.due(), self._known_until()
+        while now < until and self._knows(now, known_cycle):
+            self._set_clock(now)
+            self.last_cycle = now
+            self.state_before = block._state
+            if self.state_before != IDLE:
                 self.worked = now
             block._state = IDLE
             wake = block.tick(now)  # C: long
             self.ticks += 1
-            if block._state != self.before:
-                block._account(self.before, now)
+            if block._state != self.state_before:
+                block._account(self.state_before, now)
             if wake == now + 1 and block._state != IDLE:
-                self.full = NONE
+                self.blocked_output = NONE
                 self.alarm = now = wake
-                if self.takes_only and now < until and self._lacks_token(now, sure):
+                if self.takes_only and now < until and self._lacks_token(now, known_cycle):
                     now = self._wait_for_token(now)
             else:
-                self.alarm = self._checked(wake)
+                self.alarm = self._wake_cycle(wake)
                 now = self.due()
-        self._rest(min(now, until))
-        return self.ticks > ticks or self.progress.next > begin
+        self._advance_idle(min(now, until))
+        return self.ticks > ticks or self.progress.next_cycle > first_cycle
 
-    def _stand_at(self, cycle: int) -> None:  # C: noexcept, inline
+    def _set_clock(self, cycle: int) -> None:  # C: noexcept, inline
         """Set the clock of the block to this cycle."""
         self.clock.cycle = cycle
         self.clock.time = cycle * self.clock.period
 
-    def _sure(self) -> int:  # C: noexcept
+    def _known_until(self) -> int:  # C: noexcept
         """Return the last cycle in which the visible heads of all inputs are known."""
-        sure = MAX_TIME
-        for place in range(len(self.writers)):
-            writer: Progress = self.writers[place]
-            sure = min(sure, writer.next)
-        return sure
+        known_cycle = MAX_TIME
+        for index in range(len(self.writers)):
+            writer: Progress = self.writers[index]
+            known_cycle = min(known_cycle, writer.next_cycle)
+        return known_cycle
 
-    def _lacks_token(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
+    def _lacks_token(self, cycle: int, known_cycle: int) -> bool:  # C: noexcept, inline
         """Return whether the block is not done, and its only input is known to show no token in a cycle."""
         seen = inline.seen_from(self.inputs, 0)
-        return seen > cycle and (seen < MAX_TIME or cycle <= sure) and not self.block.done
+        return seen > cycle and (seen < MAX_TIME or cycle <= known_cycle) and not self.block.done
 
     def _wait_for_token(self, cycle: int) -> int:  # C: noexcept, inline
         """Account for a tick that finds no token, and return the cycle of the next token."""
         self.ticks += 1
-        self.last = self.worked = cycle
-        self._stand_at(cycle)
+        self.last_cycle = self.worked = cycle
+        self._set_clock(cycle)
         self.block._account(self.block._state, cycle)
         self.block._state = inline.channel(self.inputs[0]).reader_state
         self.alarm = MAX_TIME
         return inline.seen_from(self.inputs, 0)
 
-    def _knows(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
+    def _knows(self, cycle: int, known_cycle: int) -> bool:  # C: noexcept, inline
         """Return whether all heads and free slots that the block needs in a cycle are known."""
-        for place in range(len(self.inputs) if cycle > sure else 0):
-            if inline.empty(self.inputs, place):
-                writer: Progress = self.writers[place]
-                if writer.next < cycle:
+        for index in range(len(self.inputs) if cycle > known_cycle else 0):
+            if inline.is_empty(self.inputs, index):
+                writer: Progress = self.writers[index]
+                if writer.next_cycle < cycle:
                     return False
-        for place in range(len(self.outputs)):
-            if inline.full(self.outputs, place):
-                reader: Progress = self.readers[place]
-                if reader.next < cycle:
+        for index in range(len(self.outputs)):
+            if inline.is_full(self.outputs, index):
+                reader: Progress = self.readers[index]
+                if reader.next_cycle < cycle:
                     return False
         return True
 
-    def _rest(self, until: int) -> None:
+    def _advance_idle(self, until: int) -> None:
         """Advance without a tick to ``until``, or to the first cycle in which a wake is possible."""
-        for place in range(len(self.inputs)):
-            if inline.empty(self.inputs, place):
-                writer: Progress = self.writers[place]
-                until = min(until, writer.next + 1)
-        if self.full != NONE:
-            reader: Progress = self.readers[self.full]
-            until = min(until, reader.next + 1)
-        self.progress.next = max(self.progress.next, until, self.last + 1)
-        self._stand_at(self.progress.next - 1)
+        for index in range(len(self.inputs)):
+            if inline.is_empty(self.inputs, index):
+                writer: Progress = self.writers[index]
+                until = min(until, writer.next_cycle + 1)
+        if self.blocked_output != NONE:
+            reader: Progress = self.readers[self.blocked_output]
+            until = min(until, reader.next_cycle + 1)
+        self.progress.next_cycle = max(self.progress.next_cycle, until, self.last_cycle + 1)
+        self._set_clock(self.progress.next_cycle - 1)
 
-    def _checked(self, wake: int) -> int:
+    def _wake_cycle(self, wake: int) -> int:
         """Return the cycle to which the last tick asked to sleep; ``MAX_TIME`` if it waits for a channel.
 
         If the block waits for a free slot, set ``full`` to the channel; raise an error for an invalid wake.
         """
-        self.full = NONE
-        if wake > self.last and self.block._state != IDLE:
+        self.blocked_output = NONE
+        if wake > self.last_cycle and self.block._state != IDLE:
             return wake
         if wake != NEVER:
-            raise wake_error(self.block.name, self.last, wake)
-        for place in range(len(self.outputs)):
-            if inline.channel(self.outputs[place]).writer_state == self.block._state:
-                self.full = place
+            raise wake_error(self.block.name, self.last_cycle, wake)
+        for index in range(len(self.outputs)):
+            if inline.channel(self.outputs[index]).writer_state == self.block._state:
+                self.blocked_output = index
         return MAX_TIME
 
     def quiet_until(self) -> int:  # C: cpdef, noexcept
@@ -213,21 +215,25 @@ class LogicalProcess:  # C: final
         """
         if not self.outward:
             return MAX_TIME
-        return self.progress.next if self.streams_outward else self.progress.next + self.block.quiet()
+        return (
+            self.progress.next_cycle
+            if self.streams_outward
+            else self.progress.next_cycle + self.block.quiet()
+        )
 
     def due(self) -> int:  # C: cpdef, noexcept
         """Return the cycle of the next tick: the earliest of the alarm, the next token and the free slot."""
         due = self.alarm
-        for place in range(len(self.inputs)):
-            seen = inline.seen_from(self.inputs, place)
+        for index in range(len(self.inputs)):
+            seen = inline.seen_from(self.inputs, index)
             if self.clock.cycle < seen < due:
                 due = seen
-        if self.full != NONE:
-            due = min(due, inline.channel(self.outputs[self.full]).free_from(1))
+        if self.blocked_output != NONE:
+            due = min(due, inline.channel(self.outputs[self.blocked_output]).free_from(1))
         return due
 
 
-def apart(
+def run_apart(
     blocks: Sequence[StreamBlock], links: Sequence[Link], world: Progress
 ) -> list[LogicalProcess]:  # C: def
     """Create a logical process for each block, and attach the channels to the clocks of the processes.
@@ -249,9 +255,9 @@ def apart(
         writer = processes.get(link.producer.component.name)
         reader = processes.get(link.consumer.component.name)
         if writer is not None:
-            writer.writes(link.channel, reader.progress if reader else world, outward=reader is None)
+            writer.add_output(link.channel, reader.progress if reader else world, outward=reader is None)
         if reader is not None:
-            reader.reads(link.channel, writer.progress if writer else world)
+            reader.add_input(link.channel, writer.progress if writer else world)
         _attach(link, writer, reader)
     return list(processes.values())
 

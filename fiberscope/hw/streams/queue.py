@@ -16,50 +16,50 @@ class Queue:  # C: final
         self._head = 0
         self._allocate(room)
 
-    def _allocate(self, room: int) -> None:
-        """Replace the buffer by an empty one of ``room`` words."""
-        memory = memoryview(bytearray(8 * room))
+    def _allocate(self, capacity: int) -> None:
+        """Replace the buffer by an empty one of ``capacity`` words."""
+        memory = memoryview(bytearray(8 * capacity))
         self._integers, self._values = memory.cast("q"), memory.cast("d")  # the same memory
-        self._room = room
+        self._capacity = capacity
 
     def put(self, number: int) -> None:
         """Append an integer."""
-        place = self._grow()
-        self._integers[place] = number
+        index = self._grow()
+        self._integers[index] = number
 
     def put_value(self, value: float) -> None:
         """Append a double."""
-        place = self._grow()
-        self._values[place] = value
+        index = self._grow()
+        self._values[index] = value
 
     def _grow(self) -> int:
         """Add a word, enlarge the buffer if it is full, and return the index of the word in the buffer."""
-        if self.count == self._room:
+        if self.count == self._capacity:
             self._double()
         self.count += 1
-        return self._at(self.count - 1)
+        return self._index(self.count - 1)
 
     def _double(self) -> None:
         """Move all words into a buffer of twice the size, the oldest word first."""
-        words, head, room = self._integers, self._head, self._room  # C: words=long[::1]
-        self._allocate(2 * room)
+        old_words, head, old_capacity = self._integers, self._head, self._capacity  # C: old_words=long[::1]
+        self._allocate(2 * old_capacity)
         self._head = 0
-        for place in range(room):
-            self._integers[place] = words[(head + place) & (room - 1)]
+        for position in range(old_capacity):
+            self._integers[position] = old_words[(head + position) & (old_capacity - 1)]
 
-    def _at(self, place: int) -> int:  # C: noexcept
-        """Return the index in the buffer of the word number ``place``, counted from the oldest."""
-        return (self._head + place) & (self._room - 1)
+    def _index(self, position: int) -> int:  # C: noexcept
+        """Return the index in the buffer of the word number ``position``, counted from the oldest."""
+        return (self._head + position) & (self._capacity - 1)
 
-    def integer(self, place: int) -> int:  # C: noexcept
-        """Return the word number ``place``, counted from the oldest, as an integer; ``place`` < ``count``."""
-        return self._integers[self._at(place)]
+    def integer(self, position: int) -> int:  # C: noexcept
+        """Return word ``position`` < ``count``, counted from the oldest, as an integer."""
+        return self._integers[self._index(position)]
 
-    def value(self, place: int) -> float:  # C: noexcept
-        """Return the word number ``place``, counted from the oldest, as a double; ``place`` < ``count``."""
-        return self._values[self._at(place)]
+    def value(self, position: int) -> float:  # C: noexcept
+        """Return word ``position`` < ``count``, counted from the oldest, as a double."""
+        return self._values[self._index(position)]
 
     def drop(self, words: int) -> None:
         """Remove the oldest ``words`` words; the queue must hold at least this number."""
-        self._head = self._at(words)
+        self._head = self._index(words)
         self.count -= words

@@ -77,7 +77,7 @@ class ScalarReduce(StreamBlock):
         self.nonzeros = 0
         self.missing = 0  # N tokens taken
         self.value_tokens = 0  # DATA tokens of the current fiber, N tokens not included
-        self.filled = 0  # fibers with at least one DATA token
+        self.nonempty_fibers = 0  # fibers with at least one DATA token
         self.marks = False  # C: public; whether an empty fiber gives N
         # Whether N is skipped, so that a fiber without values gives ``empty``; and that value.
         self.fills = False  # C: public
@@ -98,7 +98,7 @@ class ScalarReduce(StreamBlock):
         source.pop()
         if kind == STOP:
             return self._end_fiber(level, now)
-        return self._end(now) if kind == DONE else self.busy(now + 1)
+        return self._send_done(now) if kind == DONE else self.busy(now + 1)
 
     def _take_value(self, kind: int, mark: int) -> None:
         """Combine the head of ``in_val``, a value or an N token, with the result."""
@@ -121,7 +121,7 @@ class ScalarReduce(StreamBlock):
 
     def _end_fiber(self, level: int, now: int) -> int:
         """Push the result of a fiber that ended with a stop of this level."""
-        self.filled += self.value_tokens > 0
+        self.nonempty_fibers += self.value_tokens > 0
         self.value_tokens = 0
         if self.count == 0 and self.drops:
             return self._send_stop(level - 1, now) if level else self.busy(now + 1)
@@ -145,7 +145,7 @@ class ScalarReduce(StreamBlock):
         self.owed = NO_STOP
         return self.busy(now + 1)
 
-    def _end(self, now: int) -> int:
+    def _send_done(self, now: int) -> int:
         """Send done; with Q14, start again after an inactive cycle, and keep the cycle of the first done."""
         self.out_val.push(DONE)
         if not self.quirks & Q14:
@@ -188,23 +188,23 @@ class FiberReduce(ScalarReduce):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks=quirks)
-        self.open = False  # whether the coordinate of a fiber that has not ended was popped
+        self.in_fiber = False  # whether the coordinate of a fiber that has not ended was popped
 
     def update(self, now: int) -> int:
         """Send a pending stop, or take a token."""
         if self.owed != NO_STOP:
             return self._send_stop(self.owed, now)
-        if self.open:
-            return self._take(now) if self.in_val.can_pop() else self.wait_input(self.in_val)
+        if self.in_fiber:
+            return self._take_token(now) if self.in_val.can_pop() else self.wait_input(self.in_val)
         if not self.in_crd.can_pop():
             return self.wait_input(self.in_crd)
         if self.in_crd.control() != DATA:
             return self._end_list(now)
         self.in_crd.pop()
-        self.open = True
+        self.in_fiber = True
         if not self.in_val.can_pop() or self._ends_list():
             return self.busy(now + 1)
-        return self._take(now)
+        return self._take_token(now)
 
     def _ends_list(self) -> bool:
         """Return whether the head of ``in_val`` is a stop that also ends the list around the fiber."""
@@ -223,7 +223,7 @@ class FiberReduce(ScalarReduce):
         self.out_val.push(DONE)
         return self.finish(now)
 
-    def _take(self, now: int) -> int:
+    def _take_token(self, now: int) -> int:
         """Take a value of the fiber, or its stop; pop a stop of ``in_crd`` if a list ends, too."""
         kind, level = self.in_val.control(), self.in_val.coordinate()
         if self._ends_list():
@@ -238,7 +238,7 @@ class FiberReduce(ScalarReduce):
         self.in_val.pop()
         if kind != STOP:
             return self.busy(now + 1)
-        self.open = False
+        self.in_fiber = False
         return self._end_fiber(level, now)
 
     def _check(self, kind: int, level: int, now: int) -> None:

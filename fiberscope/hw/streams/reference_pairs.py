@@ -39,8 +39,8 @@ class ReferencePairs(StreamBlock):
         Raises:
             SimulationError: if only one head is a stop or done, or one is a stop and the other done.
         """
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
-        if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
+        kind, other_kind = self.in_ref0.control(), self.in_ref1.control()
+        if kind != other_kind and (kind in (STOP, DONE) or other_kind in (STOP, DONE)):
             raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
         self.in_ref0.pop()
         self.in_ref1.pop()

@@ -36,21 +36,21 @@ class RegisteredArray(ArrayLoad):
 
     def __init__(self, name: str, values: npt.ArrayLike, quirks: int = CLEAN) -> None:
         super().__init__(name, values, quirks)
-        self.holds = False  # whether a token leaves in the next cycle
+        self.holds_token = False  # whether a token leaves in the next cycle
         self.kind = 0  # kind of this token
         self.level = 0  # payload of this token: the level of a stop, or the reference
         self.word = 0.0  # value read for the reference
 
     def update(self, now: int) -> int:
         """Send the token that was popped in the last cycle, and pop the next."""
-        sends = self.holds
+        sends = self.holds_token
         if sends:
-            self.holds = False
+            self.holds_token = False
             self._send()
             if self.kind == DONE:
                 return self.finish(now)
         if self.in_ref.can_pop():
-            self._take()
+            self._load_token()
         elif not sends:
             return self.wait_input(self.in_ref)
         return self.busy(now + 1)
@@ -64,9 +64,9 @@ class RegisteredArray(ArrayLoad):
         else:
             self.out_val.push(self.kind, self.level)
 
-    def _take(self) -> None:
+    def _load_token(self) -> None:
         """Pop the next token, and read the word of its reference."""
-        self.holds = True
+        self.holds_token = True
         self.kind, self.level = self.in_ref.control(), self.in_ref.coordinate()
         self.in_ref.pop()
         if self.kind == DATA:
@@ -93,60 +93,60 @@ class RegisteredScanner(CompressedScanner):
 
     def __init__(self, name: str, level: Level) -> None:
         super().__init__(name, level)
-        self.looked_up = NOTHING  # kind of the token in the output register of the first stage
+        self.lookup_kind = NOTHING  # kind of the token in the output register of the first stage
         self.payload = 0  # payload of this token
-        self.leaving = NOTHING  # kind of the token in the output register of the second stage
+        self.output_kind = NOTHING  # kind of the token in the output register of the second stage
         self.coordinate = 0  # coordinate of this token
         self.reference = 0  # reference of this token
 
     def update(self, now: int) -> int:
         """Advance both stages."""
-        kind = self.leaving
+        kind = self.output_kind
         works = kind != NOTHING
         if works:
             self.send(kind, self.coordinate, self.reference)
-            self.leaving = NOTHING
+            self.output_kind = NOTHING
             if kind == DONE:
                 return self.finish(now)
-        if self._walk():
+        if self._advance_stages():
             works = True
-        if self.looked_up == NOTHING and self.in_ref.can_pop():
+        if self.lookup_kind == NOTHING and self.in_ref.can_pop():
             self._look_up()
             works = True
         return self.busy(now + 1) if works else self.wait_input(self.in_ref)
 
     def _look_up(self) -> None:
         """Pop a token into the first stage, and read the segments of a reference."""
-        self.looked_up, self.payload = self.in_ref.control(), self.in_ref.coordinate()
+        self.lookup_kind, self.payload = self.in_ref.control(), self.in_ref.coordinate()
         self.in_ref.pop()
-        if self.looked_up == DATA:
+        if self.lookup_kind == DATA:
             self.note_fiber(self.payload)
 
-    def _walk(self) -> bool:
+    def _advance_stages(self) -> bool:
         """Put the next element, or a token of the first stage, into the second; return whether one moved."""
         if self.mode == IN_FIBER and self.position != self.end - 1:
-            self._leave_element(self.position + 1)
-        elif self.looked_up == NOTHING:
+            self._output_element(self.position + 1)
+        elif self.lookup_kind == NOTHING:
             return False
         elif self.mode != WANTS_FIBER:
-            self._end()
+            self._output_stop()
         else:
-            self._begin()
+            self._start_fiber()
         return True
 
-    def _end(self) -> None:
+    def _output_stop(self) -> None:
         """Put the stop of a fiber into the second stage, merged with a stop that follows."""
         level = 0
-        if self.looked_up == STOP:
+        if self.lookup_kind == STOP:
             level = self.payload + 1
-            self.looked_up = NOTHING
-        self._leave(STOP, level, level)
+            self.lookup_kind = NOTHING
+        self._set_output(STOP, level, level)
         self.mode = WANTS_FIBER
 
-    def _begin(self) -> None:
+    def _start_fiber(self) -> None:
         """Take a token of the first stage between fibers: start a fiber, or pass on a stop or done."""
-        kind = self.looked_up
-        self.looked_up = NOTHING
+        kind = self.lookup_kind
+        self.lookup_kind = NOTHING
         if kind == DATA:
             self.fiber = self.payload
             self.first = self.level.begin(self.fiber)
@@ -155,16 +155,16 @@ class RegisteredScanner(CompressedScanner):
             self.mode = OWES_STOP
         elif kind == DATA:
             self.mode = IN_FIBER
-            self._leave_element(self.first)
+            self._output_element(self.first)
         else:
             level = self.payload + 1 if kind == STOP else 0
-            self._leave(kind, level, level)
+            self._set_output(kind, level, level)
 
-    def _leave_element(self, position: int) -> None:
+    def _output_element(self, position: int) -> None:
         """Read the element at this position into the second stage."""
         self.position = position
-        self._leave(DATA, self.level.coordinate(position), position)
+        self._set_output(DATA, self.level.coordinate(position), position)
 
-    def _leave(self, kind: int, coordinate: int, reference: int) -> None:
+    def _set_output(self, kind: int, coordinate: int, reference: int) -> None:
         """Put a token into the second stage; ``update`` sends it in the next cycle."""
-        self.leaving, self.coordinate, self.reference = kind, coordinate, reference
+        self.output_kind, self.coordinate, self.reference = kind, coordinate, reference

@@ -98,7 +98,7 @@ class Repeater(StreamBlock):
         super().__init__(name, quirks)
         self.kind = DATA  # kind of the token that the block holds
         self.held = 0  # payload of this token
-        self.holds = False  # whether the block holds a token
+        self.holds_token = False  # whether the block holds a token
         self.owes_stop = False  # whether the stop of the last fiber has not been sent
         self.loses_signals = bool(
             quirks & Q12
@@ -108,39 +108,39 @@ class Repeater(StreamBlock):
         """Send a pending stop, or process one signal."""
         if self.owes_stop:
             return self._end_fiber(now)
-        new = not self.holds and self._take()
+        new = not self.holds_token and self._hold_next()
         if not self.in_repsig.can_pop():
             return self.wait_input(self.in_repsig)
-        if self.holds:
+        if self.holds_token:
             return self._repeat(new, now)
         return self._lose(now) if self.loses_signals else self.wait_input(self.in_ref)
 
-    def _take(self) -> bool:
+    def _hold_next(self) -> bool:
         """Pop and hold the next token of ``in_ref``, and return whether there was one."""
         if not self.in_ref.can_pop():
             return False
         self.kind, self.held = self.in_ref.control(), self.in_ref.coordinate()
         self.in_ref.pop()
-        self.holds = True
+        self.holds_token = True
         self.loses_signals = False
         return True
 
     def _repeat(self, new: bool, now: int) -> int:
         """Pop a signal, and send the held token, a stop or done accordingly."""
         signal = self.in_repsig.control()
-        if not self._fits(signal):
+        if not self._matches(signal):
             self._refuse(signal)
         self.in_repsig.pop()
         if signal == DATA:
             self.out_ref.push(self.kind, self.held)
             return self.busy(now + 1)
-        self.holds = False
+        self.holds_token = False
         if signal == DONE:
             self.out_ref.push(DONE)
             return self.finish(now)
         return self._stop(new, now)
 
-    def _fits(self, signal: int) -> bool:  # C: noexcept
+    def _matches(self, signal: int) -> bool:  # C: noexcept
         """Return whether the signal matches the held token: R or S for a reference, else the same kind."""
         if self.kind in (DATA, EMPTY):
             return signal != DONE
@@ -182,8 +182,8 @@ class Repeater(StreamBlock):
 
     def _refuse(self, signal: int) -> NoReturn:  # C: return=int
         """Raise ``SimulationError``: the signal does not match the held token, or none is held."""
-        held = text(self.kind, self.held, 0.0, REF) if self.holds else "nothing"
+        held_text = text(self.kind, self.held, 0.0, REF) if self.holds_token else "nothing"
         raise SimulationError(
             f"{self.name}: the signal {text(signal, 0, 0.0, REPSIG)} does not fit the reference stream, "
-            f"of which {held} is held"
+            f"of which {held_text} is held"
         )

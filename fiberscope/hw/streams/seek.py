@@ -58,11 +58,11 @@ class Projection(StreamBlock):
 
     def update(self, now: int) -> int:
         """Pop a token of each input, and send the sum, or the stop or done."""
-        for place in range(len(self.in_crd)):
-            if not inline.shows(self.in_crd, place):
-                return self.wait_input(inline.channel(self.in_crd[place]))
-        first: Channel = self.in_crd[0]
-        kind, payload = first.control(), first.coordinate()
+        for index in range(len(self.in_crd)):
+            if not inline.can_pop(self.in_crd, index):
+                return self.wait_input(inline.channel(self.in_crd[index]))
+        first_input: Channel = self.in_crd[0]
+        kind, payload = first_input.control(), first_input.coordinate()
         computed = self._compute()
         for channel in self.in_crd:
             channel.pop()
@@ -78,15 +78,15 @@ class Projection(StreamBlock):
         """Return the computed coordinate of the heads."""
         kind = inline.channel(self.in_crd[0]).control()
         total = self.constant
-        for place in range(len(self.in_crd)):
-            channel: Channel = self.in_crd[place]
+        for index in range(len(self.in_crd)):
+            channel: Channel = self.in_crd[index]
             if (channel.control() in (STOP, DONE)) != (kind in (STOP, DONE)):
                 raise SimulationError(f"{self.name}: all in_crd must have the same shape")
-            part = channel.coordinate() // self.terms[FIELDS * place + 1]
-            size = self.terms[FIELDS * place + 2]
+            digit = channel.coordinate() // self.terms[FIELDS * index + 1]
+            size = self.terms[FIELDS * index + 2]
             if size > 0:
-                part %= size
-            total += self.terms[FIELDS * place] * part
+                digit %= size
+            total += self.terms[FIELDS * index] * digit
         return total
 
 
@@ -130,9 +130,9 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
         self.ports: tuple[Port, ...] = (
             Input("in_crd", CRD),
             Input("in_base", ANY),
-            *(Input(f"in_carried{place}", carried) for place, carried in enumerate(carries)),
+            *(Input(f"in_carried{index}", carried) for index, carried in enumerate(carries)),
             output_stream("out_located", REF),
-            *(output_stream(f"out_carried{place}", carried) for place, carried in enumerate(carries)),
+            *(output_stream(f"out_carried{index}", carried) for index, carried in enumerate(carries)),
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
@@ -141,9 +141,9 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
 
     def update(self, now: int) -> int:
         """Pop a token of each input, and look up the coordinate or send the stop or done."""
-        for place in range(len(self.inputs)):
-            if not inline.shows(self.inputs, place):
-                return self.wait_input(inline.channel(self.inputs[place]))
+        for index in range(len(self.inputs)):
+            if not inline.can_pop(self.inputs, index):
+                return self.wait_input(inline.channel(self.inputs[index]))
         kind = self._kind()
         if kind in (STOP, DONE):
             self.send_control(kind, self.in_crd.coordinate())
@@ -156,9 +156,9 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
     def _kind(self) -> int:
         """Return the kind of the heads; N if the coordinate or the fiber of the lookup is N."""
         kind, base = self.in_crd.control(), self.in_base.control()
-        for place in range(len(self.inputs)):
-            other = inline.channel(self.inputs[place]).control()
-            if (other in (STOP, DONE) or kind in (STOP, DONE)) and other != kind:
+        for index in range(len(self.inputs)):
+            other_kind = inline.channel(self.inputs[index]).control()
+            if (other_kind in (STOP, DONE) or kind in (STOP, DONE)) and other_kind != kind:
                 raise SimulationError(f"{self.name}: all inputs must have the same shape")
         return EMPTY if EMPTY in (kind, base) else kind
 
@@ -169,13 +169,13 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
             return
         fiber, sought = self.in_base.coordinate(), self.in_crd.coordinate()
         self.level.check_fiber(fiber, self.name)
-        place = self.level.find(fiber, sought)
-        if place == self.level.end(fiber) or self.level.coordinate(place) != sought:
+        position = self.level.find(fiber, sought)
+        if position == self.level.end(fiber) or self.level.coordinate(position) != sought:
             self.misses += 1
             return
         self.hits += 1
-        self.out_located.push(DATA, place)
-        for along in range(1, len(self.streams)):
-            stream: OutputStream = self.streams[along]
-            channel: Channel = self.inputs[along + 1]
+        self.out_located.push(DATA, position)
+        for stream_index in range(1, len(self.streams)):
+            stream: OutputStream = self.streams[stream_index]
+            channel: Channel = self.inputs[stream_index + 1]
             stream.push(channel.control(), channel.coordinate())

@@ -19,7 +19,7 @@ from fiberscope.sim.protocol import Protocol
 NO_WAY = -1
 
 
-class Dealt(StreamBlock):
+class WayJoiner(StreamBlock):
     """Base of blocks that pop elements from one way at a time, and stops from all ways in the same cycle.
 
     Args:
@@ -73,25 +73,25 @@ class Dealt(StreamBlock):
                 self.refuse(way, str(text(kind, level, 0.0, CRD)), now)
             source.pop()
 
-    def refuse(self, way: int, wanted: str, now: int) -> NoReturn:
+    def refuse(self, way: int, expected: str, now: int) -> NoReturn:
         """Report that the head of a way is not the token that must come next.
 
         Args:
             way: number of the way.
-            wanted: description of the token that must come next.
+            expected: description of the token that must come next.
             now: current cycle.
 
         Raises:
             SimulationError: always.
         """
-        end = self.sources[way]
-        token_text = text(end.control(), end.coordinate(), end.value(), self.carries)
+        source = self.sources[way]
+        token_text = text(source.control(), source.coordinate(), source.value(), self.carries)
         raise SimulationError(
-            f"cycle {now}, {self.name}: {token_text} on {self.array}[{way}] instead of {wanted}"
+            f"cycle {now}, {self.name}: {token_text} on {self.array}[{way}] instead of {expected}"
         )
 
 
-class Merge(Dealt):
+class Merge(WayJoiner):
     """Merges the sorted coordinates of several ways into one stream, and sends the way of each coordinate.
 
     Interface: way i sends coordinates on ``in_crd[i]``. The streams of all ways have the same stops, and no
@@ -127,28 +127,30 @@ class Merge(Dealt):
         for source in self.sources:
             if not source.can_pop():
                 return self.wait_input(source)
-        least = self._least()
-        source = self.sources[max(least, 0)]
+        way = self._smallest_way()
+        source = self.sources[max(way, 0)]
         kind, payload = source.control(), source.coordinate()
         self.out_crd.push(kind, payload)
-        self.out_ref.push(kind, payload if least == NO_WAY else least)
-        if least == NO_WAY:
+        self.out_ref.push(kind, payload if way == NO_WAY else way)
+        if way == NO_WAY:
             self.pop_all(range(self.ways), kind, payload, now)
         else:
             source.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
-    def _least(self) -> int:
+    def _smallest_way(self) -> int:
         """Return the way with the smallest coordinate; ``NO_WAY`` if no head is a coordinate."""
-        least, least_way = 0, NO_WAY
+        smallest_coordinate, smallest_way = 0, NO_WAY
         for way in range(self.ways):
             source = self.sources[way]
-            if source.control() == DATA and (least_way == NO_WAY or source.coordinate() < least):
-                least, least_way = source.coordinate(), way
-        return least_way
+            if source.control() == DATA and (
+                smallest_way == NO_WAY or source.coordinate() < smallest_coordinate
+            ):
+                smallest_coordinate, smallest_way = source.coordinate(), way
+        return smallest_way
 
 
-class Serializer(Dealt):
+class Serializer(WayJoiner):
     """Joins the elements of several ways into one stream, in the order that a ``Merge`` gives.
 
     Interface: ``in_ref`` carries the number of the way of each element. Way i sends its elements on
@@ -190,7 +192,7 @@ class Serializer(Dealt):
         self.depth = depth
         self.way = NO_WAY  # way of the current element
         self.owes_stop = False  # whether the stop of the last element has not been sent
-        self.ended = [False] * ways  # whether each way has ended the current list of elements
+        self.has_ended_list = [False] * ways  # whether each way has ended the current list of elements
         inputs = (Input("in_ref", REF), Input("in_stream", carries, array=True))
         self.ports = (*inputs, output_stream("out_stream", carries))
 
@@ -199,7 +201,7 @@ class Serializer(Dealt):
         if self.way == NO_WAY and not self.in_ref.can_pop():
             return self.wait_input(self.in_ref)
         if self.way == NO_WAY and self.in_ref.control() != DATA:
-            return self._end(now)
+            return self._end_list(now)
         if self.way == NO_WAY:
             self._start_element()
             if self.owes_stop:
@@ -223,7 +225,7 @@ class Serializer(Dealt):
             self.out_stream.push(kind, level, source.value())
             if not self.depth:
                 self.way = NO_WAY
-        elif kind == DONE or not self.depth or self.ended[self.way]:
+        elif kind == DONE or not self.depth or self.has_ended_list[self.way]:
             self.refuse(self.way, "an element", now)
         else:
             self._take_stop(level)
@@ -234,20 +236,20 @@ class Serializer(Dealt):
         if level < self.depth - 1:
             self.out_stream.push(STOP, level)
         else:
-            self.ended[self.way] = level >= self.depth
+            self.has_ended_list[self.way] = level >= self.depth
             self.way, self.owes_stop = NO_WAY, True
 
-    def _end(self, now: int) -> int:
+    def _end_list(self, now: int) -> int:
         """Send the stop of the list, or done, once all ways that have not ended the list show it."""
         kind, level = self.in_ref.control(), self.in_ref.coordinate()
         level += self.depth if kind == STOP else 0
-        left = [way for way in range(self.ways) if not self.ended[way]]
-        for way in left:
+        open_ways = [way for way in range(self.ways) if not self.has_ended_list[way]]
+        for way in open_ways:
             source = self.sources[way]
             if not source.can_pop():
                 return self.wait_input(source)
-        self.pop_all(left, kind, level, now)
+        self.pop_all(open_ways, kind, level, now)
         self.out_stream.push(kind, level)
         self.in_ref.pop()
-        self.ended, self.owes_stop = [False] * self.ways, False
+        self.has_ended_list, self.owes_stop = [False] * self.ways, False
         return self.finish(now) if kind == DONE else self.busy(now + 1)

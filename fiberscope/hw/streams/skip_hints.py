@@ -17,8 +17,8 @@ class Skips:  # C: final
     no further elements of the fiber are needed. A stop cancels the waiting coordinates. Without Q7 a new
     coordinate cancels them as well, so that one register can hold the waiting coordinate.
 
-    The scanner calls ``hear`` once per cycle, ``sent`` and ``sent_stop`` for each token that it sends, and
-    ``apply`` when it can use a pending skip.
+    The scanner calls ``receive`` once per cycle, ``note_sent`` and ``sent_stop`` for each token that it
+    sends, and ``apply`` when it can use a pending skip.
 
     Timing: in each cycle one waiting skip is taken, unless one is pending. A skip is dropped if the stop of
     its fiber was already sent, or if it is a coordinate below the last coordinate sent. When it is applied, a
@@ -42,24 +42,24 @@ class Skips:  # C: final
         self.kind = DATA  # kind of the pending skip
         self.coordinate = 0  # coordinate of the pending skip
         self.fiber = 0  # number of the fiber of the pending skip
-        self.last = 0 if self.public else -1  # the last coordinate sent
+        self.last_coordinate = 0 if self.public else -1  # the last coordinate sent
         self.stops_waiting = 0  # number of waiting stops, which precede the waiting coordinates
-        self.waiting = Growing(8)  # coordinates; those from index ``next`` on wait
-        self.next = 0
+        self.coordinates = Growing(8)  # coordinates; those from ``next_index`` on wait
+        self.next_index = 0
         self.sent_stops = 0  # number of stops that the scanner has sent
         self.stops = self.applied = self.late = self.overtaken = self.longest_queue = 0
 
-    def hear(self, port: Channel) -> None:
+    def receive(self, port: Channel) -> None:
         """Receive a skip that arrives in this cycle, and take the next waiting skip if none is pending."""
         if port.can_pop():
             self._queue(port.control(), port.coordinate())
             port.pop()
         if self.queued() > 0 and not self.pending:
-            self._take()
+            self._take_next()
 
     def queued(self) -> int:  # C: noexcept
         """Return the number of waiting skips."""
-        return self.stops_waiting + self.waiting.count - self.next
+        return self.stops_waiting + self.coordinates.count - self.next_index
 
     def can_take(self) -> bool:  # C: noexcept
         """Return whether a waiting skip can be taken in the next cycle."""
@@ -68,12 +68,12 @@ class Skips:  # C: final
     def _queue(self, kind: int, coordinate: int) -> None:
         """Append a skip to the waiting skips, and drop the skips that it cancels."""
         if kind == STOP or not self.public:
-            self.waiting.clear()
-            self.next = 0
+            self.coordinates.clear()
+            self.next_index = 0
         if kind == STOP:
             self.stops_waiting += 1
         else:
-            self.waiting.append(coordinate)
+            self.coordinates.append(coordinate)
         self._supersede()
         self.longest_queue = max(self.longest_queue, self.queued())
 
@@ -82,23 +82,23 @@ class Skips:  # C: final
         if self.pending and self.kind == DATA and not self.public:
             self.pending = False
 
-    def _take(self) -> None:
+    def _take_next(self) -> None:
         """Take the first waiting skip; it becomes pending unless it has no effect."""
-        stop = self.stops_waiting > 0
-        self.kind = STOP if stop else DATA
-        if stop:
+        is_stop = self.stops_waiting > 0
+        self.kind = STOP if is_stop else DATA
+        if is_stop:
             self.stops_waiting -= 1
         else:
-            self.coordinate = self.waiting.integer(self.next)
-            self.next += 1
+            self.coordinate = self.coordinates.integer(self.next_index)
+            self.next_index += 1
         self.fiber = self.stops
-        self.pending = self._applies(stop)
-        if stop:
+        self.pending = self._applies(is_stop)
+        if is_stop:
             self.stops += 1
 
-    def sent(self, coordinate: int) -> None:
+    def note_sent(self, coordinate: int) -> None:
         """Note that the scanner has sent an element with this coordinate."""
-        self.last = coordinate
+        self.last_coordinate = coordinate
 
     def sent_stop(self) -> None:
         """Note that the scanner has sent a stop, and drop a pending skip of the fiber that has ended."""
@@ -108,7 +108,7 @@ class Skips:  # C: final
             self.pending = False
             self.overtaken += 1
         if not self.public:
-            self.last = -1
+            self.last_coordinate = -1
 
     def apply(self) -> bool:
         """Apply the pending skip, and return whether it has an effect; if not, count it as late.
@@ -116,18 +116,18 @@ class Skips:  # C: final
         A skip has an effect if it is a stop, or a coordinate above the last coordinate sent.
         """
         self.pending = False
-        if self.kind == DATA and self.coordinate <= self.last:
+        if self.kind == DATA and self.coordinate <= self.last_coordinate:
             self.late += 1
             return False
         self.applied += 1
         return True
 
-    def _applies(self, stop: bool) -> bool:  # C: noexcept
+    def _applies(self, is_stop: bool) -> bool:  # C: noexcept
         """Return whether the skip that is taken can have an effect; if not, count it as overtaken or late."""
         if self.stops < self.sent_stops:
             self.overtaken += 1
             return False
-        if self.stops == self.sent_stops and not stop and self.coordinate < self.last:
+        if self.stops == self.sent_stops and not is_stop and self.coordinate < self.last_coordinate:
             self.late += 1
             return False
         return True

@@ -56,8 +56,8 @@ class SkipAhead(ReferencePairs):
         super().__init__(name)
         self.level, self.other = level, other
         self.mode = WANTS_FIBER
-        self.here = self.there = 0  # positions of the current elements in the two levels
-        self.end = self.their_end = 0  # positions after the last elements of the two fibers
+        self.position = self.other_position = 0  # positions of the current elements in the two levels
+        self.fiber_end = self.other_end = 0  # positions after the last elements of the two fibers
         self.steps = self.matches = 0
 
     def update(self, now: int) -> int:
@@ -67,56 +67,58 @@ class SkipAhead(ReferencePairs):
         missing = self.missing_input()
         if missing is not None:
             return self.wait_input(missing)
-        return self._end_fiber(now) if self.mode == OWES_STOP else self._take(now)
+        return self._end_fiber(now) if self.mode == OWES_STOP else self._pop_references(now)
 
-    def _take(self, now: int) -> int:
+    def _pop_references(self, now: int) -> int:
         """Pop two references, stops or dones; start the intersection of two fibers."""
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
+        kind, other_kind = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
         if kind in (DATA, EMPTY):
-            return self._begin(first, second, now) if kind == other == DATA else self._ended(now)
+            return (
+                self._start_pair(first, second, now) if kind == other_kind == DATA else self._finish_pair(now)
+            )
         self.send_control(kind, first + 1 if kind == STOP else 0)
         return self.busy(now + 1) if kind == STOP else self.finish(now)
 
-    def _begin(self, first: int, second: int, now: int) -> int:
+    def _start_pair(self, first: int, second: int, now: int) -> int:
         """Begin with two fibers, and make the first step unless one of them is empty."""
         self.level.check_fiber(first, self.name)
         self.other.check_fiber(second, self.name)
-        self.here, self.end = self.level.begin(first), self.level.end(first)
-        self.there, self.their_end = self.other.begin(second), self.other.end(second)
-        return self._ended(now) if self._is_over() else self._step(now)
+        self.position, self.fiber_end = self.level.begin(first), self.level.end(first)
+        self.other_position, self.other_end = self.other.begin(second), self.other.end(second)
+        return self._finish_pair(now) if self._is_over() else self._step(now)
 
     def _is_over(self) -> bool:  # C: noexcept
-        return self.here == self.end or self.there == self.their_end
+        return self.position == self.fiber_end or self.other_position == self.other_end
 
     def _step(self, now: int) -> int:
         """Compare the current elements: send a match, or skip in one of the fibers."""
-        coordinate, theirs = self.level.coordinate(self.here), self.other.coordinate(self.there)
+        coordinate, theirs = self.level.coordinate(self.position), self.other.coordinate(self.other_position)
         self.steps += 1
         if coordinate == theirs:
-            return self._meet(coordinate, now)
+            return self._send_match(coordinate, now)
         if coordinate < theirs:
-            self.here = self.level.next_from(self.here, self.end, theirs)
+            self.position = self.level.next_from(self.position, self.fiber_end, theirs)
         else:
-            self.there = self.other.next_from(self.there, self.their_end, coordinate)
+            self.other_position = self.other.next_from(self.other_position, self.other_end, coordinate)
         if self._is_over():
-            return self._ended(now)
+            return self._finish_pair(now)
         self.mode = IN_FIBER
         return self.busy(now + 1)
 
-    def _meet(self, coordinate: int, now: int) -> int:
+    def _send_match(self, coordinate: int, now: int) -> int:
         """Send a match: the coordinate, and the positions of both elements."""
         self.out_crd.push(DATA, coordinate)
-        self.out_ref0.push(DATA, self.here)
-        self.out_ref1.push(DATA, self.there)
+        self.out_ref0.push(DATA, self.position)
+        self.out_ref1.push(DATA, self.other_position)
         self.matches += 1
-        self.here += 1
-        self.there += 1
+        self.position += 1
+        self.other_position += 1
         self.mode = OWES_STOP if self._is_over() else IN_FIBER
         return self.busy(now + 1)
 
-    def _ended(self, now: int) -> int:
+    def _finish_pair(self, now: int) -> int:
         """Send the stop of the pair if the next tokens are visible; else later."""
         if self.in_ref0.can_pop() and self.in_ref1.can_pop():
             return self._end_fiber(now)

@@ -57,7 +57,7 @@ class SkippingScanner(CompressedScanner):
         if self.done:
             return self._drain()
         self._now = now
-        self.skips.hear(self.in_skip)
+        self.skips.receive(self.in_skip)
         wake = CompressedScanner.tick(self, now)  # C: long
         if wake < 0 and self.skips.can_take():
             return self.busy(now + 1)
@@ -75,7 +75,7 @@ class SkippingScanner(CompressedScanner):
         self._sent_kind, self._sent_coordinate, self._sent_reference = kind, coordinate, reference
         self._sent_cycle = self._now
         if kind == DATA:
-            self.skips.sent(coordinate)
+            self.skips.note_sent(coordinate)
         elif kind == STOP:
             self.skips.sent_stop()
 
@@ -97,13 +97,13 @@ class SkippingScanner(CompressedScanner):
             return self._skip(self.position + 1, now)
         return self.send_element(self.position + 1, now)
 
-    def _skip(self, due: int, now: int) -> int:
-        """Send the first element from position ``due`` on that the skip leaves, or else the stop."""
-        wanted = self.end if self.skips.kind == STOP else self.level.find(self.fiber, self.skips.coordinate)
-        self.skipped += wanted - due
-        if wanted < self.end:
-            return self.send_element(wanted, now)
-        return self.end_empty_fiber(now) if due == self.first else self.end_fiber(now)
+    def _skip(self, start: int, now: int) -> int:
+        """Send the first element from position ``start`` on that the skip leaves, or else the stop."""
+        target = self.end if self.skips.kind == STOP else self.level.find(self.fiber, self.skips.coordinate)
+        self.skipped += target - start
+        if target < self.end:
+            return self.send_element(target, now)
+        return self.end_empty_fiber(now) if start == self.first else self.end_fiber(now)
 
     def _repeat(self, now: int) -> int:
         """Repeat the token that was sent in the cycle before, if there was one."""

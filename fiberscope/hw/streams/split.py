@@ -70,7 +70,7 @@ class Split(StreamBlock):
         self.factor = check_factor(name, factor)
         self.original = original
         self.chunk = NO_CHUNK
-        self.open = False  # whether a chunk has started and its inner stop has not been sent
+        self.in_chunk = False  # whether a chunk has started and its inner stop has not been sent
         self.after_stop = True  # whether the last token was a stop, or there was none
         self.chunks = 0
 
@@ -81,7 +81,7 @@ class Split(StreamBlock):
             return self.wait_input(source)
         kind, payload = source.control(), source.coordinate()
         if kind == DATA:
-            self._place(payload)
+            self._send_coordinate(payload)
         elif kind == STOP:
             self._end_fiber(payload)
             source.pop()
@@ -94,18 +94,18 @@ class Split(StreamBlock):
                 return self.finish(now)
         return self.busy(now + 1)
 
-    def _place(self, coordinate: int) -> None:
+    def _send_coordinate(self, coordinate: int) -> None:
         """Send the coordinate; if it starts a new chunk, send the stop of the last chunk first."""
         chunk = coordinate // self.factor
-        if chunk != self.chunk and self.open:
-            self.open = False
+        if chunk != self.chunk and self.in_chunk:
+            self.in_chunk = False
             self.out_inner.push(STOP, 0)
             return
         if chunk != self.chunk:
             self.chunk = chunk
             self.chunks += 1
             self.out_outer.push(DATA, chunk)
-        self.open, self.after_stop = True, False
+        self.in_chunk, self.after_stop = True, False
         self.out_inner.push(DATA, coordinate if self.original else coordinate % self.factor)
         self.in_crd.pop()
 
@@ -113,7 +113,7 @@ class Split(StreamBlock):
         """Send the stop of a fiber, one level higher on the inner output, where it also ends the chunk."""
         self.out_outer.push(STOP, level)
         self.out_inner.push(STOP, level + 1)
-        self.open, self.after_stop = False, True
+        self.in_chunk, self.after_stop = False, True
         if not self.quirks & Q21:
             self.chunk = NO_CHUNK
 
@@ -156,7 +156,7 @@ class Flatten(StreamBlock):
         self.factor = check_factor(name, factor)
         self.kind = DATA  # kind of the outer token that the block holds
         self.outer = 0  # chunk number or stop level of this token
-        self.holds = False  # whether the block holds an outer token
+        self.holds_outer = False  # whether the block holds an outer token
         self.wants_outer = True  # with Q22: whether the next update pops an outer token
 
     def update(self, now: int) -> int:
@@ -169,18 +169,18 @@ class Flatten(StreamBlock):
             inner.pop()
             return self._pair_blindly(kind, payload, now)
         ends = kind == DONE or (kind == STOP and payload > 0)
-        if not self.holds or ends:
+        if not self.holds_outer or ends:
             if not self.in_outer.can_pop():
                 return self.wait_input(self.in_outer)
             self._take_outer()
             if ends:
-                return self._end(kind, payload, now)
+                return self._end_list(kind, payload, now)
             if self.kind != DATA:
                 self._refuse(kind, payload, now)
         if kind == DATA:
             self.out_crd.push(DATA, self.outer * self.factor + payload)
         else:
-            self.holds = False
+            self.holds_outer = False
         inner.pop()
         return self.busy(now + 1)
 
@@ -188,16 +188,16 @@ class Flatten(StreamBlock):
         """Pop the next outer token, and hold it."""
         self.kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
         self.in_outer.pop()
-        self.holds = True
+        self.holds_outer = True
 
-    def _end(self, kind: int, payload: int, now: int) -> int:
+    def _end_list(self, kind: int, payload: int, now: int) -> int:
         """Send the outer stop or done that matches an inner token; skip the number of an empty chunk."""
         if self.kind != DATA:
             if kind != self.kind or (kind == STOP and payload != self.outer + 1):
                 self._refuse(kind, payload, now)
             self.out_crd.push(self.kind, self.outer)
             self.in_inner.pop()
-            self.holds = False
+            self.holds_outer = False
         return self.finish(now) if self.kind == DONE else self.busy(now + 1)
 
     def _pair_blindly(self, kind: int, payload: int, now: int) -> int:

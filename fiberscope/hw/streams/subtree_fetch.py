@@ -57,10 +57,10 @@ class SubtreeFetch(Fetch):
         self.place = 0  # index of the next interval of the subtree
         self.end = 0  # index after the last interval of the subtree
 
-    def _look(self) -> None:
+    def _find_lines(self) -> None:
         """Find the first line of the subtree of the head, unless it is the last subtree fetched."""
         reference = self.in_ref.coordinate()
-        self._next, self._last = 0, NO_LINE
+        self._next_line, self._last_line = 0, NO_LINE
         self.reused += reference == self.subtree
         if reference != self.subtree:
             self.subtree = reference
@@ -70,12 +70,12 @@ class SubtreeFetch(Fetch):
 
     def _go_on(self) -> None:
         """Go to the next interval with a line, if all lines of the current one are requested."""
-        while self._next > self._last and self.place < self.end:
-            self._next, self._last = self.first_lines[self.place], self.last_lines[self.place]
+        while self._next_line > self._last_line and self.place < self.end:
+            self._next_line, self._last_line = self.first_lines[self.place], self.last_lines[self.place]
             self.place += 1
 
-    def _ask(self) -> bool:
-        if not Fetch._ask(self):
+    def _request_line(self) -> bool:
+        if not Fetch._request_line(self):
             return False
         self._go_on()
         return True

@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.value_type import ValueType
 
-FIRST_ROOM = 16
+FIRST_CAPACITY = 16
 
 
 class Sums:  # C: final
@@ -19,18 +19,18 @@ class Sums:  # C: final
 
     def __init__(self) -> None:
         self.count = 0
-        self._allocate(FIRST_ROOM)
+        self._allocate(FIRST_CAPACITY)
 
-    def _allocate(self, room: int) -> None:
-        """Replace the arrays by empty ones for ``room`` elements."""
+    def _allocate(self, capacity: int) -> None:
+        """Replace the arrays by empty ones for ``capacity`` elements."""
         self._order = array(
-            "q", bytes(8 * room)
+            "q", bytes(8 * capacity)
         )  # numbers of the elements, in the order of their coordinates
         self._elements = array(
-            "q", bytes(16 * room)
+            "q", bytes(16 * capacity)
         )  # for each element, its coordinate and the number of its values
-        self._sums = array("d", bytes(8 * room))
-        self._room = room
+        self._sums = array("d", bytes(8 * capacity))
+        self._capacity = capacity
 
     def add(self, coordinate: int, value: float, value_type: ValueType) -> int:
         """Add a value to the sum of a coordinate.
@@ -43,26 +43,26 @@ class Sums:  # C: final
         Returns:
             The number of values added to this coordinate so far.
         """
-        place = self.place_after(coordinate - 1)
-        if place == self.count or self.coordinate(place) != coordinate:
-            self._insert(place, coordinate, value)
+        position = self.position_after(coordinate - 1)
+        if position == self.count or self.coordinate(position) != coordinate:
+            self._insert(position, coordinate, value)
             return 1
-        element = self._order[place]
+        element = self._order[position]
         self._sums[element] = value_type.add(self._sums[element], value)
         self._elements[2 * element + 1] += 1
         return self._elements[2 * element + 1]
 
-    def _insert(self, place: int, coordinate: int, value: float) -> None:
+    def _insert(self, position: int, coordinate: int, value: float) -> None:
         """Append an element with one value, and insert its number at this place of the order."""
-        if self.count == self._room:
+        if self.count == self._capacity:
             self._double()
         order, element = self._order, self.count  # C: order=long[::1]
         self._elements[2 * element] = coordinate
         self._elements[2 * element + 1] = 1
         self._sums[element] = value
-        for at in range(element, place, -1):
-            order[at] = order[at - 1]
-        order[place] = element
+        for index in range(element, position, -1):
+            order[index] = order[index - 1]
+        order[position] = element
         self.count += 1
 
     def _double(self) -> None:
@@ -72,14 +72,14 @@ class Sums:  # C: final
             self._elements,
             self._sums,
         )  # C: sums=double[::1], order=long[::1], elements=long[::1]
-        self._allocate(2 * self._room)
-        for place in range(self.count):
-            self._order[place] = order[place]
-            self._elements[2 * place] = elements[2 * place]
-            self._elements[2 * place + 1] = elements[2 * place + 1]
-            self._sums[place] = sums[place]
+        self._allocate(2 * self._capacity)
+        for position in range(self.count):
+            self._order[position] = order[position]
+            self._elements[2 * position] = elements[2 * position]
+            self._elements[2 * position + 1] = elements[2 * position + 1]
+            self._sums[position] = sums[position]
 
-    def place_after(self, coordinate: int) -> int:  # C: noexcept
+    def position_after(self, coordinate: int) -> int:  # C: noexcept
         """Return the place of the first coordinate greater than this one; ``count`` if there is none."""
         low, high = 0, self.count  # C: low=long, high=long
         while low < high:
@@ -90,10 +90,10 @@ class Sums:  # C: final
                 high = middle
         return low
 
-    def coordinate(self, place: int) -> int:  # C: noexcept
+    def coordinate(self, position: int) -> int:  # C: noexcept
         """Return the coordinate at a place in the order of the coordinates."""
-        return self._elements[2 * self._order[place]]
+        return self._elements[2 * self._order[position]]
 
-    def sum(self, place: int) -> float:  # C: noexcept
+    def sum(self, position: int) -> float:  # C: noexcept
         """Return the sum at a place in the order of the coordinates."""
-        return self._sums[self._order[place]]
+        return self._sums[self._order[position]]

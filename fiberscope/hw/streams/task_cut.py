@@ -128,14 +128,14 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         of_elements: bool = False,
     ) -> None:
         super().__init__(name)
-        for what, number in (("instances", instances), ("tasks", tasks)):
+        for quantity, number in (("instances", instances), ("tasks", tasks)):
             if number < 1:
-                raise ValueError(f"{name}: {what} must be at least 1, not {number}")
+                raise ValueError(f"{name}: {quantity} must be at least 1, not {number}")
         self.instances, self.tasks, self.static, self.near = instances, tasks, static, near
         self.required, self.of_elements = list(required), of_elements
         self.coordinates = coordinates
         self.turn = 0  # with ``static``, instance that gets the next task
-        self.holds = TaskCounts(instances)  # tasks of each instance that have not ended
+        self.task_counts = TaskCounts(instances)  # tasks of each instance that have not ended
         self.under_way = self.dealt = self.empty = 0  # tasks that have not ended, were dispatched, skipped
         self.closing = False  # whether done has been sent to the instances
         self.owner = Growing()  # for each task, its instance
@@ -161,53 +161,53 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
 
     def update(self, now: int) -> int:
         """Count the tasks that have ended, and dispatch the next task."""
-        self._hear(now)
+        self._receive_ends(now)
         if self.closing:
-            return self._end(now) if self.under_way == 0 else self.wait_any_input(self.ended)
+            return self._finish(now) if self.under_way == 0 else self.wait_any_input(self.ended)
         for channel in self.in_stream:
             if not channel.can_pop():
                 return self.wait_input(channel)
         kind = self._kind(now)
         if kind in (DATA, EMPTY):
-            if self._has_nothing_to_do():
+            if self._is_empty_task():
                 self.empty += 1
             else:
                 instance = self._choose()
                 if instance == NO_INSTANCE:
                     return self.wait_any_input(self.ended)
-                self._deal(instance)
+                self._dispatch(instance)
         elif kind == DONE:
             self._close()
         for channel in self.in_stream:
             channel.pop()
         return self.busy(now + 1)
 
-    def _end(self, now: int) -> int:
+    def _finish(self, now: int) -> int:
         """Send done on ``out_over``, because all tasks have ended."""
         self.out_over.push(DONE)
         return self.finish(now)
 
-    def _hear(self, now: int) -> None:
+    def _receive_ends(self, now: int) -> None:
         """Pop the visible tokens of ``ended``, and subtract their tasks from the counts."""
         for instance in range(self.instances):
             while self.seen_from[instance] <= now:
                 channel: Channel = self.ended[instance]
                 channel.pop()
-                self.holds.add(instance, -1)
+                self.task_counts.add(instance, -1)
                 self.under_way -= 1
 
     def _kind(self, now: int) -> int:
         """Return the kind of the heads; an element may be DATA in one stream and N in another."""
-        first: Channel = self.in_stream[0]
-        kind = first.control()
+        first_stream: Channel = self.in_stream[0]
+        kind = first_stream.control()
         for channel in self.in_stream:
-            other = channel.control()
-            elements = kind in (DATA, EMPTY) and other in (DATA, EMPTY)
-            if not elements and (other != kind or channel.coordinate() != first.coordinate()):
+            other_kind = channel.control()
+            elements = kind in (DATA, EMPTY) and other_kind in (DATA, EMPTY)
+            if not elements and (other_kind != kind or channel.coordinate() != first_stream.coordinate()):
                 raise SimulationError(f"cycle {now}, {self.name}: the streams must have the same shape")
         return kind
 
-    def _has_nothing_to_do(self) -> bool:
+    def _is_empty_task(self) -> bool:
         """Return whether the next task is empty: an element of a ``required`` stream has an empty fiber."""
         for stream, segments in enumerate(self.required):
             if segments is not None:
@@ -221,44 +221,44 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         """Return the instance that gets the next task; ``NO_INSTANCE`` if the task must wait."""
         if self.near:
             return self._choose_near()
-        chosen = self.turn if self.static else self.holds.fewest()
+        instance = self.turn if self.static else self.task_counts.fewest()
         if self.coordinates != NO_STREAM:
             head: Channel = self.in_stream[self.coordinates]
-            chosen = head.coordinate() % self.instances
-        return chosen if self.holds.tasks[chosen] < self.tasks else NO_INSTANCE
+            instance = head.coordinate() % self.instances
+        return instance if self.task_counts.tasks[instance] < self.tasks else NO_INSTANCE
 
     def _choose_near(self) -> int:
         """Return the first instance that is not full, from the one that the first stream selects on."""
-        first: Channel = self.in_stream[0]
-        for place in range(self.instances):
-            instance = (first.coordinate() + place) % self.instances
-            if self.holds.tasks[instance] < self.tasks:
+        first_stream: Channel = self.in_stream[0]
+        for step in range(self.instances):
+            instance = (first_stream.coordinate() + step) % self.instances
+            if self.task_counts.tasks[instance] < self.tasks:
                 return instance
         return NO_INSTANCE
 
-    def _deal(self, instance: int) -> None:
+    def _dispatch(self, instance: int) -> None:
         """Dispatch the task at the heads of the inputs to an instance."""
-        self.holds.add(instance, 1)
+        self.task_counts.add(instance, 1)
         self.under_way += 1
         self.dealt += 1
         self.turn = (instance + 1) % self.instances
         self.owner.append(instance)
         if self.turns is not None:
             self.turns.push(DATA, instance)
-        for place in range(len(self.in_stream)):
-            head: Channel = self.in_stream[place]
-            out: OutputStream = self.streams[1 + place * self.instances + instance]
-            elements: Growing = self.elements[place]
+        for stream in range(len(self.in_stream)):
+            head: Channel = self.in_stream[stream]
+            sink: OutputStream = self.streams[1 + stream * self.instances + instance]
+            elements: Growing = self.elements[stream]
             elements.append(head.coordinate())
-            out.push(head.control(), head.coordinate())
+            sink.push(head.control(), head.coordinate())
             if not self.of_elements:
-                out.push(STOP, 0)
+                sink.push(STOP, 0)
 
     def _close(self) -> None:
         """Send done to all instances and on ``turns``; ``out_over`` waits until all tasks have ended."""
-        for place in range(1, len(self.streams)):  # all outputs except ``out_over``
-            out: OutputStream = self.streams[place]
-            out.push(DONE)
+        for index in range(1, len(self.streams)):  # all outputs except ``out_over``
+            sink: OutputStream = self.streams[index]
+            sink.push(DONE)
         if self.turns is not None:
             self.turns.push(DONE)
         self.closing = True

@@ -55,10 +55,16 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
         super().__init__(name)
         self.ways, self.level = ways, level
         self.dropped = 0
-        names = (*(str(way) for way in range(ways)), "val")
+        stream_names = (*(str(way) for way in range(ways)), "val")
         self.ports: tuple[Port, ...] = (
-            *(Input(f"in_{part}", VAL if part == "val" else CRD) for part in names),
-            *(output_stream(f"out_{part}", VAL if part == "val" else CRD) for part in names),
+            *(
+                Input(f"in_{stream_name}", VAL if stream_name == "val" else CRD)
+                for stream_name in stream_names
+            ),
+            *(
+                output_stream(f"out_{stream_name}", VAL if stream_name == "val" else CRD)
+                for stream_name in stream_names
+            ),
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
@@ -67,25 +73,25 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
 
     def update(self, now: int) -> int:
         """Pass or drop a token of each stream."""
-        for place in range(self.ways + 1):
-            if not inline.shows(self.inputs, place):
-                return self.wait_input(inline.channel(self.inputs[place]))
+        for index in range(self.ways + 1):
+            if not inline.can_pop(self.inputs, index):
+                return self.wait_input(inline.channel(self.inputs[index]))
         kind, level = self.in_val.control(), self.in_val.coordinate()
         _check_shape(self.inputs, 0, 1, kind, now, self.name)
-        within = kind == EMPTY or (kind == STOP and level < self.level)
-        if within and self.level != EACH:
+        ends_no_task = kind == EMPTY or (kind == STOP and level < self.level)
+        if ends_no_task and self.level != EACH:
             self.dropped += 1
         else:
             self._pass()
-        for place in range(self.ways + 1):
-            inline.pop(self.inputs, place)
+        for index in range(self.ways + 1):
+            inline.pop(self.inputs, index)
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _pass(self) -> None:
         """Send the heads of all inputs."""
-        for place in range(self.ways + 1):
-            head: Channel = self.inputs[place]
-            stream: OutputStream = self.streams[place]
+        for index in range(self.ways + 1):
+            head: Channel = self.inputs[index]
+            stream: OutputStream = self.streams[index]
             stream.push(head.control(), head.coordinate(), head.value())
 
 
@@ -154,26 +160,28 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
         self.writers, self.of_elements = min(at_once, instances), of_elements
         self.waiting = [Queue() for _ in range(instances)]  # for each instance, its unfinished tasks
-        self.begun = [False] * instances  # for each instance, whether its first unfinished task has started
+        self.has_started = [False] * instances  # whether an instance's first unfinished task has started
         self.under_way = self.tasks = 0  # number of unfinished tasks, and of all tasks so far
         self.sums = PointTable(len(outer) + ways)
         self.rounds, self.groups = rounds or [], groups or []
         self.numbers = Growing()  # with ``rounds``: for each task, the number of its round
         self.present: tuple[int, ...] = ()  # coordinates of the loops in ``rounds`` in the current round
-        self.together = (
+        self.groups_table = (
             PointTable(len(self.groups)) if self.groups else self.sums
         )  # numbers of the groups, or of the points
-        self.last: list[int] = []  # for each point or group, the last round in which it occurred
-        self.places: list[list[int]] = []  # for each point or group, where its points were written
-        self.written = [0] * self.writers  # with ``rounds``: number of points sent on each output
+        self.last_rounds: list[int] = []  # for each point or group, the last round in which it occurred
+        self.positions: list[list[int]] = []  # for each point or group, where its points were written
+        self.written_counts = [0] * self.writers  # with ``rounds``: number of points sent on each output
         self.group = [0] * instances  # for each instance, the group of its current task
-        self.seen: array[int] = array("q")  # for each instance, the cycle from which its value is visible
+        self.seen_from: array[int] = array(
+            "q"
+        )  # for each instance, the cycle from which its value is visible
         self.additions = self.elements = self.again = 0
         self.ports: tuple[Port, ...] = (
             Input("turns", TURN),
             output_stream("out_over", TURN),
-            *(output_stream(f"out_element{place}", CRD) for place in range(self.writers)),
-            *(output_stream(f"out_again{place}", CRD) for place in range(self.writers)),
+            *(output_stream(f"out_element{writer}", CRD) for writer in range(self.writers)),
+            *(output_stream(f"out_again{writer}", CRD) for writer in range(self.writers)),
             *(Input(f"in_{way}", CRD, array=True) for way in range(ways)),
             Input("in_val", VAL, array=True),
         )
@@ -185,7 +193,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     def elaborate(self) -> None:
         """Fetch the channels, and gather the arrival cycles of the values in one array."""
         super().elaborate()
-        self.seen = seen_from(self.in_val)
+        self.seen_from = seen_from(self.in_val)
 
     def update(self, now: int) -> int:
         """Take a token of the first unfinished task of each instance whose value has arrived.
@@ -194,15 +202,15 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         """
         self._assign()
         if self.under_way == 0:
-            return self._end(now) if self.turns.can_pop() else self.wait_input(self.turns)
-        moved = False
+            return self._finish(now) if self.turns.can_pop() else self.wait_input(self.turns)
+        has_moved = False
         for instance in range(self.instances):
-            if self.seen[instance] <= now:
-                waiting: Queue = self.waiting[instance]
-                if waiting.count > 0 and self._has_space(instance):
-                    self._take(instance, now)
-                    moved = True
-        return self.busy(now + 1) if moved else self.wait_any_input(self.in_val)
+            if self.seen_from[instance] <= now:
+                tasks: Queue = self.waiting[instance]
+                if tasks.count > 0 and self._has_space(instance):
+                    self._accept(instance, now)
+                    has_moved = True
+        return self.busy(now + 1) if has_moved else self.wait_any_input(self.in_val)
 
     def _has_space(self, instance: int) -> bool:
         """Return whether an instance can send a point; several instances may share its output in a cycle."""
@@ -212,22 +220,22 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     def _assign(self) -> None:
         """Pop the instances of the next tasks from ``turns``, up to ``at_once`` unfinished tasks."""
         while self.under_way < self.at_once and self.turns.can_pop() and self.turns.control() == DATA:
-            waiting: Queue = self.waiting[self.turns.coordinate()]
-            waiting.put(self.tasks)
+            task_queue: Queue = self.waiting[self.turns.coordinate()]
+            task_queue.put(self.tasks)
             if self.rounds:
-                self._number()
+                self._append_round()
             self.tasks += 1
             self.under_way += 1
             self.turns.pop()
 
-    def _number(self) -> None:
+    def _append_round(self) -> None:
         """Append the round number of the next task to ``numbers``."""
         present = tuple([column.integer(self.tasks) for column in self.rounds])
         number = self.numbers.integer(self.tasks - 1) if self.tasks > 0 else 0
         self.numbers.append(number + (present != self.present))
         self.present = present
 
-    def _end(self, now: int) -> int:
+    def _finish(self, now: int) -> int:
         """Pop done from all inputs, and send done on all outputs, once every instance has sent it."""
         for channel in self.inputs:
             if not channel.can_pop():
@@ -237,72 +245,72 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.send_control(DONE, 0)
         return self.finish(now)
 
-    def _take(self, instance: int, now: int) -> None:
+    def _accept(self, instance: int, now: int) -> None:
         """Take a token of the first unfinished task of an instance: add its point, or end the task."""
         val = inline.channel(self.in_val[instance])
         kind = val.control()
         _check_shape(self.inputs, 1 + instance, self.instances, kind, now, self.name)
-        if not self.begun[instance]:
-            self._begin(instance)
+        if not self.has_started[instance]:
+            self._start_task(instance)
         if kind == DATA:
             self._add(instance, val.value())
         if self.of_elements or kind != DATA:
-            waiting: Queue = self.waiting[instance]
-            waiting.drop(1)
-            self.begun[instance] = False
+            task_queue: Queue = self.waiting[instance]
+            task_queue.drop(1)
+            self.has_started[instance] = False
             self.under_way -= 1
         for way in range(self.ways + 1):
-            inline.pop(self.inputs, self._place(way, instance))
+            inline.pop(self.inputs, self._input_index(way, instance))
 
-    def _place(self, way: int, instance: int) -> int:  # C: noexcept
+    def _input_index(self, way: int, instance: int) -> int:  # C: noexcept
         """Return the index in ``inputs`` of a channel of an instance."""
         return 1 + way * self.instances + instance  # input 0 is ``turns``
 
-    def _begin(self, instance: int) -> None:
+    def _start_task(self, instance: int) -> None:
         """Start a task of an instance; with ``groups``, read back the points of its group if necessary."""
-        self.begun[instance] = True
+        self.has_started[instance] = True
         if self.rounds and self.groups:
-            waiting: Queue = self.waiting[instance]
-            _set_point(self.together, self.groups, waiting.integer(0))
-            group = self.together.find()
+            task_queue: Queue = self.waiting[instance]
+            _set_point(self.groups_table, self.groups, task_queue.integer(0))
+            group = self.groups_table.find()
             self.group[instance] = group
-            self._meet(group, instance)
+            self._read_back(group, instance)
 
-    def _meet(self, what: int, instance: int) -> None:
+    def _read_back(self, key: int, instance: int) -> None:
         """Read back and write again the points of a point or group that last occurred in an earlier round.
 
         Args:
-            what: number of the point; with ``groups``, of the group.
+            key: number of the point; with ``groups``, of the group.
             instance: the instance whose current task it occurs in.
         """
-        waiting: Queue = self.waiting[instance]
-        number = self.numbers.integer(waiting.integer(0))
-        if what == len(self.last):  # its first occurrence, so that there is nothing to read back
-            self.last.append(number)
-            self.places.append([])
-        if self.last[what] >= number:
+        task_queue: Queue = self.waiting[instance]
+        number = self.numbers.integer(task_queue.integer(0))
+        if key == len(self.last_rounds):  # its first occurrence, so that there is nothing to read back
+            self.last_rounds.append(number)
+            self.positions.append([])
+        if self.last_rounds[key] >= number:
             return
-        self.last[what] = number
-        left = self.places[what]
-        self.places[what] = []
-        for place in left:
-            back: OutputStream = self.streams[1 + self.writers + place % self.writers]
-            back.push(DATA, place // self.writers)
-            self._write(what, instance)
-        self.again += len(left)
+        self.last_rounds[key] = number
+        positions = self.positions[key]
+        self.positions[key] = []
+        for position in positions:
+            stream: OutputStream = self.streams[1 + self.writers + position % self.writers]
+            stream.push(DATA, position // self.writers)
+            self._write(key, instance)
+        self.again += len(positions)
 
     def _add(self, instance: int, value: float) -> None:
         """Add a value to its point; a new point is sent to its writer, an old one read back if necessary."""
-        waiting: Queue = self.waiting[instance]
+        task_queue: Queue = self.waiting[instance]
         outer, sums = len(self.outer), self.sums
-        _set_point(sums, self.outer, waiting.integer(0))
+        _set_point(sums, self.outer, task_queue.integer(0))
         for way in range(self.ways):
-            sums.set(outer + way, inline.coordinate(self.inputs, self._place(way, instance)))
-        before = sums.count
+            sums.set_coordinate(outer + way, inline.coordinate(self.inputs, self._input_index(way, instance)))
+        earlier_count = sums.count
         point = sums.find()
         if self.rounds and not self.groups:
-            self._meet(point, instance)
-        if point < before:
+            self._read_back(point, instance)
+        if point < earlier_count:
             self.additions += 1
             sums.set_value(point, operate(self.code, sums.value(point), value, self.value_type))
         else:
@@ -310,22 +318,22 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             sums.set_value(point, value)
             self._write(self.group[instance] if self.groups else point, instance)
 
-    def _write(self, what: int, instance: int) -> None:
+    def _write(self, key: int, instance: int) -> None:
         """Send a point to its writer. With ``rounds``, note its position for a read-back."""
         writer = instance % self.writers
         element: OutputStream = self.streams[1 + writer]
         element.push(DATA)
         if self.rounds:
             # token number n of output w has the position n * W + w
-            self.places[what].append(self.written[writer] * self.writers + writer)
-            self.written[writer] += 1
+            self.positions[key].append(self.written_counts[writer] * self.writers + writer)
+            self.written_counts[writer] += 1
 
 
 def _set_point(table: PointTable, columns: list[Growing], task: int) -> None:  # C: cdef
     """Copy the coordinates of a task from ``columns`` to the first coordinates that ``table`` looks up."""
-    for place in range(len(columns)):
-        column: Growing = columns[place]
-        table.set(place, column.integer(task))
+    for index in range(len(columns)):
+        column: Growing = columns[index]
+        table.set_coordinate(index, column.integer(task))
 
 
 def _check_shape(
@@ -336,6 +344,6 @@ def _check_shape(
     DATA and N count as the same kind.
     """
     for number in range((len(channels) - first + step - 1) // step):
-        other = inline.control(channels, first + number * step)
-        if other != kind and not (other in (DATA, EMPTY) and kind in (DATA, EMPTY)):
+        other_kind = inline.control(channels, first + number * step)
+        if other_kind != kind and not (other_kind in (DATA, EMPTY) and kind in (DATA, EMPTY)):
             raise SimulationError(f"cycle {now}, {name}: the streams must have the same shape")

@@ -83,18 +83,20 @@ class TensorReduce(StreamBlock):
         self.sums: dict[tuple[int, ...], float] = {}
         self.group: tuple[int, ...] = ()  # the leading ``kept`` coordinates of the last point
         self.complete: list[tuple[tuple[int, ...], float]] = []  # sums to send, in reverse order
-        self.last: tuple[int, ...] = ()  # coordinates of the last sum that was sent
-        self.opens = True  # whether no stop must precede the next sum
-        self.ended = False  # whether done has been taken
-        self.closes = False  # whether the last stops, of the stream or of a task, must follow the sums
-        self.closed = False  # whether done must be sent next
+        self.last_coordinates: tuple[int, ...] = ()  # coordinates of the last sum that was sent
+        self.starts_list = True  # whether no stop must precede the next sum
+        self.has_ended = False  # whether done has been taken
+        self.must_send_stops = (
+            False  # whether the last stops, of the stream or of a task, must follow the sums
+        )
+        self.must_send_done = False  # whether done must be sent next
         self.points = 0
         self.elements = 0
         self.most_held = 0
 
     def own_ports(self) -> tuple[Port, ...]:
         """Return the ports for a point of ``ways`` coordinates."""
-        coordinates = (output_stream(f"out_crd{way}", CRD) for way in range(self.ways))
+        coordinates = (output_stream(f"out_crd{axis}", CRD) for axis in range(self.ways))
         inputs = (Input("in_crd", CRD, array=True), Input("in_val", VAL))
         return (*inputs, *coordinates, output_stream("out_val", VAL))
 
@@ -117,13 +119,13 @@ class TensorReduce(StreamBlock):
     def update(self, now: int) -> int:
         """Send the next token of a sum, or take a point."""
         self.most_held = max(self.most_held, len(self.sums) + len(self.complete))
-        missing = None if self.ended else self._missing()
-        if self.closed:
+        missing = None if self.has_ended else self._missing()
+        if self.must_send_done:
             self.send_control(DONE, 0)
             return self.finish(now)
         sends = self._send()
-        if not self.ended and missing is None and not self.complete and not self.closes:
-            self._take(now)
+        if not self.has_ended and missing is None and not self.complete and not self.must_send_stops:
+            self._take_point(now)
             return self.busy(now + 1)
         return self.busy(now + 1) if sends or missing is None else self.wait_input(missing)
 
@@ -134,17 +136,19 @@ class TensorReduce(StreamBlock):
                 return channel
         return None
 
-    def _take(self, now: int) -> None:
+    def _take_point(self, now: int) -> None:
         """Take a point, the stop of a task, or done."""
         kind = self.in_val.control()
-        point = DATA if kind == EMPTY else kind
+        expected_kind = DATA if kind == EMPTY else kind
         heads = [inline.channel(channel) for channel in self.in_crd]
-        if (point == STOP and not self.flushes) or any(head.control() != point for head in heads):
+        if (expected_kind == STOP and not self.flushes) or any(
+            head.control() != expected_kind for head in heads
+        ):
             self._refuse(now, "is no point")
-        if point in (STOP, DONE):
-            self.ended = point == DONE
-            self.closed = self.ended and self.flushes
-            self.closes = not self.closed
+        if expected_kind in (STOP, DONE):
+            self.has_ended = expected_kind == DONE
+            self.must_send_done = self.has_ended and self.flushes
+            self.must_send_stops = not self.must_send_done
             self._complete()
         elif kind == DATA or not self.flushes:
             self._add(
@@ -179,47 +183,49 @@ class TensorReduce(StreamBlock):
         """Send the next sum or stops, and return whether there were any to send."""
         if self.complete:
             coordinates, value = self.complete[-1]
-            first = self._changed(coordinates)
-            if not self.opens and first < self.ways - 1:
-                self._send_stops(first)
-                self.opens = True
+            first_axis = self._first_change(coordinates)
+            if not self.starts_list and first_axis < self.ways - 1:
+                self._send_stops(first_axis)
+                self.starts_list = True
                 return True
-            for way in range(first, self.ways):
-                self._stream(way).push(DATA, coordinates[way])
+            for axis in range(first_axis, self.ways):
+                self._stream(axis).push(DATA, coordinates[axis])
             self.out_val.push(DATA, 0, value)
-            self.last, self.opens = coordinates, False
+            self.last_coordinates, self.starts_list = coordinates, False
             self.complete.pop()
             return True
-        if not self.closes:
+        if not self.must_send_stops:
             return False
         self._close()
         return True
 
-    def _changed(self, coordinates: tuple[int, ...]) -> int:
+    def _first_change(self, coordinates: tuple[int, ...]) -> int:
         """Return the outermost coordinate in which a sum differs from the last sum that was sent."""
-        if not self.last:
+        if not self.last_coordinates:
             return 0
-        return next(way for way in range(self.ways) if coordinates[way] != self.last[way])
+        return next(axis for axis in range(self.ways) if coordinates[axis] != self.last_coordinates[axis])
 
     def _send_stops(self, changed: int) -> None:
         """Send the stops of the fibers inside coordinate number ``changed``."""
-        for way in range(changed + 1, self.ways):
-            self._stream(way).push(STOP, way - changed - 1)
+        for axis in range(changed + 1, self.ways):
+            self._stream(axis).push(STOP, axis - changed - 1)
         self.out_val.push(STOP, self.ways - changed - 2)
 
     def _close(self) -> None:
         """Send the last stops; those of a task also end the list of the task."""
-        for way in range(self.ways):
-            self._stream(way).push(STOP, way + self.flushes)
+        for axis in range(self.ways):
+            self._stream(axis).push(STOP, axis + self.flushes)
         self.out_val.push(STOP, self.ways - 1 + self.flushes)
-        self.closes, self.closed = False, self.ended
-        self.last, self.opens = (), True
+        self.must_send_stops, self.must_send_done = False, self.has_ended
+        self.last_coordinates, self.starts_list = (), True
 
-    def _stream(self, way: int) -> OutputStream:
-        stream: OutputStream = self.streams[way]
+    def _stream(self, axis: int) -> OutputStream:
+        stream: OutputStream = self.streams[axis]
         return stream
 
     def _refuse(self, now: int, fault: str) -> None:
         heads = [(inline.channel(channel), CRD) for channel in self.in_crd] + [(self.in_val, VAL)]
-        tokens = [f"{text(end.control(), end.coordinate(), end.value(), of)}" for end, of in heads]
+        tokens = [
+            f"{text(end.control(), end.coordinate(), end.value(), protocol)}" for end, protocol in heads
+        ]
         raise SimulationError(f"cycle {now}, {self.name}: ({', '.join(tokens)}) {fault}")

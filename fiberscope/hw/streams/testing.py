@@ -42,8 +42,8 @@ class TimedSource(Component):
     def __init__(self, name: str, carries: Protocol, stream: Iterable[tuple[int, Written]]) -> None:
         super().__init__(name)
         self.carries = carries
-        self.stream = [(cycle, token(written, carries)) for cycle, written in stream]
-        self.sent = 0
+        self.stream = [(cycle, token(token_text, carries)) for cycle, token_text in stream]
+        self.sent_count = 0
 
     def declared_ports(self) -> tuple[Port, ...]:
         """Return the output port of the stream."""
@@ -51,15 +51,15 @@ class TimedSource(Component):
 
     def tick(self, now: int) -> int:
         """Push the next token if its cycle has come."""
-        if self.sent == len(self.stream):
+        if self.sent_count == len(self.stream):
             return self.idle()
-        cycle, tokens = self.stream[self.sent]
+        cycle, tokens = self.stream[self.sent_count]
         if now < cycle:
             return self.busy(cycle)
         if not self.out.can_push():
             return self.wait_output(self.out)
         self.out.push(*tokens)
-        self.sent += 1
+        self.sent_count += 1
         return self.busy(now + 1)
 
 
@@ -126,8 +126,8 @@ def _put_checkers(
     kernel: Kernel, block: StreamBlock, outputs: Sequence[str], same_shape: Sequence[Sequence[str]]
 ) -> None:
     """Connect a ``StreamChecker`` to each group of outputs of the same shape, and to each other output."""
-    together = {label for labels in same_shape for label in labels}
-    for labels in (*same_shape, *([label] for label in outputs if label not in together)):
+    grouped = {label for labels in same_shape for label in labels}
+    for labels in (*same_shape, *([label] for label in outputs if label not in grouped)):
         checker = kernel.add(StreamChecker(f"{block.name}.{labels[0]}"))
         for number, label in enumerate(labels):
             kernel.connect(block, f"{label}[1]", checker, f"in_stream[{number}]", capacity=None)
@@ -156,12 +156,12 @@ def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
     stalls = seeded_stalls(seed, 0) or (0,)
     stream: Stream = []
     cycle = random.Random(seed).randrange(4) if seed is not None else 0
-    for number, written in enumerate(tokens):
-        stream.append((cycle, written))
+    for number, token_text in enumerate(tokens):
+        stream.append((cycle, token_text))
         cycle += 1 + stalls[number % len(stalls)]
     return stream
 
 
 def tokens_of(stream: Iterable[tuple[int, Written]]) -> list[Written]:
     """Return the tokens of a stream, without their cycles."""
-    return [written for _cycle, written in stream]
+    return [token_text for _cycle, token_text in stream]

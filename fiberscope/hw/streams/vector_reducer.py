@@ -76,9 +76,9 @@ class VectorReducer(StreamBlock):
         for channel in (self.in_crd, self.in_val):
             if not channel.can_pop():
                 return self.wait_input(channel)
-        return self._take(now)
+        return self._take_tokens(now)
 
-    def _take(self, now: int) -> int:
+    def _take_tokens(self, now: int) -> int:
         """Take a point, or stops; a stop above level 0 ends the list, so that its sums can leave."""
         crd, val = self.in_crd, self.in_val
         kind, level = crd.control(), crd.coordinate()

@@ -35,30 +35,32 @@ class ArrayLines:
 class WayLines:  # C: final
     """Requests the lines of an array for several ways, and tracks which elements have arrived.
 
-    Each way has up to ``ahead`` lines in flight. A call of ``ask`` requests at most one line, for the ways in
-    round-robin order.
+    Each way has up to ``ahead`` lines in flight. A call of ``request_line`` requests at most one line,
+    for the ways in round-robin order.
 
     Args:
-        where: layout of the array.
+        layout: layout of the array.
         ways: number of ways.
         ahead: largest number of lines in flight for a way.
     """
 
-    def __init__(self, where: ArrayLines, ways: int, ahead: int) -> None:
-        self.where, self.ways, self.ahead = where, ways, ahead
+    def __init__(self, layout: ArrayLines, ways: int, ahead: int) -> None:
+        self.layout, self.ways, self.ahead = layout, ways, ahead
         self.row = array("q", bytes(8 * ways))  # for each way, the row of the next element to request
-        self.asked = array("q", bytes(8 * ways))  # for each way, the first element not yet requested
-        self.end = array("q", bytes(8 * ways))  # for each way, the element after the last one of its fiber
-        self.come = array("q", bytes(8 * ways))  # for each way, the first element that has not arrived
+        self.next_request = array("q", bytes(8 * ways))  # for each way, the first element not yet requested
+        self.fiber_end = array(
+            "q", bytes(8 * ways)
+        )  # for each way, the element after the last one of its fiber
+        self.arrived_end = array("q", bytes(8 * ways))  # for each way, the first element that has not arrived
         self.oldest = array("q", bytes(8 * ways))  # for each way, the slot of its oldest line in flight
         self.flying = array("q", bytes(8 * ways))  # for each way, the number of lines in flight
         self.line_ends = array("q", bytes(8 * ways * ahead))  # for each slot, the element after its line
-        self.here = bytearray(ways * ahead)  # for each slot, whether its line has arrived
-        self.turn = 0  # way to serve first, counted from the first way of a call of ``ask``
-        self.left = 0  # number of ways with lines not yet requested
+        self.has_arrived = bytearray(ways * ahead)  # for each slot, whether its line has arrived
+        self.turn = 0  # way to serve first, counted from the first way of a call of ``request_line``
+        self.unfinished_ways = 0  # number of ways with lines not yet requested
         self.lines = self.waiting = 0  # number of lines requested so far, and in flight
 
-    def begin(self, way: int, fiber: int, element: int, end: int) -> None:
+    def assign(self, way: int, fiber: int, element: int, end: int) -> None:
         """Assign a fiber to a way.
 
         Args:
@@ -67,12 +69,12 @@ class WayLines:  # C: final
             element: first element of the fiber.
             end: element after the last one of the fiber.
         """
-        self.row[way] = self.where.first[fiber]
-        self.asked[way] = self.come[way] = element
-        self.end[way] = end
-        self.left += element < end
+        self.row[way] = self.layout.first[fiber]
+        self.next_request[way] = self.arrived_end[way] = element
+        self.fiber_end[way] = end
+        self.unfinished_ways += element < end
 
-    def ask(self, requests: Channel, first: int, ways: int) -> bool:
+    def request_line(self, requests: Channel, first: int, ways: int) -> bool:
         """Request the next line of one way, and return whether a request was sent.
 
         Args:
@@ -84,7 +86,7 @@ class WayLines:  # C: final
             return False
         for step in range(ways):
             way = first + (self.turn + step) % ways
-            if self.asked[way] < self.end[way] and self.flying[way] < self.ahead:
+            if self.next_request[way] < self.fiber_end[way] and self.flying[way] < self.ahead:
                 self._request(requests, way)
                 self.turn = way + 1 - first
                 return True
@@ -92,17 +94,17 @@ class WayLines:  # C: final
 
     def _request(self, requests: Channel, way: int) -> None:
         """Request the line of a way's next element; the way then continues in the first row of the next."""
-        where = self.where
-        line = self.row[way] // where.rows
-        row = (line + 1) * where.rows
-        line_end = min(self.asked[way] + (row - self.row[way]) * where.a_row, self.end[way])
-        place = way * self.ahead + (self.oldest[way] + self.flying[way]) % self.ahead
-        self.line_ends[place] = line_end
-        requests.push(READ, where.tag_base | place, where.base + line * where.line_bytes)
+        layout = self.layout
+        line = self.row[way] // layout.rows
+        row = (line + 1) * layout.rows
+        line_end = min(self.next_request[way] + (row - self.row[way]) * layout.a_row, self.fiber_end[way])
+        slot = way * self.ahead + (self.oldest[way] + self.flying[way]) % self.ahead
+        self.line_ends[slot] = line_end
+        requests.push(READ, layout.tag_base | slot, layout.base + line * layout.line_bytes)
         self.row[way] = row
-        self.asked[way] = line_end
+        self.next_request[way] = line_end
         self.flying[way] += 1
-        self.left -= line_end == self.end[way]
+        self.unfinished_ways -= line_end == self.fiber_end[way]
         self.lines += 1
         self.waiting += 1
 
@@ -113,15 +115,15 @@ class WayLines:  # C: final
         """
         if not replies.can_pop():
             return False
-        place = replies.coordinate() & TAG_MASK
+        slot = replies.coordinate() & TAG_MASK
         replies.pop()
-        self.here[place] = 1
+        self.has_arrived[slot] = 1
         self.waiting -= 1
-        way = place // self.ahead
+        way = slot // self.ahead
         oldest = way * self.ahead + self.oldest[way]
-        while self.here[oldest]:
-            self.here[oldest] = 0
-            self.come[way] = self.line_ends[oldest]
+        while self.has_arrived[oldest]:
+            self.has_arrived[oldest] = 0
+            self.arrived_end[way] = self.line_ends[oldest]
             self.flying[way] -= 1
             self.oldest[way] = self.oldest[way] + 1 if self.oldest[way] + 1 < self.ahead else 0
             oldest = way * self.ahead + self.oldest[way]

@@ -106,29 +106,29 @@ class FiberWays(StreamBlock):
         self.coordinates = integers_of(coordinates)  # C: long[::1]
         self.values = values_of(values)  # C: double[::1]
         self.table = lists
-        self.arrays = [WayLines(where, SLOTS * radix, ahead) for where in arrays]
+        self.arrays = [WayLines(layout, SLOTS * radix, ahead) for layout in arrays]
         self.memories = len(self.arrays)
         self.fibers = Growing()  # fiber of each list
-        self.closed = Queue()  # number of lists of each task that is complete
-        self.came = 0  # lists received of the task that arrives
-        self.all_came = False
+        self.complete_lists = Queue()  # number of lists of each task that is complete
+        self.received_count = 0  # lists received of the task that arrives
+        self.has_received_all = False
         self.task = -1  # serial number of the current task
         self.first = self.next_first = 0  # first list of the current task and of the next task
         self.several = False  # whether the task has more than one list
         self.area = POINTS  # area that the round reads; ``POINTS``: the level
         self.count = 0  # number of lists or partial fibers that the round merges
-        self.place = 0  # number of them that have a way
-        self.left = 0  # merges of the round that have not started
-        self.whole = 0  # number of partial fibers that the last round wrote
-        self.slot = self.begun = 0  # slot of the current merge, and number of slots with a merge
-        self.taking = array("q", bytes(8 * SLOTS))  # ways of each merge
-        self.lacking = array("q", bytes(8 * SLOTS))  # ways of each merge that lack an element or a line
+        self.assigned_count = 0  # number of them that have a way
+        self.remaining_merges = 0  # merges of the round that have not started
+        self.stored_partials = 0  # number of partial fibers that the last round wrote
+        self.slot = self.started_merges = 0  # slot of the current merge, and number of slots with a merge
+        self.fan_ins = array("q", bytes(8 * SLOTS))  # ways of each merge
+        self.unfinished_counts = array("q", bytes(8 * SLOTS))  # ways of each merge that have not sent a stop
         self.areas = array("q", bytes(8 * SLOTS))  # area that each merge reads
-        self.counted = bytearray(SLOTS)  # whether the merge has several lists
+        self.is_counted = bytearray(SLOTS)  # whether the merge has several lists
         self.next_element = array("q", bytes(8 * SLOTS * radix))
         self.last_element = array("q", bytes(8 * SLOTS * radix))
         self.source = array("q", bytes(8 * SLOTS * radix))
-        self.hands = True  # whether this component sends elements; else a lookahead model does
+        self.sends_elements = True  # whether this component sends elements; else a lookahead model does
         self.lists = self.merged = self.partial = self.merges = 0
 
     @property
@@ -139,77 +139,77 @@ class FiberWays(StreamBlock):
     @property
     def fan_in(self) -> int:
         """Number of ways of the current merge."""
-        return self.taking[self.slot] if self.begun > 0 else 0
+        return self.fan_ins[self.slot] if self.started_merges > 0 else 0
 
     @property
     def unfinished(self) -> int:
         """Number of ways of the current merge that have not sent their stop."""
-        return self.lacking[self.slot] if self.begun > 0 else 0
+        return self.unfinished_counts[self.slot] if self.started_merges > 0 else 0
 
     def fetch(self, port: Port) -> object:
         """Return the attribute of a port; ways and memory ports are channels, not streams of a block."""
-        plain = port.name in ("ways", *PORTS_OF_MEMORY)
-        return self.channels(port.name) if plain else super().fetch(port)
+        is_channel = port.name in ("ways", *PORTS_OF_MEMORY)
+        return self.channels(port.name) if is_channel else super().fetch(port)
 
     def tick(self, now: int) -> int:
         """Take a list and lines, send an element to each way, start a merge, and request lines."""
         if self.done:
             return self.idle()
-        return self.busy(now + 1) if self._work(now) else self._waits(now)
+        return self.busy(now + 1) if self._work(now) else self._wait(now)
 
     def _work(self, now: int) -> bool:
         """Do the work of this cycle, and return whether there was any."""
-        moved = self._take(now) | self._hear()
-        for place in range(self.memories):
-            lines: WayLines = self.arrays[place]
-            moved = lines.receive(self.replies[place]) or moved
-        if self.hands and self.begun > 0 and self._feed():
+        moved = self._accept(now) | self._receive_partials()
+        for index in range(self.memories):
+            lines: WayLines = self.arrays[index]
+            moved = lines.receive(self.replies[index]) or moved
+        if self.sends_elements and self.started_merges > 0 and self._feed():
             moved = True
-        while self.begun > 0 and self.lacking[self.slot] == 0:
+        while self.started_merges > 0 and self.unfinished_counts[self.slot] == 0:
             self.slot = 1 - self.slot
-            self.begun -= 1
+            self.started_merges -= 1
             moved = True
-        if self.begun < SLOTS and self._begin():
+        if self.started_merges < SLOTS and self._start_merge():
             moved = True
-        return (self.begun > 0 and self._ask()) or moved
+        return (self.started_merges > 0 and self._request_lines()) or moved
 
-    def _hear(self) -> bool:
+    def _receive_partials(self) -> bool:
         """Count the partial fibers that became complete, and return whether there were any."""
-        heard = self.partials.can_pop()
+        has_arrived = self.partials.can_pop()
         while self.partials.can_pop():
             self.partials.pop()
-            self.whole += 1
-        return heard
+            self.stored_partials += 1
+        return has_arrived
 
-    def _waits(self, now: int) -> int:
+    def _wait(self, now: int) -> int:
         """Return the wait state of a cycle without work; at the end, send done."""
-        if self.begun > 0:
-            return self._waits_for_elements()
-        if self.left > 0:
+        if self.started_merges > 0:
+            return self._wait_for_elements()
+        if self.remaining_merges > 0:
             if self._lacks_partials():
                 return self.wait_input(self.partials)
             return self.wait_output(self.groups if self.tasks.can_push() else self.tasks)
-        if not self.all_came:
+        if not self.has_received_all:
             return self.wait_input(self._missing())
         if not self.groups.can_push():
             return self.wait_output(self.groups)
         self.groups.push(DONE)
         return self.finish(now)
 
-    def _waits_for_elements(self) -> int:
+    def _wait_for_elements(self) -> int:
         """Wait for a free slot of a way, or for a line if no way has an element to send."""
-        if self.memories == 0 or (self.hands and self._has_element()):
+        if self.memories == 0 or (self.sends_elements and self._has_element()):
             return self.wait_any_output(self.ways)
-        for place in range(self.memories):
-            lines: WayLines = self.arrays[place]
+        for index in range(self.memories):
+            lines: WayLines = self.arrays[index]
             if lines.waiting > 0:
-                return self.wait_input(self.replies[place])
+                return self.wait_input(self.replies[index])
         return self.wait_any_output(self.requests)
 
     def _has_element(self) -> bool:  # C: noexcept
         """Return whether the next element or stop of any way of the current merge is available."""
-        first = self.slot * self.radix
-        for way in range(first, first + self.taking[self.slot]):
+        first_slot = self.slot * self.radix
+        for way in range(first_slot, first_slot + self.fan_ins[self.slot]):
             if self.next_element[way] <= self.last_element[way] and self._is_here(way):
                 return True
         return False
@@ -220,10 +220,11 @@ class FiberWays(StreamBlock):
                 return channel
         return self.in_crd
 
-    def _take(self, now: int) -> bool:
+    def _accept(self, now: int) -> bool:
         """Take a list, or the stop of a task, and return whether there was one."""
         crd, ref = self.in_crd, self.in_ref
-        if self.all_came or self.closed.count == self.waiting or not (crd.can_pop() and ref.can_pop()):
+        is_full = self.has_received_all or self.complete_lists.count == self.waiting
+        if is_full or not (crd.can_pop() and ref.can_pop()):
             return False
         for channel in self.in_carried:
             if not channel.can_pop():
@@ -234,11 +235,11 @@ class FiberWays(StreamBlock):
         if kind == DATA:
             self._take_list(crd, ref)
         elif kind == STOP:
-            self.closed.put(self.came)
-            self.table.most_lists = max(self.table.most_lists, self.waiting * self.came)
-            self.came = 0
+            self.complete_lists.put(self.received_count)
+            self.table.most_lists = max(self.table.most_lists, self.waiting * self.received_count)
+            self.received_count = 0
         else:
-            self.all_came = True
+            self.has_received_all = True
         crd.pop()
         ref.pop()
         for channel in self.in_carried:
@@ -251,47 +252,46 @@ class FiberWays(StreamBlock):
             return
         table = self.table
         table.coordinates.append(crd.coordinate())
-        for place in range(len(self.in_carried)):
-            along: Channel = self.in_carried[place]
-            references: Growing = table.carried[place]
-            references.append(along.coordinate())
+        for index in range(len(self.in_carried)):
+            source: Channel = self.in_carried[index]
+            references: Growing = table.carried[index]
+            references.append(source.coordinate())
         self.fibers.append(fiber)
-        self.came += 1
+        self.received_count += 1
         self.lists += 1
 
-    def _begin(self) -> bool:
+    def _start_merge(self) -> bool:
         """Start the next merge, and return whether one could start."""
-        if self.left == 0 and not self._turn():
+        if self.remaining_merges == 0 and not self._next_round():
             return False
         if self._lacks_partials() or not self.tasks.can_push() or not self.groups.can_push():
             return False
-        self._merge(min(self.radix, self.count - self.place))
+        self._merge(min(self.radix, self.count - self.assigned_count))
         return True
 
     def _lacks_partials(self) -> bool:
         """Return whether the round waits for results of the last round, or for readers of its area."""
-        if self.place > 0:
+        if self.assigned_count > 0:
             return False
-        read = self.areas[self.slot] if self.begun > 0 else POINTS
-        lacks = self.area != POINTS and self.whole < self.count
-        return lacks or (read != POINTS and read == self._target())
+        area_in_use = self.areas[self.slot] if self.started_merges > 0 else POINTS
+        lacks_results = self.area != POINTS and self.stored_partials < self.count
+        return lacks_results or (area_in_use != POINTS and area_in_use == self._target())
 
-    def _turn(self) -> bool:
+    def _next_round(self) -> bool:
         """Select the next round, or the first of the next task, and return whether there is one."""
         if self.count > self.radix:
             self.area = self._target()
             self.count = self._merges()
-        elif self.closed.count > 0:
-            self.area, self.count = POINTS, self.closed.integer(0)
-            self.closed.drop(1)
+        elif self.complete_lists.count > 0:
+            self.area, self.count = POINTS, self.complete_lists.integer(0)
+            self.complete_lists.drop(1)
             self.first = self.next_first
             self.next_first += self.count
             self.several = self.count > 1
             self.task += 1
         else:
             return False
-        self.place = 0
-        self.left = max(1, self._merges())
+        self.assigned_count, self.remaining_merges = 0, max(1, self._merges())
         return True
 
     def _merges(self) -> int:
@@ -307,91 +307,91 @@ class FiberWays(StreamBlock):
     def _merge(self, fan_in: int) -> None:
         """Start a merge: assign the next ``fan_in`` lists of the round to ways."""
         target = self._target()
-        if target != POINTS and self.place == 0:
+        if target != POINTS and self.assigned_count == 0:
             self.table.clear(target)
-            self.whole = 0
-        slot = (self.slot + self.begun) % SLOTS
+            self.stored_partials = 0
+        slot = (self.slot + self.started_merges) % SLOTS
         for way in range(fan_in):
-            self._set_up(slot * self.radix + way, self.place + way)
-        self.place += fan_in
-        self.left -= 1
-        self.begun += 1
-        self.taking[slot] = self.lacking[slot] = fan_in
+            self._set_up(slot * self.radix + way, self.assigned_count + way)
+        self.assigned_count += fan_in
+        self.remaining_merges -= 1
+        self.started_merges += 1
+        self.fan_ins[slot] = self.unfinished_counts[slot] = fan_in
         self.areas[slot] = self.area
-        self.counted[slot] = self.several
+        self.is_counted[slot] = self.several
         self.merges += 1
         self.tasks.push(0, fan_in, self.task)
         self.groups.push(DATA, target)
 
-    def _set_up(self, way: int, place: int) -> None:
-        """Assign list or partial fiber number ``place`` of the round to a way."""
+    def _set_up(self, way: int, position: int) -> None:
+        """Assign list or partial fiber number ``position`` of the round to a way."""
         if self.area == POINTS:
-            fiber = self.fibers.integer(self.first + place)
+            fiber = self.fibers.integer(self.first + position)
             self.next_element[way] = self.segments[fiber]
             self.last_element[way] = self.segments[fiber + 1]
-            self.source[way] = self.first + place
+            self.source[way] = self.first + position
             for number in range(self.memories):
                 lines: WayLines = self.arrays[number]
-                lines.begin(way, fiber, self.next_element[way], self.last_element[way])
+                lines.assign(way, fiber, self.next_element[way], self.last_element[way])
         else:
             ends: Growing = self.table.ends[self.area]
-            self.next_element[way] = 0 if place == 0 else ends.integer(place - 1)
-            self.last_element[way] = ends.integer(place)
-            self.table.most_partial = max(self.table.most_partial, ends.integer(place))
+            self.next_element[way] = 0 if position == 0 else ends.integer(position - 1)
+            self.last_element[way] = ends.integer(position)
+            self.table.most_partial = max(self.table.most_partial, ends.integer(position))
 
-    def _ask(self) -> bool:
+    def _request_lines(self) -> bool:
         """Request a line of each array for the current merge, or else for the next, if one is left."""
-        asked = False
-        for place in range(self.memories):
-            lines: WayLines = self.arrays[place]
-            for later in range(self.begun if lines.left > 0 else 0):
-                slot = (self.slot + later) % SLOTS
-                if lines.ask(self.requests[place], slot * self.radix, self.taking[slot]):
-                    asked = True
+        has_requested = False
+        for index in range(self.memories):
+            lines: WayLines = self.arrays[index]
+            for age in range(self.started_merges if lines.unfinished_ways > 0 else 0):
+                slot = (self.slot + age) % SLOTS
+                if lines.request_line(self.requests[index], slot * self.radix, self.fan_ins[slot]):
+                    has_requested = True
                     break
-        return asked
+        return has_requested
 
     def _is_here(self, way: int) -> bool:  # C: noexcept
         """Return whether the next element of a way, or its stop, is available."""
         element = self.next_element[way]
-        return element == self.last_element[way] or self._has_come(way, element)
+        return element == self.last_element[way] or self._has_arrived(way, element)
 
-    def _has_come(self, way: int, element: int) -> bool:  # C: noexcept
+    def _has_arrived(self, way: int, element: int) -> bool:  # C: noexcept
         """Return whether an element of a way has arrived."""
         if self.areas[way // self.radix] != POINTS:
             return True
-        for place in range(self.memories):
-            lines: WayLines = self.arrays[place]
-            if element >= lines.come[way]:
+        for index in range(self.memories):
+            lines: WayLines = self.arrays[index]
+            if element >= lines.arrived_end[way]:
                 return False
         return True
 
     def _feed(self) -> bool:
         """Send an element, or the stop, to each way with a free slot."""
         moved = False
-        first = self.slot * self.radix
-        for way in range(self.taking[self.slot]):
-            if self.next_element[first + way] <= self.last_element[first + way]:
+        first_slot = self.slot * self.radix
+        for way in range(self.fan_ins[self.slot]):
+            if self.next_element[first_slot + way] <= self.last_element[first_slot + way]:
                 channel: Channel = self.ways[way]
-                if channel.can_push() and self._is_here(first + way):
-                    self._hand(first + way, channel)
+                if channel.can_push() and self._is_here(first_slot + way):
+                    self._send_element(first_slot + way, channel)
                     moved = True
         return moved
 
-    def _hand(self, way: int, channel: Channel) -> None:
+    def _send_element(self, way: int, channel: Channel) -> None:
         element = self.next_element[way]
         self.next_element[way] = element + 1
         if element == self.last_element[way]:
             channel.push(STOP)
-            self.lacking[self.slot] -= 1
+            self.unfinished_counts[self.slot] -= 1
             return
-        self.merged += self.counted[self.slot]
+        self.merged += self.is_counted[self.slot]
         if self.areas[self.slot] == POINTS:
             channel.push(DATA, self.coordinates[element], self.source[way], self.values[element])
         else:
-            self._hand_partial(element, channel)
+            self._send_partial(element, channel)
 
-    def _hand_partial(self, element: int, channel: Channel) -> None:
+    def _send_partial(self, element: int, channel: Channel) -> None:
         area = self.areas[self.slot]
         elements: Growing = self.table.elements[area]
         sources: Growing = self.table.sources[area]

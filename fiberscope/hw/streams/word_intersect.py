@@ -61,7 +61,7 @@ class WordIntersect(StreamBlock):
     def __init__(self, name: str, emit_zeros: bool = False, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.emits_zeros = emit_zeros
-        self.left = 0  # C: object; the word joined, without the bits whose references have left
+        self.remaining_bits = 0  # C: object; the word joined, without the bits whose references have left
         self.word_a = self.word_b = 0  # C: word_a=object, word_b=object
         self.reference_a = self.reference_b = 0
         self.words = 0
@@ -82,7 +82,7 @@ class WordIntersect(StreamBlock):
 
     def update(self, now: int) -> int:
         """Send the references of the next common bit, or take the next pair of words or stops."""
-        if self.left:
+        if self.remaining_bits:
             self._send_references()
             return self.busy(now + 1)
         for channel in (*self.in_bv, *self.in_ref):  # C: Channel
@@ -111,11 +111,11 @@ class WordIntersect(StreamBlock):
         if kind_b == DATA:
             self.word_b, self.reference_b = bits.from_payload(self.bv_b.coordinate()), self.ref_b.coordinate()
             self._take_b()
-        self.left = self.word_a & self.word_b
+        self.remaining_bits = self.word_a & self.word_b
         self.words += 1
-        if self.left or self.emits_zeros:
-            self.out_bv.push(DATA, bits.payload(self.left))
-        if self.left:
+        if self.remaining_bits or self.emits_zeros:
+            self.out_bv.push(DATA, bits.payload(self.remaining_bits))
+        if self.remaining_bits:
             self._send_references()
 
     def _take_a(self) -> None:
@@ -128,11 +128,11 @@ class WordIntersect(StreamBlock):
 
     def _send_references(self) -> None:
         """Send the references of the lowest common bit that is left."""
-        place = bits.lowest(self.left)
-        self.left &= self.left - 1
+        bit = bits.lowest(self.remaining_bits)
+        self.remaining_bits &= self.remaining_bits - 1
         self.matches += 1
-        self.out_ref0.push(DATA, self.reference_a + bits.rank(self.word_a, place))
-        self.out_ref1.push(DATA, self.reference_b + bits.rank(self.word_b, place))
+        self.out_ref0.push(DATA, self.reference_a + bits.rank(self.word_a, bit))
+        self.out_ref1.push(DATA, self.reference_b + bits.rank(self.word_b, bit))
 
     def refuse(self, now: int, fault: str) -> NoReturn:
         """Report that the heads of the two operands do not match.

@@ -18,8 +18,8 @@ from fiberscope.sim.protocol import ANY
 class Writer(StreamBlock):
     """Stores a stream, one token a cycle, without backpressure.
 
-    The writer is done when it has taken done. Subclasses declare one input, and define ``take``, which stores
-    any other token; ``update`` pops the token after the call.
+    The writer is done when it has taken done. Subclasses declare one input, and define ``store_token``, which
+    stores any other token; ``update`` pops the token after the call.
 
     Args:
         name: instance name.
@@ -44,13 +44,13 @@ class Writer(StreamBlock):
             return self.wait_input(self.source)
         kind = self.source.control()
         if kind != DONE:
-            self.take(kind)
+            self.store_token(kind)
         self.source.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
-    def take(self, kind: int) -> None:
+    def store_token(self, kind: int) -> None:
         """Store the head of ``source``, a token of this kind, which is not done."""
-        raise NotImplementedError(f"{type(self).__name__} does not define take")
+        raise NotImplementedError(f"{type(self).__name__} does not define store_token")
 
 
 class ValuesWriter(Writer):
@@ -83,7 +83,7 @@ class ValuesWriter(Writer):
         super().elaborate()
         self.of_integers = self.in_val.protocol != VAL
 
-    def take(self, kind: int) -> None:
+    def store_token(self, kind: int) -> None:
         """Store a token if it is data."""
         if kind == DATA:
             self.stored += 1
@@ -120,7 +120,7 @@ class FiberWriter(Writer):
         self.fibers.append(0)
         self.stops = Growing(room)
 
-    def take(self, kind: int) -> None:
+    def store_token(self, kind: int) -> None:
         """Store an element, or the end of a fiber or of a list of fibers."""
         if kind != STOP:
             self.level.append(self.source.coordinate() if kind == DATA else 0)

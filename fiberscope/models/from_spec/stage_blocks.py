@@ -381,7 +381,7 @@ def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *,
         counted = OPERATION_NAMES.get(node["counted"], node["counted"]) or node.primitive.operation_name
         operations[counted] += _total("operations", blocks) - absent
     if adds and "reductions" in counters:
-        skipped = sum(block.missing + block.filled for block in blocks)  # type: ignore[attr-defined]
+        skipped = sum(block.missing + block.nonempty_fibers for block in blocks)  # type: ignore[attr-defined]
         operations["add"] += _total("reductions", blocks) - skipped
     if adds and "points" in counters and "elements" in counters:
         operations["add"] += _total("points", blocks) - _total("elements", blocks)

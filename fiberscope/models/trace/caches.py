@@ -274,7 +274,7 @@ class SetAssociativeCache:  # C: final
         set_index = self.sets.set_of(line)
         entry = self.tags.find(set_index, line)
         if entry >= 0:
-            self.tags.note_read(entry)
+            self.tags.record_read(entry)
         else:
             entry = self._allocate(set_index, line, kind)
         if kind == WRITE:
@@ -286,7 +286,7 @@ class SetAssociativeCache:  # C: final
             self.lines_read[self.owners[line]] += 1
         entry = self.tags.victim(set_index)
         self._write_back(entry)
-        self.tags.place_line(entry, line, 0)
+        self.tags.fill(entry, line, 0)
         return entry
 
     def _write_back(self, entry: int) -> None:  # C: noexcept

@@ -8,7 +8,7 @@ from typing import Any
 
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.report.parts import Component
-from fiberscope.sim.names import family_name, placed
+from fiberscope.sim.names import family_name, family_or_parent
 
 SATURATED = 0.8  # from this utilization on, a resource is the bottleneck
 NEVER_WITHOUT_REQUEST = 0.95  # from this share of busy cycles on, a memory channel always holds a request
@@ -104,7 +104,9 @@ def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family 
         kinds: families of a run by name; None is returned if no stage is among them.
     """
     workers = [
-        kinds[name] for stage in stages if (name := placed(pacing_family(stage, kinds), kinds)) in kinds
+        kinds[name]
+        for stage in stages
+        if (name := family_or_parent(pacing_family(stage, kinds), kinds)) in kinds
     ]
     return max(workers, key=lambda family: family.most_busy, default=None)
 

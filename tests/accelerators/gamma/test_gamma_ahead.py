@@ -226,8 +226,8 @@ def test_planted_a_writer_whose_word_outlives_its_task_is_found(monkeypatch):
     class Eager(FiberWriter):
         known = 0
 
-        def takes(self):
-            self.known = max(self.known, self.elements.pops + super().takes())
+        def promised_pops(self):
+            self.known = max(self.known, self.elements.pops + super().promised_pops())
             return self.known - self.elements.pops
 
     plain = outcome(*congested(), kernel=Kernel())

@@ -48,11 +48,11 @@ def by_arrays(pairs, *, skip, most):
     first_a = first_b = 0
     for fiber_a, fiber_b in pairs:
         both.begin(first_a, first_a + len(fiber_a), first_b, first_b + len(fiber_b))
-        while not both.ended():
-            if both.run(most):
+        while not both.has_ended():
+            if both.advance(most):
                 assert a[both.a] == b[both.b]
                 matches.append(a[both.a])
-                both.take()
+                both.pass_match()
         first_a, first_b = first_a + len(fiber_a), first_b + len(fiber_b)
     return both.steps, matches
 
@@ -72,10 +72,10 @@ def test_adds_up_the_products_of_values_that_meet(a, of_b, skip):
     coordinates, values = (integers_of(a), integers_of(b)), (values_of(a), values_of([2 * c for c in b]))
     begins = np.cumsum([0, *map(len, of_b)])
     both = FiberIntersection(*coordinates, *values, integers_of(begins), skip=skip)
-    found, fiber = {}, both.meet(0, len(a), 0, len(of_b))
+    found, fiber = {}, both.find_match(0, len(a), 0, len(of_b))
     while fiber < len(of_b):
         found[fiber] = both.matches, both.total
-        fiber = both.meet(0, len(a), fiber + 1, len(of_b))
+        fiber = both.find_match(0, len(a), fiber + 1, len(of_b))
     common = [set(a) & set(fiber) for fiber in of_b]
     assert found == {n: (len(met), sum(2.0 * c * c for c in met)) for n, met in enumerate(common) if met}
     assert both.steps == sum(by_arrays([(a, fiber)], skip=skip, most=TO_THE_MATCH)[0] for fiber in of_b)
@@ -87,10 +87,10 @@ def scanned(a, of_b, held=0):
     begins = integers_of(np.cumsum([0, *map(len, of_b)]))
     ones = (values_of([1.0] * len(a)), values_of([1.0] * len(b)))
     both = FiberIntersection(integers_of(a), integers_of(b), *ones, begins)
-    met, fiber = 0, both.meet(0, len(a), 0, len(of_b))
+    met, fiber = 0, both.find_match(0, len(a), 0, len(of_b))
     while fiber < len(of_b):
         met += both.matches
-        fiber = both.meet(0, len(a), fiber + 1, len(of_b))
+        fiber = both.find_match(0, len(a), fiber + 1, len(of_b))
     scanners = ScannerPair(integers_of(a), integers_of(b), begins, held)
     return scanners.steps(0, len(a), 0, len(of_b)), met
 
@@ -132,16 +132,16 @@ def test_a_scanner_goes_on_to_its_end_when_the_other_has_taken_its_last():
 def test_stops_at_the_match_and_at_the_last_step():
     both = FiberIntersection(integers_of([1, 2, 3, 9]), integers_of([3, 8, 9]))
     both.begin(0, 4, 0, 3)
-    assert not both.run(1)
+    assert not both.advance(1)
     assert (both.a, both.b, both.steps) == (2, 0, 1)
-    assert both.run(TO_THE_MATCH)
+    assert both.advance(TO_THE_MATCH)
     assert (both.a, both.b, both.steps) == (2, 0, 2)
-    both.take()
-    assert both.run(TO_THE_MATCH)
-    assert (both.a, both.b, both.steps, both.ended()) == (3, 2, 4, False)
-    both.take()
-    assert both.ended()
-    assert not both.run(TO_THE_MATCH)
+    both.pass_match()
+    assert both.advance(TO_THE_MATCH)
+    assert (both.a, both.b, both.steps, both.has_ended()) == (3, 2, 4, False)
+    both.pass_match()
+    assert both.has_ended()
+    assert not both.advance(TO_THE_MATCH)
 
 
 def test_planted_a_finger_that_skips_is_found():

@@ -30,7 +30,7 @@ def by_lists(of_a, of_b):
     steps, met = 0, []
     for fiber in range(len(of_b)):
         before = both.steps
-        if both.meet(0, len(of_a), fiber, fiber + 1) == fiber:
+        if both.find_match(0, len(of_a), fiber, fiber + 1) == fiber:
             met.append(fiber)
         else:
             steps += both.steps - before

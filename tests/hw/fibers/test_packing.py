@@ -18,14 +18,14 @@ def test_every_byte_goes_out_once_in_a_line_of_its_own_place(line, element, coun
     packer = LinePacker(line, element)
     sent = []
     for _ in range(count):
-        if packer.fills():
+        if packer.completes_line():
             sent.append(packer.line())
         packer.add()
-    if packer.begun():
+    if packer.has_partial_line():
         sent.append(packer.line())
     assert sent == [*range(0, count * element, line)]
-    packer.begin()
-    assert (packer.bytes, packer.line(), packer.begun()) == (0, 0, False)
+    packer.start_list()
+    assert (packer.bytes, packer.line(), packer.has_partial_line()) == (0, 0, False)
 
 
 @given(data=st.data(), line=st.integers(1, 64), count=st.integers(0, 40), lines=st.integers(0, 6))
@@ -34,8 +34,8 @@ def test_elements_before_a_line_are_those_that_come_until_it_is_filled(data, lin
     for _ in range(count):
         packer.add()
     foretold, came = packer.elements_before(lines), 0
-    while lines > 0 or not packer.fills():
-        lines -= packer.fills()
+    while lines > 0 or not packer.completes_line():
+        lines -= packer.completes_line()
         packer.add()
         came += 1
     assert foretold == came

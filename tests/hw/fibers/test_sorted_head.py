@@ -104,7 +104,7 @@ def test_the_heads_are_an_ordered_list(pushed, seed):
             first, inverted = model.pop(0)
             assert (heads.column(), heads.source()) == (first, -inverted)
             heads.pop()
-        assert heads.filled == len(model)
+        assert heads.count == len(model)
 
 
 def test_an_accumulator_behind_it_is_the_reduce_stage():

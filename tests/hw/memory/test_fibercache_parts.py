@@ -15,7 +15,7 @@ def tags(ways=2, sets=1, priority_limit=3, reuse_limit=3):
 
 def fill(store, *lines):
     for place, line in enumerate(lines):
-        store.place_line(place, line, 0)
+        store.fill(place, line, 0)
     return store
 
 
@@ -53,14 +53,14 @@ class TestTags:
     def test_free_places_go_first_in_order(self):
         store = tags(ways=2, sets=2)
         assert [store.victim(0), store.victim(1)] == [0, 2]
-        store.place_line(2, 9, 0)
+        store.fill(2, 9, 0)
         assert store.victim(1) == 3
         assert [store.find(1, 9), store.find(0, 9), store.find(1, 8)] == [2, -1, -1]
         assert store.held == 1
 
     def test_looking_for_a_victim_changes_nothing(self):
         store = fill(tags(), 5, 6)
-        store.note_read(0)
+        store.record_read(0)
         before = [list(column) for column in (store.lines, store.priorities, store.reuse)]
         assert [store.victim(0) for _ in range(3)] == [1, 1, 1]
         assert [list(column) for column in (store.lines, store.priorities, store.reuse)] == before
@@ -74,21 +74,21 @@ class TestTags:
 
     def test_priority_goes_before_reuse(self):
         store = fill(tags(), 5, 6)
-        store.note_read(0)  # used just now, so reuse says 6
-        store.note_fetch(1)  # but 6 will be read
+        store.record_read(0)  # used just now, so reuse says 6
+        store.record_fetch(1)  # but 6 will be read
         assert list(store.priorities) == [0, 1]
         assert store.victim(0) == 0
 
     def test_a_new_line_comes_in_one_short_of_the_limit_and_a_use_brings_it_to_zero(self):
         store = fill(tags(reuse_limit=7), 5, 6)
-        store.note_fetch(1)
+        store.record_fetch(1)
         assert list(store.reuse) == [6, 0]
 
     def test_lines_in_flight_are_counted_by_set(self):
         store = tags(ways=2, sets=2)
         for place, line in ((2, 5), (3, 6)):
-            store.place_line(place, line, 0)
-            store.ask(place, 7 + place)
+            store.fill(place, line, 0)
+            store.mark_in_flight(place, 7 + place)
         assert list(store.in_flight) == [0, 2]
         store.arrive(2)
         store.drop(3)
@@ -105,41 +105,41 @@ class TestTags:
 class TestMissTable:
     def test_registers_run_out_and_come_back(self):
         table = MissTable(2, 1)
-        first, second = table.open(10, 0), table.open(11, -1)
+        first, second = table.allocate(10, 0), table.allocate(11, -1)
         assert first != second
-        assert table.full()
-        assert [table.lines[first], table.places[first]] == [10, 0]
-        assert [table.lines[second], table.places[second]] == [11, -1]
-        table.close(first)
-        assert not table.full()
+        assert table.is_full()
+        assert [table.lines[first], table.entries[first]] == [10, 0]
+        assert [table.lines[second], table.entries[second]] == [11, -1]
+        table.release(first)
+        assert not table.is_full()
         assert table.used == 1
-        assert table.open(12, 3) == first
+        assert table.allocate(12, 3) == first
 
     def test_the_register_put_by_is_the_next_and_then_the_lowest_that_is_free(self):
         table = MissTable(4, 1)
-        assert [table.open(line, 0) for line in (10, 11, 12)] == [0, 1, 2]  # and 3 is put by
-        table.close(1)
-        table.close(0)
-        assert [table.open(line, 0) for line in (13, 14, 15)] == [3, 0, 1]
-        table.close(3)  # there was none, so it is put by
-        table.close(2)
-        assert [table.open(line, 0) for line in (16, 17)] == [3, 2]
-        assert table.full()
+        assert [table.allocate(line, 0) for line in (10, 11, 12)] == [0, 1, 2]  # and 3 is put by
+        table.release(1)
+        table.release(0)
+        assert [table.allocate(line, 0) for line in (13, 14, 15)] == [3, 0, 1]
+        table.release(3)  # there was none, so it is put by
+        table.release(2)
+        assert [table.allocate(line, 0) for line in (16, 17)] == [3, 2]
+        assert table.is_full()
 
     def test_a_register_opens_without_targets(self):
         table = MissTable(1, 1)
-        table.wait(table.open(10, 0), 0, 0)
+        table.wait(table.allocate(10, 0), 0, 0)
         assert table.next_target(0) == 0
-        table.close(0)
-        assert table.next_target(table.open(11, 0)) == -1
+        table.release(0)
+        assert table.next_target(table.allocate(11, 0)) == -1
 
     @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 1 << 32))
     def test_targets_come_back_in_order_by_register(self, registers, targets, seed):
         generator = random.Random(seed)
         table, queues, number = MissTable(registers, targets), {}, 0
         for _ in range(80):
-            if not table.full() and generator.random() < 0.3:
-                queues[table.open(generator.randrange(100), 0)] = []
+            if not table.is_full() and generator.random() < 0.3:
+                queues[table.allocate(generator.randrange(100), 0)] = []
             elif queues and table.can_wait() and generator.random() < 0.6:
                 miss = generator.choice(list(queues))
                 table.wait(miss, number % 5, number)
@@ -149,7 +149,7 @@ class TestMissTable:
                 self.take_one(table, queues, generator.choice(list(queues)))
             waiting = sum(map(len, queues.values()))
             assert table.used == len(queues)
-            assert table.full() == (len(queues) == registers)
+            assert table.is_full() == (len(queues) == registers)
             assert table.can_wait() == (waiting < targets)
 
     @staticmethod
@@ -157,6 +157,6 @@ class TestMissTable:
         target = table.next_target(miss)
         if target < 0:
             assert queues.pop(miss) == []
-            table.close(miss)
+            table.release(miss)
         else:
             assert (table.operations[target], table.target_tags[target]) == queues[miss].pop(0)

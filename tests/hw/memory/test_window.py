@@ -16,7 +16,7 @@ def test_counts_answers_in_any_order_without_a_gap(size, choices):
     window = ReorderWindow(size)
     slots, waiting, answered = [], [], set()
     for choice in choices:
-        if choice % 2 == 0 and window.has_room():
+        if choice % 2 == 0 and window.has_free_slot():
             waiting.append(len(slots))
             slots.append(window.send())
         elif waiting:
@@ -27,7 +27,7 @@ def test_counts_answers_in_any_order_without_a_gap(size, choices):
         expected = next(number for number in range(len(slots) + 1) if number not in answered)
         assert (window.sent, window.arrived) == (len(slots), expected)
         assert window.in_flight() == len(slots) - expected
-        assert window.has_room() == (window.in_flight() < size)
+        assert window.has_free_slot() == (window.in_flight() < size)
     in_flight = slots[window.arrived :]
     assert len(set(in_flight)) == len(in_flight)
 

@@ -25,7 +25,7 @@ def test_sums_leave_in_the_order_of_their_coordinates(points: list[tuple[int, in
     read = [(sums.coordinate(place), sums.sum(place)) for place in range(sums.count)]
     assert read == sorted(model.items())
     for coordinate in [-1, *model]:
-        assert sums.place_after(coordinate) == sum(other <= coordinate for other in model)
+        assert sums.position_after(coordinate) == sum(other <= coordinate for other in model)
 
 
 @given(st.lists(st.none() | st.integers(-9, 9) | st.floats(allow_nan=False), max_size=200))

@@ -262,7 +262,7 @@ def test_a_reducer_marks_what_is_empty_where_it_is_asked_to():
     block.marks = True
     found = run_streams(block, {"in_val": now(1.0, 2.0, "S0", "S1", "D")}, ["out_val"], checked=False)
     assert found["out_val"] == [(2, 3.0), (3, "N"), (4, "S0"), (5, "D")]
-    assert block.filled == 1
+    assert block.nonempty_fibers == 1
 
 
 def test_tasks_near_one_another_have_one_instance_while_it_may_have_more():
@@ -323,7 +323,7 @@ def test_a_table_numbers_points_in_the_order_in_which_they_come(points):
     table, numbers = PointTable(3), {}
     for point in points:
         for way, coordinate in enumerate(point):
-            table.set(way, coordinate)
+            table.set_coordinate(way, coordinate)
         number = table.find()
         assert number == numbers.setdefault(point, len(numbers))
         table.set_value(number, table.value(number) + 1)

@@ -40,7 +40,7 @@ class PlainMerger(Component):
     def _check_areas(self):
         """No merge that has begun writes the area that is still read."""
         block = self.block
-        read = block.areas[block.slot] if block.begun > 0 else POINTS
+        read = block.areas[block.slot] if block.started_merges > 0 else POINTS
         begun = [self.groups.token(place)[1] for place in range(self.groups.occupancy)]
         assert read == POINTS or read not in begun
 

@@ -122,13 +122,13 @@ def lines_after(looks):
     kernel.build()
     lines = WayLines(ArrayLines(0, 8, lines_of(*range(0, 14, 2)), 1, 1), ways=2 * RADIX, ahead=2)
     for way, count in enumerate(LINES):
-        lines.begin(way, way, 2 * way, 2 * way + count)
-    assert [lines.ask(requests, 0, RADIX) for _ in range(8)] == [True] * 7 + [False]
+        lines.assign(way, way, 2 * way, 2 * way + count)
+    assert [lines.request_line(requests, 0, RADIX) for _ in range(8)] == [True] * 7 + [False]
     for _ in range(looks):
-        assert not lines.ask(requests, RADIX, 3)
+        assert not lines.request_line(requests, RADIX, 3)
     for way in range(3):
-        lines.begin(RADIX + way, 4 + way, 2 * way, 2 * way + 2)
-    while lines.ask(requests, RADIX, 3):
+        lines.assign(RADIX + way, 4 + way, 2 * way, 2 * way + 2)
+    while lines.request_line(requests, RADIX, 3):
         pass
     tokens = [requests.token(place) for place in range(7, requests.occupancy)]
     return [coordinate // lines.ahead - RADIX for _control, coordinate, *_rest in tokens]

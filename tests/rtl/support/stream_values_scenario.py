@@ -39,10 +39,10 @@ def number_of(generator: random.Random, given: Any, bits: int) -> float:
         most = 1 << bits >> 1
         return float(generator.randrange(-most, most) if most else 0)
     if generator.random() < 0.05:
-        return given.value_type.rounded(generator.choice(EXTREMES))
+        return given.value_type.round_value(generator.choice(EXTREMES))
     few = generator.choice([1, 3, 8, given.value_field.width])
     significand = generator.choice([-1, 1]) * (generator.getrandbits(few) + generator.choice([0, 1, 1 << 8]))
-    return given.value_type.rounded(math.ldexp(significand, generator.randint(-12, 4)))
+    return given.value_type.round_value(math.ldexp(significand, generator.randint(-12, 4)))
 
 
 def values_of(generator: random.Random, depth: int, lists: Any, given: Any, bits: int) -> list[Token]:

@@ -12,13 +12,14 @@ from fiberscope.hw.rtl.kit.twin import bit_range, module_head
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.sim.channel import Channel
 
-DRIVEN = "driven_"  # prefix of a shell's registers, one for each output
+DRIVEN = "driven_"  # prefix of the registers that drive the outputs of a port module
 
 
-def shell(interface: Interface) -> str:
-    """Return Verilog of a module that has only ports, and a register for each output.
+def port_module(interface: Interface) -> str:
+    """Return the Verilog text of a module without logic: its ports, and a register that drives each output.
 
-    A bench writes the registers from the event model. (Verilator would treat an undriven port as a constant.)
+    A bench writes values of the event model to these registers. Verilator would treat an undriven port as a
+    constant.
     """
     outputs = [wire for wire in interface.wires() if wire.direction == "output"]
     registers = [f"    reg {bit_range(wire.width)}{DRIVEN}{wire.name} = 0;" for wire in outputs]
@@ -28,20 +29,20 @@ def shell(interface: Interface) -> str:
 
 
 class Pins(Component):
-    """A component that transfers tokens at all pins: it pushes to the inputs, and pops from the outputs."""
+    """A component that pushes tokens into the inputs of a block and pops tokens from its outputs."""
 
     PORTS = (Output("into", ANY, array=True), Input("out", ANY, array=True))
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.pushed: dict[int, Token] = {}  # token of this cycle by the number of its input
-        self.taken: set[int] = set()  # numbers of the outputs whose token is popped in this cycle
+        self.pushed: dict[int, Token] = {}  # token of this cycle, by input number
+        self.popped: set[int] = set()  # numbers of the outputs to pop in this cycle
 
     def tick(self, now: int) -> int:
         """Apply the transfers at the pins in this cycle."""
         for i, token in self.pushed.items():
             self.channels("into")[i].push(*token)
-        for i in self.taken:
+        for i in self.popped:
             self.channels("out")[i].pop()
         return self.busy(now + 1)
 
@@ -63,8 +64,8 @@ class Model:
         self._pins = self._kernel.add(Pins("pins"))
         self._block = self._kernel.add(component("block"))
         numbers = {"input": count(), "output": count()}
-        self._ends = [
-            _End(
+        self._port_streams = [
+            _PortStream(
                 stream,
                 [self._connect(stream, label, next(numbers[stream.direction])) for label in stream.labels],
             )
@@ -81,24 +82,24 @@ class Model:
 
     def outputs(self) -> dict[str, int]:
         """Return the bits of every stream in the next cycle; fields without a token are 0."""
-        return {wire: bits for end in self._ends for wire, bits in end.outputs()}
+        return {wire: bits for port_stream in self._port_streams for wire, bits in port_stream.outputs()}
 
     def clock(self, wires: Mapping[str, int]) -> None:
         """Run the cycle with these values of all wires."""
-        self._pins.pushed, self._pins.taken = {}, set()
-        for end in self._ends:
-            if not end.stream.moves(wires):
+        self._pins.pushed, self._pins.popped = {}, set()
+        for port_stream in self._port_streams:
+            if not port_stream.stream.moves(wires):
                 continue
-            if end.stream.direction == "input":
-                self._pins.pushed.update(end.tokens(wires))
+            if port_stream.stream.direction == "input":
+                self._pins.pushed.update(port_stream.tokens(wires))
             else:
-                self._pins.taken.update(number for number, _channel in end.lanes)
+                self._pins.popped.update(number for number, _channel in port_stream.lanes)
         self._kernel.step()
 
 
 @dataclass(frozen=True)
-class _End:
-    """A stream at the pins, with the number and the channel of each lane."""
+class _PortStream:
+    """A stream of the block, with the number and the channel of each of its lanes."""
 
     stream: Stream
     lanes: Sequence[tuple[int, Channel]]

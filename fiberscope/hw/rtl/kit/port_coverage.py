@@ -11,7 +11,7 @@ TOKENS, BACK_TO_BACK, WAITS = "tokens", "back to back", "waits"  # bins of each 
 WIDEST = 2  # bits of a control field, each of whose values has a bin
 
 
-class _Place(NamedTuple):
+class _WordPositions(NamedTuple):
     """Positions of ``valid``, ``ready`` and ``control`` of a stream in the words of a module.
 
     A position is whether the word is in ``Words.inputs``, and its index there. ``control`` is None if the
@@ -40,34 +40,34 @@ class PortCoverage:
     def __init__(self, interface: Interface, words: Words) -> None:
         self.bins: dict[str, dict[str, int]] = {}
         self._words = words
-        self._places: dict[str, _Place] = {}
+        self._positions: dict[str, _WordPositions] = {}
         self._waiting: dict[str, bool] = {}
-        self._last: dict[str, int] = {}  # cycle of the last token
+        self._last_cycle: dict[str, int] = {}  # cycle of the last token
         for stream in interface.streams:
             kinds = [TOKENS, BACK_TO_BACK, WAITS, *_controls(stream)]
             self.bins[stream.label] = dict.fromkeys(kinds, 0)
-            self._places[stream.label] = _place(stream, words)
+            self._positions[stream.label] = _word_positions(stream, words)
 
     def cycle(self, cycle: int) -> None:
         """Count the events at the ports in a cycle, whose bits are in the words; cycles ascend."""
         words = {True: self._words.inputs, False: self._words.outputs}
-        for label, place in self._places.items():
-            (own, valid), (other, ready) = place.valid, place.ready
-            if not words[own][valid]:
+        for label, positions in self._positions.items():
+            (is_valid_input, valid), (is_ready_input, ready) = positions.valid, positions.ready
+            if not words[is_valid_input][valid]:
                 self._waiting[label] = False
                 continue
             bins = self.bins[label]
-            if not words[other][ready]:
+            if not words[is_ready_input][ready]:
                 bins[WAITS] += not self._waiting.get(label, False)
                 self._waiting[label] = True
                 continue
             self._waiting[label] = False
             bins[TOKENS] += 1
-            bins[BACK_TO_BACK] += self._last.get(label, -2) == cycle - 1
-            self._last[label] = cycle
-            if place.control is not None:
-                own, control = place.control
-                bins[f"control={words[own][control]}"] += 1
+            bins[BACK_TO_BACK] += self._last_cycle.get(label, -2) == cycle - 1
+            self._last_cycle[label] = cycle
+            if positions.control is not None:
+                is_valid_input, control = positions.control
+                bins[f"control={words[is_valid_input][control]}"] += 1
 
 
 def _controls(stream: Stream) -> list[str]:
@@ -76,15 +76,15 @@ def _controls(stream: Stream) -> list[str]:
     return [f"control={value}" for value in range(1 << width)] if 0 < width <= WIDEST else []
 
 
-def _place(stream: Stream, words: Words) -> _Place:
+def _word_positions(stream: Stream, words: Words) -> _WordPositions:
     """Return the positions of a stream's pins in the words."""
     is_input = stream.direction == "input"
     control = None
     if _controls(stream):
         control = is_input, words.place(stream.direction, stream.wire("control"))
-    other: Direction = "output" if is_input else "input"
-    return _Place(
+    opposite: Direction = "output" if is_input else "input"
+    return _WordPositions(
         (is_input, words.place(stream.direction, stream.wire("valid"))),
-        (not is_input, words.place(other, stream.wire("ready"))),
+        (not is_input, words.place(opposite, stream.wire("ready"))),
         control,
     )

@@ -30,16 +30,16 @@ class Feeder(Component):
     def __init__(self) -> None:
         super().__init__("feeder")
         self.tokens: list[tuple[int, Token]] = []  # to push, with the input
-        self.room: dict[int, int] = {}  # tokens to pop
+        self.pop_counts: dict[int, int] = {}  # tokens to pop
 
     def tick(self, now: int) -> int:
         """Push and pop once."""
         for i, token in self.tokens:
             self.into[i].push(*token)
-        for i, count in self.room.items():
+        for i, count in self.pop_counts.items():
             for _ in range(count):
                 self.out[i].pop()
-        self.tokens, self.room = [], {}
+        self.tokens, self.pop_counts = [], {}
         return self.busy(now + 1)
 
 
@@ -76,7 +76,7 @@ class Shadow:
         self._outputs = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
         self._fed_counts = [0] * len(self._inputs)  # tokens
         self._pops, self._pushes = [0] * len(self._inputs), [0] * len(self._outputs)
-        self._next = 0  # the next cycle
+        self._next_cycle = 0  # the next cycle
         self._kernel.build()
 
     def _connect_input(self, i: int, label: str) -> Channel:
@@ -88,50 +88,50 @@ class Shadow:
             *end(self.component, sink.label), self._feeder, f"out[{i}]", capacity=capacity
         )
 
-    def cycle(self, now: int, moved: Mapping[str, Transfer]) -> None:
+    def cycle(self, now: int, transfers: Mapping[str, Transfer]) -> None:
         """Run cycle ``now``, in which the module moves these tokens, before they leave their channels."""
         self.catch_up(now)
         if self.output is None:
             self._feed(now)
-            self._run(now, moved)
+            self._run(now, transfers)
 
-    def catch_up(self, until: int) -> None:
-        """Run the cycles before ``until``, in which the module moves nothing."""
-        while self.output is None and self._next < until:
-            self._run(self._next, {})
+    def catch_up(self, cycle: int) -> None:
+        """Run the cycles before ``cycle``, in which the module moves nothing."""
+        while self.output is None and self._next_cycle < cycle:
+            self._run(self._next_cycle, {})
 
     def _feed(self, now: int) -> None:
         """Give the feeder the tokens that become visible in this cycle, and the tokens to pop for space."""
         for i, source in enumerate(self._sources):
             channel = source.channel
-            place = self._fed_counts[i] - channel.pops
-            while place < channel.occupancy and channel.arrival(place) <= now:
-                self._feeder.tokens.append((i, Token(*channel.token(place))))
+            position = self._fed_counts[i] - channel.pops
+            while position < channel.occupancy and channel.arrival(position) <= now:
+                self._feeder.tokens.append((i, Token(*channel.token(position))))
                 self._fed_counts[i] += 1
-                place += 1
+                position += 1
         for i, sink in enumerate(self._sinks):
             occupied = sink.channel.capacity - sink.channel.free() if sink.channel.bounded else 0
             if self._outputs[i].occupancy > occupied:
-                self._feeder.room[i] = self._outputs[i].occupancy - occupied
+                self._feeder.pop_counts[i] = self._outputs[i].occupancy - occupied
 
-    def _run(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
+    def _run(self, cycle: int, transfers: Mapping[str, Transfer]) -> None:
         """Run a cycle of the component, and compare its transfers with those of the module."""
         while self._kernel.time < 2 * cycle:
             self._kernel.step()
-        self._next = cycle + 1
+        self._next_cycle = cycle + 1
         pops, pushes = (
             [channel.pops for channel in self._inputs],
             [channel.pushes for channel in self._outputs],
         )
-        if moved or pushes != self._pushes:
-            self._compare_outputs(cycle, moved)
-        if self.input is None and (moved or pops != self._pops):
-            self._compare_inputs(cycle, moved, pops)
+        if transfers or pushes != self._pushes:
+            self._compare_outputs(cycle, transfers)
+        if self.input is None and (transfers or pops != self._pops):
+            self._compare_inputs(cycle, transfers, pops)
         self._pops, self._pushes = pops, pushes
 
-    def _compare_outputs(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
+    def _compare_outputs(self, cycle: int, transfers: Mapping[str, Transfer]) -> None:
         """Record the first port at which the output tokens of a cycle differ."""
-        component, module = self._sent(), self._by_port(moved)
+        component, module = self._component_tokens(), self._module_tokens(transfers)
         for port in {**component, **module}:
             component_token, module_token = component.get(port, _NOTHING), module.get(port, _NOTHING)
             if component_token.bits != module_token.bits:
@@ -139,40 +139,40 @@ class Shadow:
                 self.output = cycle, f"{self.component.name}: in cycle {cycle}, {tokens}"
                 return
 
-    def _compare_inputs(self, cycle: int, moved: Mapping[str, Transfer], pops: Sequence[int]) -> None:
+    def _compare_inputs(self, cycle: int, transfers: Mapping[str, Transfer], pops: Sequence[int]) -> None:
         """Record the first port at which only one of the two takes a token in a cycle."""
-        taken = {port for label in moved for port in self._streams[label].labels}
-        for source, count, before in zip(self._sources, pops, self._pops, strict=True):
-            if (count > before) != (source.label in taken):
-                taker = "component" if count > before else "RTL"
+        taken_ports = {port for label in transfers for port in self._streams[label].labels}
+        for source, count, earlier_count in zip(self._sources, pops, self._pops, strict=True):
+            if (count > earlier_count) != (source.label in taken_ports):
+                taker = "component" if count > earlier_count else "RTL"
                 event = f"{source.label} is taken by the {taker} alone"
                 self.input = cycle, f"{self.component.name}: in cycle {cycle}, {event}"
                 return
 
-    def _sent(self) -> dict[str, _Sent]:
+    def _component_tokens(self) -> dict[str, _ComparedToken]:
         """Return the tokens that the component has sent in this cycle, by port and lane."""
-        sent: dict[str, _Sent] = {}
-        for sink, channel, before in zip(self._sinks, self._outputs, self._pushes, strict=True):
-            count = channel.pushes - before
+        tokens: dict[str, _ComparedToken] = {}
+        for sink, channel, earlier_count in zip(self._sinks, self._outputs, self._pushes, strict=True):
+            count = channel.pushes - earlier_count
             for lane in range(count):
                 port = f"{sink.label}.{lane}" if lane else sink.label
-                sent[port] = self._token(sink.stream, port, channel.token(channel.occupancy - count + lane))
-        return sent
+                tokens[port] = self._token(sink.stream, port, channel.token(channel.occupancy - count + lane))
+        return tokens
 
-    def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, _Sent]:
+    def _module_tokens(self, transfers: Mapping[str, Transfer]) -> dict[str, _ComparedToken]:
         """Return the tokens that the module has sent, by port and lane."""
         return {
             port: self._token(self._streams[label], port, token)
-            for label, transfer in moved.items()
+            for label, transfer in transfers.items()
             if self._streams[label].direction == "output"
             for port, token in zip(self._streams[label].labels, tokens_of(transfer), strict=True)
         }
 
-    def _token(self, stream: Stream, port: str, words: tuple[int, int, int, float]) -> _Sent:
-        token = Token(*words)
+    def _token(self, stream: Stream, port: str, fields: tuple[int, int, int, float]) -> _ComparedToken:
+        token = Token(*fields)
         if token.control == STOP and port.partition(".")[0] in self._carries_stops:
             token = Token(STOP, 0, 0, 0.0)
-        return _Sent(stream.bits(token), stream.describe(token))
+        return _ComparedToken(stream.bits(token), stream.describe(token))
 
 
 class _Port(NamedTuple):
@@ -197,11 +197,11 @@ def _carries_stops(port: _Port) -> bool:
     return port.channel.protocol == STREAM and "control" in port.stream.fields
 
 
-class _Sent(NamedTuple):
+class _ComparedToken(NamedTuple):
     """A token as bits of the module's wires, which distinguish -0.0 from 0.0, and as text."""
 
     bits: dict[str, int]
     text: str
 
 
-_NOTHING = _Sent({}, "nothing")
+_NOTHING = _ComparedToken({}, "nothing")
