@@ -12,7 +12,7 @@ import sys
 
 import fiberscope
 from fiberscope.models.graphs import run
-from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
+from fiberscope.models.graphs.compiler.cascades import count_additions, graph_of_cascade
 from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.models.trace.api import load_outline, model
 
@@ -28,7 +28,7 @@ def rows(name: str, matrix: str) -> list[str]:
     figures = []
     for title, variant in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):
         report = run(variant, operands, unbounded)
-        figures.append((title, report.operations["multiply"], additions_of(report), report.cycles))
+        figures.append((title, report.operations["multiply"], count_additions(report), report.cycles))
     for title, report in (("trace", model(name, matrix)), ("machine", fiberscope.simulate(name, matrix))):
         counts = report.operations
         figures.append((title, counts["multiply"], counts.get("add", 0), report.cycles))

@@ -62,7 +62,7 @@ def row_ratio(
         The ratio by mapping.
     """
     density, tile = counts.stored_tiles[key].density, traffic.dense[key].tile
-    if level.block == 1 or not features.compressed(*key):
+    if level.block == 1 or not features.is_compressed(*key):
         return np.ones(1)
     tensor = key[1]
     extents = problem.extents(tensor, traffic.nest.tile(key[0]))
@@ -280,7 +280,7 @@ class _Rows:
         level_traffic.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         level_traffic.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
         level_traffic.energy[tensor] = self._energy(level, key, actions, bits)
-        if level.overbooking and self.features.compressed(*key):
+        if level.overbooking and self.features.is_compressed(*key):
             self._overbook(level, key, level_traffic)
 
     def _overbook(self, level: Level, key: TileKey, level_traffic: _LevelTraffic) -> None:

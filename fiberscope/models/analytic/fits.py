@@ -51,11 +51,11 @@ def find_misfits(
     misfits = []
     for level, tensor in traffic.dense:
         child = traffic.child(level, tensor)
-        if child is None or not features.compressed(level, tensor):
+        if child is None or not features.is_compressed(level, tensor):
             continue
         description = _misfit(problem, architecture, features, level, child, tensor)
         if description:
-            everywhere = not features.compressed(child, tensor)
+            everywhere = not features.is_compressed(child, tensor)
             misfits.append((description, np.asarray((traffic.dense[child, tensor].tile > 1) | everywhere)))
     return misfits
 
@@ -72,7 +72,7 @@ def _misfit(
     name = problem.tensors[tensor].name
     outside, inside = architecture.levels[outer], architecture.levels[inner]
     kind, child = features.formats[outer, tensor], features.formats.get((inner, tensor))
-    if child is None or not child.compressed:
+    if child is None or not child.is_compressed:
         missing = [] if inside.decompresses else ["decompression_supported"]
         if problem.tensors[tensor].output and not inside.compresses:
             missing.append("compression_supported")
@@ -112,7 +112,7 @@ def describe_loops(
     loops = [problem.dimensions[nest.dimension[row, slot]] for slot in reversed(slots)]
     ranks = len(features.formats[level, tensor].ranks)
     tile_ranks = ""
-    if child is not None and features.compressed(level, tensor):
+    if child is not None and features.is_compressed(level, tensor):
         inner = features.formats.get((child, tensor))
         count = len(inner.ranks) if inner else 1
         tile_ranks = f", and {count} for the tiles of {architecture.levels[child].name}"
@@ -192,7 +192,7 @@ def tile_faults(
             continue
         data_words = np.zeros(len(mappings))
         for tensor in np.flatnonzero(mappings.keep[number]):
-            if not features.compressed(number, int(tensor)):
+            if not features.is_compressed(number, int(tensor)):
                 data_words = data_words + problem.size(int(tensor), nest.tile(number))
         faults.append(Fault(_DATA, level.name, data_words > level.entries / level.buffering))
     return faults
@@ -253,7 +253,7 @@ def allocated_words(
         level: the level.
         key: index of the level, and of the tensor.
     """
-    if not level.overbooking or not features.compressed(*key):
+    if not level.overbooking or not features.is_compressed(*key):
         return stored_tiles[key].words
     model = problem.densities[key[1]]
     extents = problem.extents(key[1], traffic.nest.tile(key[0]))

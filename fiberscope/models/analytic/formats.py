@@ -306,7 +306,7 @@ class Representation:
         fibers = self._ranks.fibers(level, tensor)
         dense, density = self._traffic.dense[level, tensor], problem.densities[tensor]
         words = listed = dense.tile.astype(np.float64)
-        if kind.compressed:
+        if kind.is_compressed:
             extents = problem.extents(tensor, self._traffic.nest.tile(level))
             words = ask(density.maximum, extents)
         if self._options.exact_formats:

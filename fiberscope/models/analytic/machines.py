@@ -26,7 +26,7 @@ from fiberscope.models.analytic.inputs import Case, designs, read_options
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
-from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
+from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
 from fiberscope.models.analytic.specified_nest import Nest, nest_of
 from fiberscope.models.analytic.uniform import Uniform
 from fiberscope.models.trace.api import UNBOUNDED, load_outline, prepare
@@ -191,7 +191,9 @@ class _Translation:
             for name, number in numbers.items()
             if name in self.nest.held[level]
         }
-        features = {level: tuple(self._skipping(level, numbers)) for level in range(len(self.nest.levels))}
+        features = {
+            level: tuple(self._skipping_features(level, numbers)) for level in range(len(self.nest.levels))
+        }
         return SparseFeatures(formats, features, compute_skipping=True)
 
     def _format(self, level: int, name: str) -> Format:
@@ -204,14 +206,14 @@ class _Translation:
             inner_to_outer=True,
         )
 
-    def _skipping(self, level: int, numbers: Mapping[str, int]) -> Iterator[Feature]:
+    def _skipping_features(self, level: int, numbers: Mapping[str, int]) -> Iterator[ReadOmission]:
         """Yield the skipping of operands at the intersectors of a level."""
         for leader in self.nest.leaders(level, self._configuration):
             follower = next(name for name in self.nest.operands if name != leader)
-            yield Feature(True, (Condition(numbers[follower], (numbers[leader],)),))
+            yield ReadOmission(True, (Condition(numbers[follower], (numbers[leader],)),))
         if level == len(self.nest.levels) - 1:
             operand_numbers = tuple(numbers[name] for name in self.nest.operands)
-            yield Feature(True, (Condition(numbers[self.nest.output], operand_numbers),))
+            yield ReadOmission(True, (Condition(numbers[self.nest.output], operand_numbers),))
 
     @property
     def mapping(self) -> NamedMapping:

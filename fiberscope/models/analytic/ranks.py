@@ -76,7 +76,7 @@ class RankAssignment:
         ranks = len(kind.ranks) if kind else 1
         steps = np.ones((count, ranks, nest.dimensions), np.int64)
         start = np.zeros(count, np.int64)
-        is_tiled = child is not None and self._features.compressed(level, tensor)
+        is_tiled = child is not None and self._features.is_compressed(level, tensor)
         if child is not None and is_tiled:
             inner = self.fibers(child, tensor).steps
             shared_ranks = min(inner.shape[1], ranks)

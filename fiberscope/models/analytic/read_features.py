@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import NodeOptimizations
-from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
+from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
 from fiberscope.models.analytic.schema import FeatureSchema, FormatSchema, OptimizationsSchema, RankSchema
 from fiberscope.models.analytic.source import Location
 from fiberscope.workloads.errors import nearest
@@ -38,7 +38,7 @@ class _Reader:
         self.levels = [level.name for level in architecture.levels]
         self.tensors = [tensor.name for tensor in problem.tensors]
         self.formats: dict[tuple[int, int], Format] = {}
-        self.features: dict[int, list[Feature]] = {}
+        self.features: dict[int, list[ReadOmission]] = {}
         self.gating = self.skipping = False
 
     def read(self, name: str, optimization: OptimizationsSchema, location: Location) -> None:
@@ -83,7 +83,7 @@ class _Reader:
             if is_compressed and rank.kind in ("U", "UB"):
                 message = "an uncompressed rank inside a compressed one has no coordinates to go by"
                 raise (location / "ranks" / number).error(message)
-            is_compressed = is_compressed or rank.compressed
+            is_compressed = is_compressed or rank.is_compressed
         is_inner_first = schema.rank_application_order.startswith("inner")
         return Format(tuple(reversed(ranks)), is_inner_first)
 
@@ -103,7 +103,7 @@ class _Reader:
         )
         return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
 
-    def feature(self, schema: FeatureSchema, location: Location) -> Feature:
+    def feature(self, schema: FeatureSchema, location: Location) -> ReadOmission:
         options = [
             (option.target, option.condition_on, location / "options" / index)
             for index, option in enumerate(schema.options)
@@ -115,7 +115,7 @@ class _Reader:
         conditions = tuple(self.condition(*option) for option in options)
         if schema.type in ("skipping_spatial", "spatial_skipping"):
             raise (location / "type").error(f"{schema.type} is not modelled; it should be gating or skipping")
-        return Feature(schema.type == "skipping", conditions)
+        return ReadOmission(schema.type == "skipping", conditions)
 
     def condition(self, target: str, leaders: list[str], location: Location) -> Condition:
         follower = self.tensor(target, location / "target")

@@ -1,4 +1,4 @@
-"""Sparse acceleration features of levels: formats, gating and skipping.
+"""Sparse acceleration features (SAFs) of a design: formats, gating and skipping.
 
 Source: Sparseloop (MICRO 2022), Section 3.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["U", "UB", "B", "CP", "RLE", "UOP"]
-COMPRESSED: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that store only nonempty coordinates
+COMPRESSED_KINDS: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that store only nonempty coordinates
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class RankFormat:
     flattened: tuple[tuple[int, ...], ...] = ()
 
     @property
-    def compressed(self) -> bool:
+    def is_compressed(self) -> bool:
         """Return whether coordinates without a nonzero are not stored."""
-        return self.kind in COMPRESSED
+        return self.kind in COMPRESSED_KINDS
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Format:
     inner_to_outer: bool = False
 
     @property
-    def compressed(self) -> bool:
+    def is_compressed(self) -> bool:
         """Return whether any rank is compressed, so that zeros are not stored."""
-        return any(rank.compressed for rank in self.ranks)
+        return any(rank.is_compressed for rank in self.ranks)
 
     def __str__(self) -> str:
         """Return the kinds of the ranks, outermost first: ``uop cp``."""
@@ -75,15 +75,15 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Feature:
+class ReadOmission:
     """A feature that omits reads at a level.
 
     Args:
-        skipping: True for skipping (an omitted read takes no cycle), False for gating (it takes a cycle).
+        is_skipping: True for skipping (an omitted read takes no cycle), False for gating (it takes a cycle).
         options: alternative conditions; in each mapping, the condition with the largest saving applies.
     """
 
-    skipping: bool
+    is_skipping: bool
     options: tuple[Condition, ...]
 
 
@@ -100,11 +100,11 @@ class SparseFeatures:
     """
 
     formats: Mapping[tuple[int, int], Format] = field(default_factory=dict)
-    features: Mapping[int, tuple[Feature, ...]] = field(default_factory=dict)
+    features: Mapping[int, tuple[ReadOmission, ...]] = field(default_factory=dict)
     compute_gating: bool = False
     compute_skipping: bool = False
 
-    def compressed(self, level: int, tensor: int) -> bool:
+    def is_compressed(self, level: int, tensor: int) -> bool:
         """Return whether a level stores no zeros of a tensor."""
-        format_ = self.formats.get((level, tensor))
-        return format_ is not None and format_.compressed
+        tensor_format = self.formats.get((level, tensor))
+        return tensor_format is not None and tensor_format.is_compressed

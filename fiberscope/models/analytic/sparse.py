@@ -34,12 +34,12 @@ class Saved:
 
     Args:
         share, of_all: as in ``Omission``.
-        skipping: 1 where the reads are skipped, 0 where they are gated.
+        is_skipping: 1 where the reads are skipped, 0 where they are gated.
         leaders: the tensors whose empty tiles allow the omission.
     """
 
     share: Numbers
-    skipping: Numbers
+    is_skipping: Numbers
     leaders: frozenset[int]
     of_all: Numbers
 
@@ -94,24 +94,24 @@ def _choose_savings(
     savings: dict[TileKey, Saved] = {}
     ordered = [
         (level, omission)
-        for skipping in (False, True)
+        for is_skipping in (False, True)
         for level, features_of_level in sorted(features.features.items(), reverse=True)
         for omission in features_of_level
-        if omission.skipping == skipping
+        if omission.is_skipping == is_skipping
     ]
     for level, feature in ordered:
         leaders_of_feature = frozenset(leader for option in feature.options for leader in option.leaders)
         for omission in _best([leaders.omission(level, option) for option in feature.options], weights):
             key = (omission.level, omission.tensor)
-            skipping = np.full_like(omission.share, float(feature.skipping))
+            is_skipping = np.full_like(omission.share, float(feature.is_skipping))
             if key in savings:
                 better = omission.share > savings[key].share
-                skipping = np.where(better, skipping, savings[key].skipping)
+                is_skipping = np.where(better, is_skipping, savings[key].is_skipping)
                 share = np.where(better, omission.share, savings[key].share)
                 of_all = np.where(better, omission.of_all, savings[key].of_all)
-                savings[key] = Saved(share, skipping, leaders_of_feature | savings[key].leaders, of_all)
+                savings[key] = Saved(share, is_skipping, leaders_of_feature | savings[key].leaders, of_all)
             else:
-                savings[key] = Saved(omission.share, skipping, leaders_of_feature, omission.of_all)
+                savings[key] = Saved(omission.share, is_skipping, leaders_of_feature, omission.of_all)
     return savings
 
 
@@ -226,8 +226,8 @@ def _omit(
     if options.joint == "exact" and _has_only_products(problem, tensor, saving):
         _keep_products(actions, traffic.dense[key])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
-    actions.reads.lose(rounding(_near(actions.reads.actual * saving.share)), saving.skipping)
-    actions.updates.lose(_floor(actions.updates.actual * saving.share), saving.skipping)
+    actions.reads.lose(rounding(_near(actions.reads.actual * saving.share)), saving.is_skipping)
+    actions.updates.lose(_floor(actions.updates.actual * saving.share), saving.is_skipping)
     if actions.format_reads is None or actions.format_updates is None:
         return
     if outer is not None and options.timeloop:  # the public tool uses the metadata of updates for reads
@@ -237,8 +237,8 @@ def _omit(
     if child is not None:
         inner = all_actions[child, tensor].format_reads
         count = inner.metadata.actual.shape[1] if inner else 0
-    actions.format_reads.lose_share(saving.share, saving.skipping, count)
-    actions.format_updates.lose_share(saving.share, saving.skipping, count)
+    actions.format_reads.lose_share(saving.share, saving.is_skipping, count)
+    actions.format_updates.lose_share(saving.share, saving.is_skipping, count)
 
 
 def _has_only_products(problem: Problem, tensor: int, saving: Saved) -> bool:
@@ -262,11 +262,12 @@ def _conversions(
     problem: Problem, traffic: Traffic, features: SparseFeatures, all_actions: dict[TileKey, LevelActions]
 ) -> None:
     """Count format conversions of data that is compressed at the outer level but not at this level."""
+    is_compressed = features.is_compressed
     for (level, tensor), actions in all_actions.items():
         parent = traffic.parent(level, tensor)
         none = np.zeros_like(actions.reads.actual)
         actions.decompressions, actions.compressions = none, none
-        if parent is None or features.compressed(level, tensor) or not features.compressed(parent, tensor):
+        if parent is None or not is_compressed(parent, tensor) or is_compressed(level, tensor):
             continue
         actions.decompressions = actions.fills.actual
         if problem.tensors[tensor].output:
@@ -305,7 +306,7 @@ def computes_of(
             removed = np.floor(remaining * share + 1e-9)
             remaining = remaining - removed
             if not options.timeloop:  # a gated compute takes a cycle, which the public tool omits
-                gated = gated + removed * (1.0 - omission.skipping)
+                gated = gated + removed * (1.0 - omission.is_skipping)
     if is_joint:
         return _join_pairs(problem, traffic, features, innermost, remaining, gated)
     states = {

@@ -49,18 +49,18 @@ def graph_of_cascade(specification: Specification) -> CascadeGraph:
     Raises:
         InputError: the cascade repeats, or an Einsum has no graph.
     """
-    reader = _Reader(specification)
-    orders = {einsum.name: reader.order(einsum) for einsum in specification.einsums}
-    formats = {name: reader.format(name, orders) for name in specification.tensors}
+    converter = _EinsumConverter(specification)
+    orders = {einsum.name: converter.loop_order(einsum) for einsum in specification.einsums}
+    formats = {name: converter.tensor_format(name, orders) for name in specification.tensors}
     phases = []
     for einsum in specification.einsums:
-        statement = reader.statement(einsum)
-        explicit = Assignment(statement.result, insert_sums(statement))
+        assignment = converter.to_assignment(einsum)
+        explicit = Assignment(assignment.result, insert_sums(assignment))
         phases.append(lower([explicit], formats, orders[einsum.name]))
-    return CascadeGraph(_in_phases(phases), orders, tuple(_omissions(specification)))
+    return CascadeGraph(_join_phases(phases), orders, tuple(_describe_omissions(specification)))
 
 
-class _Reader:
+class _EinsumConverter:
     """Converter of Einsums to assignments; the index variables are the rank names in lower case."""
 
     def __init__(self, specification: Specification) -> None:
@@ -68,7 +68,7 @@ class _Reader:
         if specification.iteration is not None:
             raise InputError("the cascade repeats, and a graph runs a cascade once")
 
-    def order(self, einsum: Einsum) -> tuple[str, ...]:
+    def loop_order(self, einsum: Einsum) -> tuple[str, ...]:
         """Return the loop order of an Einsum without partitions, in lower case.
 
         A partitioned rank has one loop, at the position of its innermost part.
@@ -76,15 +76,15 @@ class _Reader:
         Raises:
             InputError: the Einsum has flattened ranks.
         """
-        innermost: dict[str, str] = {}
+        rank_of_loop: dict[str, str] = {}
         for step in einsum.partitioning:
             if not isinstance(step, Split):
                 raise InputError(f"{einsum.name} has flattened ranks, which no graph has")
-            innermost |= dict.fromkeys(step.names[:-1], "") | {step.names[-1]: step.rank}
-        loops = (innermost.get(rank, rank) for rank in einsum.loop_order)
+            rank_of_loop |= dict.fromkeys(step.names[:-1], "") | {step.names[-1]: step.rank}
+        loops = (rank_of_loop.get(rank, rank) for rank in einsum.loop_order)
         return tuple(rank.lower() for rank in loops if rank)
 
-    def format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
+    def tensor_format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
         """Return the format of a tensor: its levels in the order of the loops that read it.
 
         A tensor that no Einsum reads has the declared order.
@@ -96,21 +96,21 @@ class _Reader:
         Raises:
             InputError: two Einsums read the tensor in different orders.
         """
-        tensor, ranks = self._specification.tensors[name], self._ranks(name)
+        tensor, ranks = self._specification.tensors[name], self._dimensions(name)
         readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
-        orders_of_readers = {
+        read_orders = {
             einsum.name: tuple(rank for rank in orders[einsum.name] if rank in ranks) for einsum in readers
         }
-        levels = next(iter(orders_of_readers.values()), tuple(rank.lower() for rank in tensor.rank_order))
-        for reader, order in orders_of_readers.items():
-            if order != levels:
-                orders_text = f"{','.join(levels)} and by {reader} in {','.join(order)}"
+        levels = next(iter(read_orders.values()), tuple(rank.lower() for rank in tensor.rank_order))
+        for reader, loop_order in read_orders.items():
+            if loop_order != levels:
+                orders_text = f"{','.join(levels)} and by {reader} in {','.join(loop_order)}"
                 raise InputError(f"{name} is read in the order {orders_text}; a graph stores it once")
         uncompressed = {rank.lower() for rank in tensor.uncompressed}
         letters = "".join("d" if level in uncompressed else "s" for level in levels)
         return Format(letters, tuple(ranks.index(level) for level in levels))
 
-    def statement(self, einsum: Einsum) -> Assignment:
+    def to_assignment(self, einsum: Einsum) -> Assignment:
         """Return an Einsum as an assignment.
 
         Raises:
@@ -129,38 +129,39 @@ class _Reader:
         )
 
     def _access(self, access: Access) -> Access:
-        """Return an access with the tensor's dimensions in the order of ``_ranks``, in lower case."""
+        """Return an access with the tensor's dimensions in the order of ``_dimensions``, in lower case."""
         ranks = [index.rank for index in access.indices]
         if None in ranks:
             raise InputError(f"{access.tensor} has computed indices, which no scanner has")
         declared = self._specification.tensors[access.tensor].ranks
         by_rank = {rank.lower(): str(index).lower() for rank, index in zip(declared, ranks, strict=True)}
-        return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
+        return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._dimensions(access.tensor)))
 
-    def _ranks(self, name: str) -> list[str]:
+    def _dimensions(self, name: str) -> list[str]:
         """Return a tensor's ranks in lower case, as declared; those of a left factor are exchanged."""
         tensor, output = self._specification.tensors[name], self._specification.einsums[-1].output
-        product = self._specification.tensors[output].ranks
+        result_ranks = self._specification.tensors[output].ranks
         ranks = [rank.lower() for rank in tensor.ranks]
-        is_left_factor = [rank in product[:1] for rank in tensor.ranks] == [False, True]
+        # A matrix of which only the second rank is the first rank of the result
+        is_left_factor = [rank in result_ranks[:1] for rank in tensor.ranks] == [False, True]
         return ranks[::-1] if is_left_factor and name in self._specification.inputs else ranks
 
 
-def _in_phases(graphs: list[Graph]) -> Graph:
+def _join_phases(graphs: list[Graph]) -> Graph:
     """Return one graph with the phases of all graphs, in order; its formats begin with the last graph's."""
-    merged = Graph(
+    combined = Graph(
         {name: tensor_format for graph in reversed(graphs) for name, tensor_format in graph.formats.items()}
     )
-    phases = 0
+    last_phase = 0
     for graph in graphs:
-        first, phases_before = len(merged.nodes), phases
-        names = {name: str(first + number) for number, name in enumerate(graph.nodes)}
+        first_number, phase_offset = len(combined.nodes), last_phase
+        names = {name: str(first_number + number) for number, name in enumerate(graph.nodes)}
         for name, node in graph.nodes.items():
-            phases = max(phases, phases_before + node.phase)
-            attributes = {**node.attributes, "phase": str(phases_before + node.phase)}
-            merged.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
-        merged.streams += [_rename_ends(stream, names) for stream in graph.streams]
-    return merged
+            last_phase = max(last_phase, phase_offset + node.phase)
+            attributes = {**node.attributes, "phase": str(phase_offset + node.phase)}
+            combined.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
+        combined.streams += [_rename_ends(stream, names) for stream in graph.streams]
+    return combined
 
 
 def _rename_ends(stream: Stream, names: Mapping[str, str]) -> Stream:
@@ -168,7 +169,7 @@ def _rename_ends(stream: Stream, names: Mapping[str, str]) -> Stream:
     return replace(stream, source=names[stream.source], target=names[stream.target])
 
 
-def _omissions(specification: Specification) -> Iterator[str]:
+def _describe_omissions(specification: Specification) -> Iterator[str]:
     """Yield sentences for the partitioned ranks and for the parallel ranks of each Einsum."""
     for einsum in specification.einsums:
         split_ranks = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
@@ -179,18 +180,20 @@ def _omissions(specification: Specification) -> Iterator[str]:
             yield f"{einsum.name}: {parallel} runs in parallel, and the graph has each block once"
 
 
-def additions_of(report: Report) -> int:
+def count_additions(report: Report) -> int:
     """Return the number of additions of reducers, accumulators and adders in a run.
 
-    A reducer makes one addition less than it takes values, for each result, zero or not. An accumulator makes
-    one addition less than it takes points, for each sum.
+    A sum of n values takes n - 1 additions, so that a reducer or accumulator makes as many additions as it
+    takes values, minus its sums.
     """
     counters = [component.counters for component in report.components.values()]
-    summed = sum(  # of reducers
+    reducer_additions = sum(  # values minus sums, zero or not
         counter["reductions"] - counter["zeros"] - counter["nonzeros"]
         for counter in counters
         if "reductions" in counter
     )
-    # of accumulators
-    merged = sum(counter["points"] - counter["elements"] for counter in counters if "points" in counter)
-    return summed + merged + report.operations.get("add", 0)
+    # points minus sums
+    accumulator_additions = sum(
+        counter["points"] - counter["elements"] for counter in counters if "points" in counter
+    )
+    return reducer_additions + accumulator_additions + report.operations.get("add", 0)

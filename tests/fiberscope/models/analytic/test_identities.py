@@ -9,7 +9,7 @@ import pytest
 from drawn_designs import DRAWN, drawn_design
 
 from fiberscope.models.analytic.evaluate import evaluate_many
-from fiberscope.models.analytic.safs import Feature, SparseFeatures
+from fiberscope.models.analytic.safs import ReadOmission, SparseFeatures
 from fiberscope.models.analytic.uniform import FixedStructured
 
 SEEDS = range(DRAWN)
@@ -73,7 +73,7 @@ def gated(features):
     return SparseFeatures(
         features.formats,
         {
-            level: tuple(Feature(False, one.options) for one in several)
+            level: tuple(ReadOmission(False, one.options) for one in several)
             for level, several in features.features.items()
         },
         features.compute_gating or features.compute_skipping,
@@ -85,7 +85,7 @@ def skipped(features):
     return SparseFeatures(
         features.formats,
         {
-            level: tuple(Feature(True, one.options) for one in several)
+            level: tuple(ReadOmission(True, one.options) for one in several)
             for level, several in features.features.items()
         },
         False,

@@ -10,7 +10,7 @@ from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
-from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
+from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.results.costs.energies import default_table
 
@@ -73,7 +73,7 @@ def features(rng):
     for at in range(LEVELS):
         chosen = [pairs[one] for one in rng.permutation(4)[: rng.integers(0, 3)]]
         skipping = bool(rng.random() < 0.5)
-        found[at] = tuple(Feature(skipping, (Condition(*pair),)) for pair in chosen)
+        found[at] = tuple(ReadOmission(skipping, (Condition(*pair),)) for pair in chosen)
     return SparseFeatures(formats, found, bool(rng.random() < 0.3), bool(rng.random() < 0.3))
 
 
