@@ -49,6 +49,17 @@ class Names:
         message = f"there is no level {directive.target}; {nearest(directive.target, self.levels)}"
         raise (location / "target").error(message)
 
+    def outputs_read_first(self, directive: DirectiveSchema, location: Location) -> list[int]:
+        """Return the outputs of ``rmw_first_update``; a note names each tensor that is never updated."""
+        outputs = []
+        for index, name in enumerate(directive.rmw_first_update):
+            tensor = self.tensor(name, location / "rmw_first_update" / index)
+            if self.problem.tensors[tensor].output:
+                outputs.append(tensor)
+            else:
+                self.notes.append(f"rmw_first_update of {name} has no effect: it is never updated")
+        return outputs
+
     def dimension(self, name: str, location: Location) -> int:
         """Return the index of a dimension of the problem."""
         return location.index_of(name, self.problem.dimensions, "dimension")
@@ -208,8 +219,7 @@ class _Reader(Names):
                         f"{self.levels[level]} stores nothing; leave keep out"
                     )
                 self.keep[level, self.tensor(name, location / key / index)] = is_kept
-        for index, name in enumerate(directive.rmw_first_update):
-            self.reads_first[level, self.tensor(name, location / "rmw_first_update" / index)] = True
+        self.reads_first[level, self.outputs_read_first(directive, location)] = True
         for key in ("no_coalesce", "no_reuse", "no_link_transfer"):
             if getattr(directive, key):
                 self.notes.append(f"{key} is not modelled: every tile is reused as its loops allow")

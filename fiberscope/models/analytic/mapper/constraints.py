@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Location
 
 Integers = NDArray[np.int64]
+Truth = NDArray[np.bool_]
 
 _FREE, _KEPT, _BYPASSED = -1, 1, 0
 
@@ -30,6 +31,7 @@ class Constraints:
         inner: for each level the dimensions of its innermost temporal loops, innermost first.
         keep: 1 for kept, 0 for bypassed, -1 for free: levels x tensors.
         on_y: for each level whether spatial loops use the mesh's Y axis, by dimension; None if free.
+        reads_first: as of ``Mappings``.
     """
 
     least: Integers
@@ -37,6 +39,7 @@ class Constraints:
     inner: tuple[tuple[int, ...], ...]
     keep: Integers
     on_y: tuple[tuple[bool, ...] | None, ...]
+    reads_first: Truth
 
     @classmethod
     def none(cls, architecture: Architecture, problem: Problem) -> Constraints:
@@ -49,7 +52,8 @@ class Constraints:
         for number, level in enumerate(architecture.levels):
             if not level.stores:
                 greatest[0, number], keep[number] = 1, _BYPASSED
-        return cls(np.ones_like(greatest), greatest, ((),) * levels, keep, (None,) * levels)
+        reads_first = np.zeros(keep.shape, np.bool_)
+        return cls(np.ones_like(greatest), greatest, ((),) * levels, keep, (None,) * levels, reads_first)
 
 
 def read_constraints(
@@ -70,9 +74,7 @@ def read_constraints(
     for entry, location in directives:
         reader.read(entry, location)
     constraints = reader.constraints
-    return Constraints(
-        constraints.least, constraints.greatest, tuple(reader.inner), constraints.keep, tuple(reader.on_y)
-    )
+    return replace(constraints, inner=tuple(reader.inner), on_y=tuple(reader.on_y))
 
 
 class _Reader(Names):
@@ -118,3 +120,4 @@ class _Reader(Names):
                         f"{self.levels[0]} is the outermost level and keeps everything"
                     )
                 self.constraints.keep[level, tensor] = value
+        self.constraints.reads_first[level, self.outputs_read_first(directive, location)] = True

@@ -120,7 +120,11 @@ class Space:
         single = np.take_along_axis(temporal, orders, axis=2) == 1
         rank = np.where(single, self.dimensions + orders, np.arange(self.dimensions))
         canonical = np.take_along_axis(orders, np.argsort(rank, axis=2), axis=2)
-        return Mappings(temporal, spatial, canonical, self.keep_choices[keep], None, self._along_y(spatial))
+        kept, on_y = self.keep_choices[keep], self._along_y(spatial)
+        reads_first = self.constraints.reads_first
+        return Mappings(
+            temporal, spatial, canonical, kept, None, on_y, reads_first if reads_first.any() else None
+        )
 
     def _along_y(self, spatial: Integers) -> Truth | None:
         """Assign spatial loops to Y so that they fit if possible; None if no mesh has a Y axis."""

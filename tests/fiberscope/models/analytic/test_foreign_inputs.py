@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_designs import design
 from row_stationary import MACHINE, MAPPING, PROBLEM, PROCESSED
 
 from fiberscope import analyze, cli
@@ -70,6 +71,17 @@ def test_attributes_and_sizes_that_nothing_uses_are_notes(raw: list[Path]) -> No
     )
     assert "problem.yaml: instance has names that the shape does not use: Padding" in notes
     assert "numbers with a leading 0 are octal, as YAML 1.1 has them: 010 is 8" in notes
+
+
+def test_only_an_output_is_read_before_its_first_update(tmp_path: Path) -> None:
+    line = "{target: Buffer, type: dataspace, keep: [B, Z], bypass: [A]}"
+    note = "rmw_first_update of B has no effect: it is never updated"
+    for first, reads, notes in (("", (512, 448), ()), ("B", (512, 448), (note,)), ("Z", (512, 512), ())):
+        report = analyze(design(tmp_path, "matmul", line, f"{line[:-1]}, rmw_first_update: [{first}]}}"))
+        tensors = _levels(report)["Buffer"]
+        assert tuple(tensors[name].reads.algorithmic for name in "BZ") == reads
+        assert report.analytical is not None
+        assert tuple(report.analytical.notes) == notes
 
 
 def test_a_misspelt_attribute_is_noted_with_the_nearest(tmp_path: Path, raw: list[Path]) -> None:

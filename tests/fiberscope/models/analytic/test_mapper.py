@@ -205,6 +205,22 @@ def test_every_mapping_is_read_back_unchanged(name: str, reads_first: bool, tmp_
     assert again.mapping.as_yaml(machine, problem) == mapping.as_yaml(machine, problem)
 
 
+def test_a_search_reads_outputs_before_their_first_update(files: list[Path], tmp_path: Path) -> None:
+    path = tmp_path / "constraints.yaml"
+    text = "mapspace_constraints:\n  - {target: Register, type: dataspace, keep: [A, Z]%s}\n"
+    found = []
+    for first in ("", ", rmw_first_update: [A]", ", rmw_first_update: [Z]"):
+        path.write_text(text % first)
+        best = find([*files, path], limits=Limits(points=500))
+        (tmp_path / "best.yaml").write_text(best.mapping())
+        case = read_case([*files, tmp_path / "best.yaml"])
+        assert case.mapping is not None
+        edp = evaluate_many(case.design, case.mapping.batch()).edp[0]
+        assert edp == best.outcome.costs[0]
+        found.append(edp)
+    assert found[0] == found[1] < found[2]
+
+
 @pytest.mark.parametrize(
     ("limits", "ended", "evaluated"),
     [
