@@ -59,7 +59,7 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.verification import Comparison, overflows_in_words
 
-UNBOUNDED = 2**40  # coordinates: more than a tensor has
+LARGEST_SIZE = 2**40  # coordinates: more than a tensor has
 
 
 def model(
@@ -93,11 +93,11 @@ def model(
         settings=given_settings(settings),
         exact=exact,
     )
-    with shown_progress(progress) as tell:
-        ready = prepare(
-            specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell
+    with shown_progress(progress) as callback:
+        modelled_run = prepare(
+            specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=callback
         )
-        return ready.run(tell, source_entry(ready.roots, request))
+        return modelled_run.run(callback, source_entry(modelled_run.roots, request))
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ class Prepared:
         energies = energy(self.specification, metrics, outcome.runs, table)
         solved = None
         if self.problem is not None and not outcome.interrupted:
-            solved = ProblemAnswer(self.problem.title, *self.checked(outcome.tensors))
+            solved = ProblemAnswer(self.problem.title, *self.check_answer(outcome.tensors))
         cached = None if self.count_cached is None or outcome.interrupted else self.count_cached()
         inputs = self.specification, self.operands, self.options
         return ModelledRun(*inputs, outcome, metrics, energies, self.choices, solved, cached)
 
-    def checked(self, tensors: Mapping[str, FiberTree]) -> tuple[str, Comparison]:
+    def check_answer(self, tensors: Mapping[str, FiberTree]) -> tuple[str, Comparison]:
         """Compare a problem's answer with its reference.
 
         Args:
@@ -158,9 +158,9 @@ class Prepared:
         iteration = self.specification.iteration
         tensor = tensors[iteration.carry.get(name, name) if iteration else name]
         coordinates, values = tensor.to_coo()
-        answer = np.full(tensor.ranks[0].shape, np.inf)
-        answer[next(iter(coordinates.values()))] = values
-        return self.problem.reference, self.problem.check(answer)
+        answer_values = np.full(tensor.ranks[0].shape, np.inf)
+        answer_values[next(iter(coordinates.values()))] = values
+        return self.problem.reference, self.problem.check(answer_values)
 
     def stamps(self) -> list[Stamps]:
         """Run the cascade, and return the positions of its bodies in space and time.
@@ -173,29 +173,29 @@ class Prepared:
             raise KeyboardInterrupt
         return watcher.stamps()
 
-    def run(self, tell: Progress = ignore_progress, source: Source | None = None) -> Report:
+    def run(self, progress: Progress = ignore_progress, source: Source | None = None) -> Report:
         """Run the cascade, and return the report.
 
         Args:
-            tell: progress callback.
+            progress: progress callback.
             source: the entry of the report that names the request and its sources.
 
         Raises:
             VerificationError: a result is wrong; the error has the report.
         """
-        tell("modelling", 0, 0)
+        progress("modelling", 0, 0)
         start = time.perf_counter()
         modelled_run = self.evaluate()
         seconds = time.perf_counter() - start
-        report_ = report(modelled_run, Timing(seconds, seconds), source)
+        document = report(modelled_run, Timing(seconds, seconds), source)
         wrong = modelled_run.outcome.wrong
         if wrong is not None:
             overflows = f", {overflows_in_words(wrong.overflows)}" if wrong.overflows else ""
             error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}{overflows}"
-            raise VerificationError(f"{wrong.einsum} is wrong: {error}", report_)
+            raise VerificationError(f"{wrong.einsum} is wrong: {error}", document)
         if modelled_run.solved is not None and not modelled_run.solved.comparison.passed:
-            raise VerificationError(f"the answer is not that of {modelled_run.solved.reference}", report_)
-        return report_
+            raise VerificationError(f"the answer is not that of {modelled_run.solved.reference}", document)
+        return document
 
 
 def prepare(
@@ -211,14 +211,16 @@ def prepare(
     Raises:
         ConfigurationError, WorkloadError, InputError: as ``model``.
     """
-    options, others = _options(settings or {})
-    drafted, maker = _read_draft(specification, others)
+    options, remaining_settings = _options(settings or {})
+    spec_draft, maker = _read_draft(specification, remaining_settings)
     if options.functional_cache:
-        _check_cache(specification, drafted)
-    ready = _prepare_operands(specification, factors, tensors or {}, drafted, maker, options, exact, progress)
+        _check_cache(specification, spec_draft)
+    prepared = _prepare_operands(
+        specification, factors, tensors or {}, spec_draft, maker, options, exact, progress
+    )
     if not options.functional_cache:
-        return ready
-    return replace(ready, count_cached=partial(_count_cached, drafted, ready))
+        return prepared
+    return replace(prepared, count_cached=partial(_count_cached, spec_draft, prepared))
 
 
 def _check_cache(specification: str, outline_draft: Draft) -> None:
@@ -228,56 +230,57 @@ def _check_cache(specification: str, outline_draft: Draft) -> None:
         InputError: the machine has no cache; the message lists machines with a cache.
     """
     if outline_draft.machine is None or outline_draft.machine[0].cached is None:
-        able = [name for name in accelerators.names() if accelerators.find(name).cached is not None]
-        raise InputError(
-            f"functional_cache: {specification} has no cache to count; machines that have: {', '.join(able)}"
-        )
+        capable = [name for name in accelerators.names() if accelerators.find(name).cached is not None]
+        message = f"{specification} has no cache to count; machines that have: {', '.join(capable)}"
+        raise InputError(f"functional_cache: {message}")
 
 
-def _count_cached(drafted: Draft, ready: Prepared) -> CachedTraffic:
+def _count_cached(spec_draft: Draft, prepared: Prepared) -> CachedTraffic:
     """Count the traffic behind the machine's cache."""
-    assert drafted.machine is not None
-    kind, configuration = drafted.machine
+    assert spec_draft.machine is not None
+    kind, configuration = spec_draft.machine
     assert kind.cached is not None
-    return kind.cached(configuration, *_factors(drafted, ready.operands))
+    return kind.cached(configuration, *_factors(spec_draft, prepared.operands))
 
 
 def _prepare_operands(
     specification: str,
     factors: Sequence[object],
     tensors: Mapping[str, object],
-    drafted: Draft,
+    spec_draft: Draft,
     maker: ProblemMaker | None,
     options: Options,
     exact: bool,
     progress: Progress,
 ) -> Prepared:
     """Load the operands, and choose the symbols that depend on them."""
-    outline = drafted.complete(_placeholders(drafted))  # reports errors before operands are loaded
+    outline = spec_draft.complete(_placeholders(spec_draft))  # reports errors before operands are loaded
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
-    named = names_of(factors, by_name)
-    if named == ("A",) and _multiplies_matrices(outline):
-        factors, by_name, named = (by_name["A"],), {}, ("A", "B")
+    names = names_of(factors, by_name)
+    if names == ("A",) and _multiplies_matrices(outline):
+        factors, by_name, names = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
         a, b = (*factors, None)[:2]
-        return _prepare_problem(drafted, maker.load(a, b, exact, progress), options)
-    check_names(specification, outline.inputs, named)
+        return _prepare_problem(spec_draft, maker.load(a, b, exact, progress), options)
+    check_names(specification, outline.inputs, names)
 
-    def tell(done: int, total: int) -> None:
+    def report_loading(done: int, total: int) -> None:
         progress("loading", done, total)
 
-    operands = load_operands(factors, by_name, exact, tell, ranks)
+    operands = load_operands(factors, by_name, exact, report_loading, ranks)
     output = declared[outline.einsums[-1].output]
     operands = as_factors(operands, declared, output)
     operands = with_ranks(operands, declared, output) if by_name else operands
-    if not drafted.missing:
-        return Prepared(outline, operands, options, roots_of(drafted.source, options.energies))
+    if not spec_draft.missing:
+        return Prepared(outline, operands, options, roots_of(spec_draft.source, options.energies))
     if not all(operand.factor for operand in operands.values()):
-        return Prepared(drafted.complete(), operands, options, roots_of(drafted.source, options.energies))
-    symbols, choices = _choose_symbols(drafted, operands)
-    roots = roots_of(drafted.source, options.energies)
-    return Prepared(drafted.with_symbols(symbols), operands, options, roots, choices)
+        return Prepared(
+            spec_draft.complete(), operands, options, roots_of(spec_draft.source, options.energies)
+        )
+    symbols, choices = _choose_symbols(spec_draft, operands)
+    roots = roots_of(spec_draft.source, options.energies)
+    return Prepared(spec_draft.with_symbols(symbols), operands, options, roots, choices)
 
 
 def _multiplies_matrices(outline: Specification) -> bool:
@@ -286,16 +289,16 @@ def _multiplies_matrices(outline: Specification) -> bool:
     return ranks == {"A": MATRIX, "B": MATRIX}
 
 
-def _prepare_problem(drafted: Draft, problem: Problem, options: Options) -> Prepared:
+def _prepare_problem(spec_draft: Draft, problem: Problem, options: Options) -> Prepared:
     """Return the run of a machine's specification on the inputs of a problem."""
 
-    assert drafted.machine is not None
-    kind, configuration = drafted.machine
+    assert spec_draft.machine is not None
+    kind, configuration = spec_draft.machine
     symbols, choices = (
-        _symbols(kind, configuration, problem.machine_inputs()) if drafted.missing else ({}, ())
+        _symbols(kind, configuration, problem.machine_inputs()) if spec_draft.missing else ({}, ())
     )
-    roots = roots_of(drafted.source, options.energies)
-    return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, choices, problem)
+    roots = roots_of(spec_draft.source, options.energies)
+    return Prepared(spec_draft.with_symbols(symbols), inputs_of(problem), options, roots, choices, problem)
 
 
 def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:
@@ -324,47 +327,47 @@ def load_outline(name: str, settings: Mapping[str, object]) -> Specification:
     Raises:
         ConfigurationError: as ``model``.
     """
-    drafted, _maker = _read_draft(name, _options(settings)[1])
-    return drafted.complete(_placeholders(drafted))
+    spec_draft, _maker = _read_draft(name, _options(settings)[1])
+    return spec_draft.complete(_placeholders(spec_draft))
 
 
 def _read_draft(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
     """Read a specification, and the inputs of its machine's problem (None if the machine multiplies)."""
     entries = {key: Entry.wrap(value) for key, value in settings.items() if key.startswith(SECTION)}
-    drafted = draft(name, {key: value for key, value in settings.items() if key not in entries})
-    if drafted.machine is None:
+    spec_draft = draft(name, {key: value for key, value in settings.items() if key not in entries})
+    if spec_draft.machine is None:
         for key, entry in entries.items():
             raise ConfigurationError(f"{entry.origin}: {name} names no machine, and so takes no {key}")
-        return drafted, None
-    maker = ProblemMaker(drafted.machine[0], entries)
-    return drafted, maker if maker.kind.inputs else None
+        return spec_draft, None
+    maker = ProblemMaker(spec_draft.machine[0], entries)
+    return spec_draft, maker if maker.kind.inputs else None
 
 
-def _placeholders(drafted: Draft) -> dict[str, float]:
+def _placeholders(spec_draft: Draft) -> dict[str, float]:
     """Return sizes for the symbols that a machine chooses for its operands."""
-    return dict.fromkeys(drafted.missing, UNBOUNDED) if drafted.machine else {}
+    return dict.fromkeys(spec_draft.missing, LARGEST_SIZE) if spec_draft.machine else {}
 
 
 def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
     """Split settings into the options of the model and the other settings."""
-    own = {key: value for key, value in settings.items() if key in Options.model_fields}
-    entries = {key: Entry.wrap(value) for key, value in own.items()}
-    others = {key: value for key, value in settings.items() if key not in own}
-    return validate(Options, entries, "the model"), others
+    option_values = {key: value for key, value in settings.items() if key in Options.model_fields}
+    entries = {key: Entry.wrap(value) for key, value in option_values.items()}
+    remaining = {key: value for key, value in settings.items() if key not in option_values}
+    return validate(Options, entries, "the model"), remaining
 
 
 def _choose_symbols(
-    drafted: Draft, operands: Mapping[str, CascadeOperand]
+    spec_draft: Draft, operands: Mapping[str, CascadeOperand]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Return the symbols that the machine chooses for its operands, and descriptions of the choices."""
-    assert drafted.machine is not None  # else all symbols have values
-    kind, configuration = drafted.machine
-    return _symbols(kind, configuration, _factors(drafted, operands))
+    assert spec_draft.machine is not None  # else all symbols have values
+    kind, configuration = spec_draft.machine
+    return _symbols(kind, configuration, _factors(spec_draft, operands))
 
 
-def _factors(drafted: Draft, operands: Mapping[str, CascadeOperand]) -> Sequence[CsrArray]:
+def _factors(spec_draft: Draft, operands: Mapping[str, CascadeOperand]) -> Sequence[CsrArray]:
     """Return A and B in the orientation of the machine."""
-    return [_factor(operands[name], drafted, left=name == "A") for name in ("A", "B")]
+    return [_factor(operands[name], spec_draft, is_left=name == "A") for name in ("A", "B")]
 
 
 def _symbols(
@@ -374,10 +377,10 @@ def _symbols(
     return accelerator.symbols(with_tiles(accelerator, configuration, matrices), *matrices)
 
 
-def _factor(operand: CascadeOperand, drafted: Draft, *, left: bool) -> CsrArray:
+def _factor(operand: CascadeOperand, spec_draft: Draft, *, is_left: bool) -> CsrArray:
     """Return an operand as a matrix whose rows (of A) or columns (of B) are those of the product."""
-    declared = drafted.cascade.declared
-    output = declared[drafted.cascade.last_output]
+    declared = spec_draft.cascade.declared
+    output = declared[spec_draft.cascade.last_output]
     rows, _columns = matrix_ranks(operand, declared[operand.name], output)
     matrix = operand.workload.matrix
-    return matrix if (rows in output) == left else canonical(matrix.T, operand.name)
+    return matrix if (rows in output) == is_left else canonical(matrix.T, operand.name)

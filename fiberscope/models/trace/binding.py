@@ -165,25 +165,25 @@ class BindingReader:
     def _storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
         """Return the binding of a store; an eager one becomes a binding for each kind of entries below."""
         tensor = self._tensor(schema, path)
-        stored = self._format(tensor, schema, path)
+        tensor_format = self._format(tensor, schema, path)
         rank = str(schema.rank)
-        if rank not in stored.ranks:
-            message = f"format {stored.name} of {tensor.name} has no rank {rank}"
-            raise self.document.error((*path, "rank"), f"{message}; {nearest(rank, stored.ranks)}")
+        if rank not in tensor_format.ranks:
+            message = f"format {tensor_format.name} of {tensor.name} has no rank {rank}"
+            raise self.document.error((*path, "rank"), f"{message}; {nearest(rank, tensor_format.ranks)}")
         evict_on = schema.evict_on
         if evict_on is not None and evict_on != _ROOT:
-            self._check_loop(evict_on, (*path, "evict-on"), others=(_ROOT,))
-        kinds = stored.stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
+            self._check_loop(evict_on, (*path, "evict-on"), extra_ranks=(_ROOT,))
+        kinds = tensor_format.stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
         bindings = []
         for stored_rank, kind in kinds:
-            self._check_width(component, stored, stored_rank, kind, path)
+            self._check_width(component, tensor_format, stored_rank, kind, path)
             bindings.append(
                 StorageBinding(
                     component.name,
                     tensor.name,
                     stored_rank,
                     kind,  # type: ignore[arg-type]
-                    stored.name,
+                    tensor_format.name,
                     evict_on,
                     schema.style or "lazy",
                     rank if schema.style == "eager" else None,
@@ -207,30 +207,34 @@ class BindingReader:
             raise self.document.error((*path, "format"), message)
         return tensor.formats[str(schema.format)]
 
-    def _check_width(self, component: Component, stored: Format, rank: str, kind: str, path: Path) -> None:
+    def _check_width(
+        self, component: Component, tensor_format: Format, rank: str, kind: str, path: Path
+    ) -> None:
         """Check that a line holds an element, and that the layout of the rank has the bound kind of data."""
-        rank_format = stored.ranks[rank]
+        rank_format = tensor_format.ranks[rank]
         if (kind == "elem") != (rank_format.layout == "interleaved"):
             expected = "elem" if rank_format.layout == "interleaved" else "coord or payload"
-            message = f"{rank} of {stored.name} is {rank_format.layout}; its type is {expected}, not {kind}"
+            message = (
+                f"{rank} of {tensor_format.name} is {rank_format.layout}; its type is {expected}, not {kind}"
+            )
             raise self.document.error((*path, "type"), message)
         bits = rank_format.entry_bits(kind)
         if component.kind != "DRAM" and bits > component.width:
             message = f"a line of {component.name} has {component.width} bits"
             raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")
 
-    def _check_loop(self, rank: str, path: Path, others: Iterable[str] = ()) -> None:
-        ranks = (*self.einsum.loop_order, *others)
+    def _check_loop(self, rank: str, path: Path, extra_ranks: Iterable[str] = ()) -> None:
+        ranks = (*self.einsum.loop_order, *extra_ranks)
         if rank not in ranks:
             message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, ranks)}"
             raise self.document.error(path, message)
 
     def _intersector(self, component: Component, schema: BindingSchema, path: Path) -> IntersectorBinding:
         self._check_loop(str(schema.rank), (*path, "rank"))
-        leads = component.intersection == "leader-follower"
-        if leads != (schema.leader is not None):
+        is_leader_follower = component.intersection == "leader-follower"
+        if is_leader_follower != (schema.leader is not None):
             message = f"{component.name} is {component.intersection}, and "
-            message += "needs leader:, a tensor" if leads else "takes no leader"
+            message += "needs leader:, a tensor" if is_leader_follower else "takes no leader"
             raise self.document.error(path, message)
         if schema.leader is not None and schema.leader not in self.einsum.inputs:
             message = f"{self.einsum.name} does not read {schema.leader}"
@@ -240,29 +244,31 @@ class BindingReader:
 
     def _merger(self, component: Component, schema: BindingSchema, path: Path) -> MergerBinding:
         tensor = self._tensor(schema, path)
-        before, after = tuple(schema.init_ranks or ()), tuple(schema.final_ranks or ())
-        if sorted(before) != sorted(after) or len(set(before)) < len(before):
+        initial, final = tuple(schema.init_ranks or ()), tuple(schema.final_ranks or ())
+        if sorted(initial) != sorted(final) or len(set(initial)) < len(initial):
             raise self.document.error(path, "init-ranks and final-ranks should have the same ranks")
-        if before == after:
+        if initial == final:
             raise self.document.error(path, "init-ranks and final-ranks are the same order")
         if component.reduces:
-            self._check_sums(component, before, after, path)
-        return MergerBinding(component.name, tensor.name, before, after)
+            self._check_sums(component, initial, final, path)
+        return MergerBinding(component.name, tensor.name, initial, final)
 
     def _check_sums(
-        self, component: Component, before: Sequence[str], after: Sequence[str], path: Path
+        self, component: Component, initial: Sequence[str], final: Sequence[str], path: Path
     ) -> None:
         """Check that a reducing merger exchanges the last two ranks, and that the last rank is reduced."""
-        summed = set(self.einsum.ranks) - set(self.einsum.computed.output.ranks)
-        cut = [
-            split for split in self.einsum.partitioning if isinstance(split, Split) and split.rank in summed
+        reduced_ranks = set(self.einsum.ranks) - set(self.einsum.computed.output.ranks)
+        splits = [
+            split
+            for split in self.einsum.partitioning
+            if isinstance(split, Split) and split.rank in reduced_ranks
         ]
-        summed |= {name for split in cut for name in split.names}
-        if before[:-2] != after[:-2]:
+        reduced_ranks |= {name for split in splits for name in split.names}
+        if initial[:-2] != final[:-2]:
             message = f"{component.name} reduces: it exchanges the last two ranks, and no others"
             raise self.document.error((*path, "final-ranks"), message)
-        if after[-1] not in summed:
-            message = f"{component.name} reduces, and {self.einsum.output} is not summed over {after[-1]}"
+        if final[-1] not in reduced_ranks:
+            message = f"{component.name} reduces, and {self.einsum.output} is not summed over {final[-1]}"
             raise self.document.error((*path, "final-ranks"), message)
 
     def _compute(self, component: Component, operation: str, path: Path) -> ComputeBinding:

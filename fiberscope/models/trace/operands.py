@@ -80,9 +80,10 @@ def load_operands(
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _factors(factors).items()
     ]
-    ends = [loaded[0], loaded[-1]] if loaded else []
+    first_and_last = [loaded[0], loaded[-1]] if loaded else []
     return {
-        name: _operand(name, tensor, ranks, side) for (name, side), tensor in zip(SIDES, ends, strict=False)
+        name: _operand(name, tensor, ranks, side)
+        for (name, side), tensor in zip(SIDES, first_and_last, strict=False)
     }
 
 
@@ -161,7 +162,7 @@ def as_factors(
         return dict(operands)
     if any(len(factor.workload.tensor.shape) != MATRIX for factor in factors.values()):
         return dict(operands)
-    if _fit(factors, declared, output) or not _fit(operands, declared, output):
+    if _sizes_agree(factors, declared, output) or not _sizes_agree(operands, declared, output):
         return factors
     for name, factor in factors.items():
         first, second = declared[name]
@@ -175,7 +176,7 @@ def as_factors(
     return dict(operands)
 
 
-def _fit(
+def _sizes_agree(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> bool:
     """Return whether all matrices agree on the size of each rank, as far as their shapes are known."""

@@ -21,7 +21,7 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import NONZEROS_A_BLOCK, Reordered
 
-NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are reordered to loop order
+NONZEROS_PER_BLOCK = NONZEROS_A_BLOCK  # of a tree whose ranks are reordered to loop order
 
 
 @dataclass
@@ -73,16 +73,16 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
     Raises:
         InputError: a partition does not fit the operands.
     """
-    for part in _order_partitions(plan):
-        if isinstance(part, Split):
-            _split(plan, operands, part)
-        elif isinstance(part, Flatten):
-            _flatten(plan, operands, part)
+    for step in _order_partitions(plan):
+        if isinstance(step, Split):
+            _split(plan, operands, step)
+        elif isinstance(step, Flatten):
+            _flatten(plan, operands, step)
         else:
-            _follow(plan, operands, part)
+            _follow(plan, operands, step)
     for operand in operands:
         names = _sort_by_loop(plan, operand, operand.tree.names)
-        operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_AT_ONCE)
+        operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_PER_BLOCK)
 
 
 def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
@@ -90,15 +90,15 @@ def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
 
     Only ranks with outer loops then lie above a fiber that is split.
     """
-    cuts: list[Split] = []
-    for part in plan.einsum.partitioning:
-        if isinstance(part, Split):
-            cuts.append(part)
+    splits: list[Split] = []
+    for step in plan.einsum.partitioning:
+        if isinstance(step, Split):
+            splits.append(step)
             continue
-        yield from sorted(cuts, key=lambda cut: plan.top(cut.rank))
-        cuts.clear()
-        yield part
-    yield from sorted(cuts, key=lambda cut: plan.top(cut.rank))
+        yield from sorted(splits, key=lambda split: plan.top(split.rank))
+        splits.clear()
+        yield step
+    yield from sorted(splits, key=lambda split: plan.top(split.rank))
 
 
 def _sort_by_loop(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> list[str]:
@@ -125,22 +125,22 @@ def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
     rank = split.rank
     sizes = plan.piece_sizes(split)
     for number, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
-        upper, lower = split.names[number], split.names[number + 1]
+        piece, remainder = split.names[number], split.names[number + 1]
         if isinstance(directive, UniformShape):
-            _cut_by_shape(operands, rank, size, upper, lower)
+            _cut_by_shape(operands, rank, size, piece, remainder)
         else:
-            _cut_by_occupancy(plan, operands, rank, directive, upper, lower)
-        rank = lower
+            _cut_by_occupancy(plan, operands, rank, directive, piece, remainder)
+        rank = remainder
 
 
-def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, upper: str, lower: str) -> None:
+def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, piece: str, remainder: str) -> None:
     for operand in operands:
         if rank in operand.followers:
             raise InputError(
                 f"{rank} of {operand.name} cannot be cut by shape: it follows another tensor's pieces"
             )
         if _has_rank(operand, rank):
-            operand.tree = operand.tree.partition_by_shape(rank, size, upper, lower)
+            operand.tree = operand.tree.partition_by_shape(rank, size, piece, remainder)
 
 
 def _has_rank(operand: Operand, rank: str) -> bool:
@@ -153,14 +153,14 @@ def _cut_by_occupancy(
     operands: Sequence[Operand],
     rank: str,
     directive: UniformOccupancy,
-    upper: str,
-    lower: str,
+    piece: str,
+    remainder: str,
 ) -> None:
     """Split the leader and tensors with the same outer ranks; others follow at run time."""
     leader = next((operand for operand in operands if operand.name == directive.leader), None)
     if leader is None or not _has_rank(leader, rank):
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
-    outer = [name for name in _outer_ranks(plan, leader, rank, upper) if name != rank]
+    outer = [name for name in _outer_ranks(plan, leader, rank, piece) if name != rank]
     leader.tree = _move_to_root(leader.tree, outer, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
     for operand in operands:
@@ -168,36 +168,36 @@ def _cut_by_occupancy(
             continue
         if operand.name == directive.leader:
             tree = _move_to_root(operand.tree, outer, rank)
-            operand.tree = tree.partition_by_occupancy(rank, directive.size, upper, lower)
+            operand.tree = tree.partition_by_occupancy(rank, directive.size, piece, remainder)
         elif set(outer) <= set(operand.tree.names) and rank not in operand.followers:
             tree = _move_to_root(operand.tree, outer, rank)
-            operand.tree = tree.partition_by_leader(rank, boundaries, upper, lower)
+            operand.tree = tree.partition_by_leader(rank, boundaries, piece, remainder)
         else:
-            _follow_at_run_time(operand, rank, lower)
+            _follow_at_run_time(operand, rank, remainder)
 
 
-def _follow_at_run_time(operand: Operand, rank: str, lower: str) -> None:
+def _follow_at_run_time(operand: Operand, rank: str, remainder: str) -> None:
     """Rename a whole rank to its innermost piece; the loops bound the rank to the current piece."""
-    operand.tree = rename_ranks(operand.tree, {rank: lower})
-    operand.followers = [name for name in operand.followers if name != rank] + [lower]
+    operand.tree = rename_ranks(operand.tree, {rank: remainder})
+    operand.followers = [name for name in operand.followers if name != rank] + [remainder]
 
 
-def _outer_ranks(plan: LoopPlan, leader: Operand, rank: str, upper: str) -> list[str]:
+def _outer_ranks(plan: LoopPlan, leader: Operand, rank: str, piece: str) -> list[str]:
     """Return the leader's ranks with loops outside of the loop over pieces, in loop order."""
-    depth = plan.loops.index(upper) if upper in plan.loops else plan.top(rank)
-    names = [name for name in leader.tree.names if _top_of(plan, leader, name) < depth]
-    return sorted(names, key=lambda name: _top_of(plan, leader, name))
+    depth = plan.loops.index(piece) if piece in plan.loops else plan.top(rank)
+    names = [name for name in leader.tree.names if _outermost_depth(plan, leader, name) < depth]
+    return sorted(names, key=lambda name: _outermost_depth(plan, leader, name))
 
 
-def _top_of(plan: LoopPlan, operand: Operand, name: str) -> int:
+def _outermost_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
     use = operand.use(name)
     return plan.depth(use) if use is not None and not use.plain else plan.top(name)
 
 
 def _move_to_root(tree: FiberTree, outer: Sequence[str], rank: str) -> FiberTree:
     """Move some ranks and a rank below them to the root."""
-    first = [*outer, rank]
-    return tree.swizzle([*first, *(name for name in tree.names if name not in first)])
+    root_ranks = [*outer, rank]
+    return tree.swizzle([*root_ranks, *(name for name in tree.names if name not in root_ranks)])
 
 
 def _flatten(plan: LoopPlan, operands: Sequence[Operand], flatten: Flatten) -> None:
@@ -209,15 +209,15 @@ def _flatten(plan: LoopPlan, operands: Sequence[Operand], flatten: Flatten) -> N
 def _flatten_tree(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
     names = operand.tree.names
     depth = plan.top(flatten.name)
-    rest = [name for name in names if name not in flatten.ranks]
-    above = [name for name in rest if _top_of(plan, operand, name) < depth]
-    below = [name for name in rest if name not in above]
-    tree = operand.tree.swizzle([*above, *flatten.ranks, *below])
-    upper = flatten.ranks[0]
-    for place, lower in enumerate(flatten.ranks[1:], start=1):
-        name = flatten.name if place == len(flatten.ranks) - 1 else f"{upper}+{lower}"
-        tree = tree.flatten(upper, lower, name)
-        upper = name
+    other_ranks = [name for name in names if name not in flatten.ranks]
+    outer_ranks = [name for name in other_ranks if _outermost_depth(plan, operand, name) < depth]
+    inner_ranks = [name for name in other_ranks if name not in outer_ranks]
+    tree = operand.tree.swizzle([*outer_ranks, *flatten.ranks, *inner_ranks])
+    outer = flatten.ranks[0]
+    for number, inner in enumerate(flatten.ranks[1:], start=1):
+        name = flatten.name if number == len(flatten.ranks) - 1 else f"{outer}+{inner}"
+        tree = tree.flatten(outer, inner, name)
+        outer = name
     return tree
 
 
@@ -249,7 +249,7 @@ def _cut_with_halo(
     tree = operand.tree
     outer: tuple[str, int] | None = None
     for name, size in zip(plan.splits[follow.leader].names[:-1], sizes, strict=True):
-        pieces = _Pieces(name, plan.shape(follow.leader), size, coefficient, low, high, outer)
+        pieces = _HaloPieces(name, plan.shape(follow.leader), size, coefficient, low, high, outer)
         tree = pieces.add_to(tree, use.name)
         outer = name, size
     operand.tree = tree
@@ -258,7 +258,7 @@ def _cut_with_halo(
 
 
 @dataclass(frozen=True)
-class _Pieces:
+class _HaloPieces:
     """Pieces with halos: w is in the piece q to q + size if ``coefficient * q + (low to high)`` can be w.
 
     Args:
@@ -282,20 +282,21 @@ class _Pieces:
         columns = dict(zip(tree.names, tree.columns(), strict=True))
         members = [self._members(start, columns, rank) for start in range(0, self.shape, self.size)]
         positions = np.concatenate(members)
-        begins = np.repeat(np.arange(len(members)) * self.size, [len(positions) for positions in members])
+        sizes = [len(positions) for positions in members]
+        piece_starts = np.repeat(np.arange(len(members)) * self.size, sizes)
         shapes = {self.name: self.shape} | {level.name: level.shape for level in tree.ranks}
         other_columns = [columns[name][positions] for name in tree.names]
-        return FiberTree.from_coo(shapes, [begins, *other_columns], tree.values[positions])
+        return FiberTree.from_coo(shapes, [piece_starts, *other_columns], tree.values[positions])
 
     def _members(self, start: int, columns: Mapping[str, Integers], rank: str) -> Integers:
         """Return the places of the elements in the piece that begins at a coordinate."""
         last = min(start + self.size, self.shape) - 1
-        ends = self.coefficient * start, self.coefficient * last
-        inside = (columns[rank] >= min(ends) + self.low) & (columns[rank] <= max(ends) + self.high)
+        bounds = self.coefficient * start, self.coefficient * last
+        is_member = (columns[rank] >= min(bounds) + self.low) & (columns[rank] <= max(bounds) + self.high)
         if self.outer is not None:
             name, size = self.outer
-            inside &= (columns[name] <= start) & (start < columns[name] + size)
-        return np.flatnonzero(inside)
+            is_member &= (columns[name] <= start) & (start < columns[name] + size)
+        return np.flatnonzero(is_member)
 
 
 def rename_ranks(tree: FiberTree, names: Mapping[str, str]) -> FiberTree:

@@ -214,12 +214,12 @@ def condition(expression: Expression, cursor: Presence, everywhere: Callable[[],
     if isinstance(expression, Number | Scalar):
         return None
     assert isinstance(expression, Operation | Take | Call)
-    parts = [condition(operand, cursor, everywhere) for operand in expression.operands]
+    terms = [condition(operand, cursor, everywhere) for operand in expression.operands]
     if isinstance(expression, Take) or (isinstance(expression, Operation) and expression.operator == "*"):
-        return _join_terms([part for part in parts if part is not None], BOTH)
-    if all(part is None for part in parts):
+        return _join_terms([term for term in terms if term is not None], BOTH)
+    if all(term is None for term in terms):
         return None
-    return _join_terms([[everywhere()] if part is None else part for part in parts], EITHER)
+    return _join_terms([[everywhere()] if term is None else term for term in terms], EITHER)
 
 
 def _join_terms(parts: Sequence[list[int]], code: int) -> list[int] | None:

@@ -18,10 +18,10 @@ from fiberscope.workloads.canonical import Integers
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_BODIES = 100_000  # recorded bodies of an Einsum; later bodies are left out
-HEIGHT = 3.2  # inches a plot
+MAX_BODIES = 100_000  # recorded bodies of an Einsum; later bodies are left out
+PLOT_INCHES = 3.2  # inches a plot
 COLOUR = "#0072B2"
-MANY = 2000  # points of a plot, above which a point is a pixel
+MAX_SQUARES = 2000  # points of a plot, above which a point is a pixel
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Stamps:
         einsum: its name.
         places: the place of each body, numbered from 0 in the order of the ranks in space.
         times: the step of each body, numbered from 0.
-        cut: whether bodies were left out.
+        is_truncated: whether bodies were left out.
     """
 
     einsum: str
     places: Integers
     times: Integers
-    cut: bool
+    is_truncated: bool
 
     @property
     def busy(self) -> float:
@@ -48,7 +48,7 @@ class Stamps:
         return len(self.places) / ((1 + int(self.places.max())) * (1 + int(self.times.max())))
 
 
-class _Serials(Recorder):
+class _IterationRecorder(Recorder):
     """A recorder of the iteration of one loop in which each body runs."""
 
     def __init__(self, evict_level: int) -> None:
@@ -59,7 +59,7 @@ class _Serials(Recorder):
         self, fiber: int, position: int, write: bool, group: int
     ) -> int:
         """Record a body."""
-        if len(self.groups) <= MOST_BODIES:  # one body more than the limit shows that bodies were left out
+        if len(self.groups) <= MAX_BODIES:  # one body more than the limit shows that bodies were left out
             self.groups.append(group)
         return 0
 
@@ -68,17 +68,17 @@ class _Serials(Recorder):
 class Watcher:
     """An observer of ``run`` that records the bodies of the Einsums with a spacetime mapping.
 
-    Of each Einsum, the first ``MOST_BODIES`` bodies count.
+    Of each Einsum, the first ``MAX_BODIES`` bodies count.
     """
 
-    recordings: list[tuple[Prepared, list[_Serials]]] = field(default_factory=list)
+    recordings: list[tuple[Prepared, list[_IterationRecorder]]] = field(default_factory=list)
 
     def observe(self, prepared: Prepared) -> Sequence[BodyAttachment]:
         """Return a recorder of the bodies for each loop; none without spacetime or loops."""
         einsum = prepared.einsum
         if einsum.spacetime is None or not einsum.loop_order:
             return ()
-        serials = [_Serials(prepared.levels[rank]) for rank in einsum.loop_order]
+        serials = [_IterationRecorder(prepared.levels[rank]) for rank in einsum.loop_order]
         self.recordings.append((prepared, serials))
         return [BodyAttachment(recorder) for recorder in serials]
 
@@ -87,16 +87,16 @@ class Watcher:
         return [_stamps(prepared, serials) for prepared, serials in self.recordings]
 
 
-def _stamps(prepared: Prepared, serials: Sequence[_Serials]) -> Stamps:
+def _stamps(prepared: Prepared, serials: Sequence[_IterationRecorder]) -> Stamps:
     einsum, spacetime = prepared.einsum, prepared.einsum.spacetime
     assert spacetime is not None
-    groups = np.array([serial.groups[:MOST_BODIES] for serial in serials], np.int64)
+    groups = np.array([serial.groups[:MAX_BODIES] for serial in serials], np.int64)
     positions = dict(zip(einsum.loop_order, _positions(groups), strict=True))
     places = _ordinals([positions[stamp.rank] for stamp in spacetime.space], groups.shape[1])
     times = _ordinals([positions[stamp.rank] for stamp in spacetime.time], groups.shape[1])
     if spacetime.slip:
         times = _earliest_times(places)
-    return Stamps(einsum.name, places, times, len(serials[0].groups) > MOST_BODIES)
+    return Stamps(einsum.name, places, times, len(serials[0].groups) > MAX_BODIES)
 
 
 def _positions(groups: Integers) -> list[Integers]:
@@ -140,17 +140,16 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    picture = blank(title, HEIGHT * len(stamps) + 0.5)
-    for axes, stamp in zip(picture.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
-        axes.plot(
-            stamp.times, stamp.places, "," if len(stamp.places) > MANY else "s", markersize=3, color=COLOUR
-        )
-        first = f", the first {MOST_BODIES:,} bodies" if stamp.cut else ""
-        axes.set_title(f"{stamp.einsum}: a body in {stamp.busy:.0%} of places and steps{first}", loc="left")
+    figure = blank(title, PLOT_INCHES * len(stamps) + 0.5)
+    for axes, bodies in zip(figure.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
+        marker = "," if len(bodies.places) > MAX_SQUARES else "s"
+        axes.plot(bodies.times, bodies.places, marker, markersize=3, color=COLOUR)
+        first = f", the first {MAX_BODIES:,} bodies" if bodies.is_truncated else ""
+        axes.set_title(f"{bodies.einsum}: a body in {bodies.busy:.0%} of places and steps{first}", loc="left")
         axes.set_xlabel("step", loc="right", fontsize="small")
         axes.set_ylabel("place", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    return picture
+    return figure
 
 
 def outermost_in_space(prepared: Prepared) -> str | None:
@@ -176,7 +175,7 @@ class Imbalance:
         space = outermost_in_space(prepared)
         if space is None:
             return None
-        numbers = {each.instances for each in configuration.components.values() if each.instances > 1}
+        numbers = {unit.instances for unit in configuration.components.values() if unit.instances > 1}
         level = prepared.levels[space]
         work = {number: BodyCounter(np.zeros(number, np.int64), level) for number in sorted(numbers)}
         return cls(work)

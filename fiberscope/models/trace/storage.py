@@ -25,8 +25,8 @@ from fiberscope.models.trace.specification import Component, Configuration, Rank
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 
-WAYS = 16  # ways of a cache without that attribute
-WHOLE = 1 << 62  # elements per line if a fiber is a single line
+DEFAULT_WAYS = 16  # ways of a cache without that attribute
+WHOLE_FIBER = 1 << 62  # elements per line if a fiber is a single line
 
 
 def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
@@ -49,9 +49,9 @@ def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -
         root: name of a rank.
         rank: name of ``root``, or of a rank below it.
     """
-    upper, lower = tree.level(root), tree.level(rank)
-    bounds = np.arange(len(tree.segments[upper]))
-    for level in range(upper, lower):
+    root_level, level_of_rank = tree.level(root), tree.level(rank)
+    bounds = np.arange(len(tree.segments[root_level]))
+    for level in range(root_level, level_of_rank):
         bounds = tree.segments[level][bounds]
     total = np.concatenate(([0], np.cumsum(lines_of(tree, rank, elements_per_line))))
     return np.asarray(np.diff(total[bounds]))
@@ -83,7 +83,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundStorage:
     """One binding of a buffer with its recorders.
 
     Args:
@@ -127,10 +127,10 @@ class Bound:
 
     def lines(self) -> tuple[int, int]:
         """Return the lines that a buffet reads and writes."""
-        buffets = [each for each in self.recorders if isinstance(each, Buffet)]
+        buffets = [buffet for buffet in self.recorders if isinstance(buffet, Buffet)]
         shared = self.recorder.lines_shared if isinstance(self.recorder, Multicast) else 0
-        read = sum(each.lines_read for each in buffets) - shared
-        return int(read), int(sum(each.lines_written for each in buffets))
+        lines_read = sum(buffet.lines_read for buffet in buffets) - shared
+        return int(lines_read), int(sum(buffet.lines_written for buffet in buffets))
 
     def served_traffic(self) -> Traffic:
         """Return the traffic of compute units."""
@@ -161,7 +161,7 @@ class Buffer:
         component: the component of the architecture.
         copies: lists of accesses of a cache, one an instance.
         capacities: capacities of a buffet, one an instance; empty if capacity does not count.
-        replaces: whether a cache is set-associative, without Belady's OPT.
+        uses_srrip: whether a cache is set-associative, without Belady's OPT.
         sources: by tensor, the components above the buffer on the paths of its bindings.
         bound: its bindings, in the order of the file.
     """
@@ -169,15 +169,16 @@ class Buffer:
     component: Component
     copies: Sequence[AccessList]
     capacities: Sequence[Capacity] = ()
-    replaces: bool = False
+    uses_srrip: bool = False
     sources: dict[str, list[str]] = field(default_factory=dict)
-    bound: list[Bound] = field(default_factory=list)
+    bound: list[BoundStorage] = field(default_factory=list)
 
     def traffic(self) -> dict[str, Traffic]:
         """Return the traffic with the level above, by tensor; call once, as caches discard their accesses."""
         width, total = self.component.width, dict.fromkeys(self.tensors, Traffic())
-        for bound, (read, written) in zip(self.bound, self._lines(), strict=True):
-            total[bound.binding.tensor] += Traffic(read * width, written * width) + bound.header_traffic()
+        for bound, (lines_read, lines_written) in zip(self.bound, self._lines(), strict=True):
+            lines = Traffic(lines_read * width, lines_written * width)
+            total[bound.binding.tensor] += lines + bound.header_traffic()
         return total
 
     def served(self) -> dict[str, Traffic]:
@@ -209,9 +210,8 @@ class Buffer:
 
     def _replay(self, accesses: AccessList) -> BeladyCache | SetAssociativeCache:
         lines = max(accesses.lines, 1) if self.component.depth is None else self.component.depth
-        cache = (
-            SetAssociativeCache(lines, self.component.ways or WAYS) if self.replaces else BeladyCache(lines)
-        )
+        ways = self.component.ways or DEFAULT_WAYS
+        cache = SetAssociativeCache(lines, ways) if self.uses_srrip else BeladyCache(lines)
         cache.replay(accesses)
         accesses.clear()
         return cache
@@ -277,10 +277,10 @@ class Storage:
 
     def _bits(self, binding: StorageBinding) -> int:
         """Return the bits of an element; 0 if the format stores none or has another rank order."""
-        stored = self.tensors[binding.tensor].formats[binding.format]
-        if stored.rank_order != self._order(binding.tensor):
+        tensor_format = self.tensors[binding.tensor].formats[binding.format]
+        if tensor_format.rank_order != self._order(binding.tensor):
             return 0
-        return stored.ranks[binding.rank].entry_bits(binding.kind)
+        return tensor_format.ranks[binding.rank].entry_bits(binding.kind)
 
     def _order(self, tensor: str) -> tuple[str, ...]:
         if tensor == self.prepared.einsum.output:
@@ -291,18 +291,19 @@ class Storage:
         """Add the recorders of a binding to its buffer, and the component above the buffer to its sources."""
         buffer = self._buffer(binding.component)
         path = self._path(binding)
-        place = path.index(binding.component)
-        if place:
+        index = path.index(binding.component)
+        if index:
             sources = buffer.sources.setdefault(binding.tensor, [])
-            sources += [path[place - 1]] if path[place - 1] not in sources else []
+            sources += [path[index - 1]] if path[index - 1] not in sources else []
         recorders = [self._recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
         recorder = recorder_target(recorders, self.space, self.effects.multicast)
         headers = self._headers(binding)
         served = ElementCounter() if self.effects.on_chip and binding.component == path[-1] else None
-        stored = self._rank_format(binding)
-        placed = self.effects.places and stored.kind == "U"
+        rank_format = self._rank_format(binding)
+        is_positional = self.effects.places and rank_format.kind == "U"
         bits = self._bits(binding)
-        buffer.bound.append(Bound(binding, bits, recorders, recorder, headers, stored.fhbits, served, placed))
+        counters = recorders, recorder, headers, rank_format.fhbits, served
+        buffer.bound.append(BoundStorage(binding, bits, *counters, is_positional))
 
     def _buffer(self, name: str) -> Buffer:
         if name not in self.buffers:
@@ -318,9 +319,9 @@ class Storage:
         """Return the components that bind the same data, from the root of the architecture."""
         key = (binding.tensor, binding.rank, binding.kind)
         components = {
-            other.component
-            for other in self.prepared.einsum.bindings.storage
-            if (other.tensor, other.rank, other.kind) == key
+            entry.component
+            for entry in self.prepared.einsum.bindings.storage
+            if (entry.tensor, entry.rank, entry.kind) == key
         }
         return [name for name in self.components if name in components]
 
@@ -332,11 +333,11 @@ class Storage:
 
     def _headers(self, binding: StorageBinding) -> Buffet | None:
         """Return the buffet that counts headers: of coordinates, or of payloads without coordinates."""
-        stored = self._rank_format(binding)
-        has_header = binding.kind != "payload" or not stored.cbits
-        if not self.effects.headers or not stored.fhbits or not has_header:
+        rank_format = self._rank_format(binding)
+        has_header = binding.kind != "payload" or not rank_format.cbits
+        if not self.effects.headers or not rank_format.fhbits or not has_header:
             return None
-        return self._buffet(binding, WHOLE, None)
+        return self._buffet(binding, WHOLE_FIBER, None)
 
     def _buffet(self, binding: StorageBinding, elements: int, capacity: Capacity | None) -> Buffet:
         level = self.prepared.levels[binding.evict_on or "root"]

@@ -35,7 +35,7 @@ from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compa
 
 SEED = 0
 UNCHECKED = "none"
-MOST_POINTS = 1 << 22  # largest iteration space with an evaluation of every point
+MAX_POINTS = 1 << 22  # largest iteration space with an evaluation of every point
 
 
 @dataclass(frozen=True)
@@ -61,25 +61,25 @@ def can_project(einsum: Einsum) -> bool:
     Operators must have their default functions, and the output at least one rank.
     """
     equation = einsum.computed
-    used = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
-    if any(einsum.operators[operator] != OPERATORS[operator] for operator in used & set(OPERATORS)):
+    operators = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
+    if any(einsum.operators[operator] != OPERATORS[operator] for operator in operators & set(OPERATORS)):
         return False
-    terms = _terms(equation.expression, 1, equation.output)
+    terms = _split_terms(equation.expression, 1, equation.output)
     if terms is None or not _is_plain(equation.output) or not equation.output.indices:
         return False
-    return all(_fits(term, einsum) for term in terms)
+    return all(_can_project_term(term, einsum) for term in terms)
 
 
-def _fits(term: Term, einsum: Einsum) -> bool:
+def _can_project_term(term: Term, einsum: Einsum) -> bool:
     """Return whether a term has all ranks with plain indices, and each uncounted rank in one tensor."""
     if not all(_is_plain(factor) for factor in term.factors):
         return False
     ranks = [rank for factor in term.factors for rank in factor.ranks]
-    alone = {rank for rank in ranks if ranks.count(rank) == 1}
-    return set(ranks) == set(einsum.ranks) and (not term.distinct or _uncounted(term, einsum) <= alone)
+    unshared = {rank for rank in ranks if ranks.count(rank) == 1}
+    return set(ranks) == set(einsum.ranks) and _uncounted_ranks(term, einsum) <= unshared
 
 
-def _uncounted(term: Term, einsum: Einsum) -> set[str]:
+def _uncounted_ranks(term: Term, einsum: Einsum) -> set[str]:
     return set(einsum.ranks) - set(einsum.computed.output.ranks) if term.distinct else set()
 
 
@@ -88,7 +88,7 @@ def _is_plain(access: Access) -> bool:
     return None not in ranks and len(set(ranks)) == len(ranks)
 
 
-def _terms(expression: Expression, sign: int, output: Access) -> list[Term] | None:
+def _split_terms(expression: Expression, sign: int, output: Access) -> list[Term] | None:
     if isinstance(expression, Access):
         return [Term((expression,), sign)]
     if not isinstance(expression, Operation | Take):
@@ -110,9 +110,9 @@ def _sum_terms(expression: Operation, sign: int, output: Access) -> list[Term] |
         return None
     first_is_negative = len(expression.operands) == 1
     terms: list[Term] = []
-    for place, operand in enumerate(expression.operands):
-        negative = expression.operator == "-" and (place > 0 or first_is_negative)
-        summands = _terms(operand, -sign if negative else sign, output)
+    for number, operand in enumerate(expression.operands):
+        negative = expression.operator == "-" and (number > 0 or first_is_negative)
+        summands = _split_terms(operand, -sign if negative else sign, output)
         if summands is None:
             return None
         terms += summands
@@ -129,19 +129,19 @@ def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, F
     Returns:
         Three arrays with an element for each coordinate of the output's first rank.
     """
-    first_rank, *others = work.equation.output.ranks
+    first_rank, *other_ranks = work.equation.output.ranks
     generator = np.random.default_rng(SEED)
-    weights = {rank: generator.uniform(0.5, 1.5, work.shapes[rank]) for rank in others}
+    weights = {rank: generator.uniform(0.5, 1.5, work.shapes[rank]) for rank in other_ranks}
     projection = _Projection(work, weights, first_rank)
     expected, sizes = np.zeros(work.shapes[first_rank]), np.zeros(work.shapes[first_rank])
-    for term in _terms(work.equation.expression, 1, work.equation.output) or []:
-        values, reach = projection.of_term(term)
+    for term in _split_terms(work.equation.expression, 1, work.equation.output) or []:
+        values, reach = projection.project_term(term)
         expected += values
         sizes += reach
     sums = np.zeros(work.shapes[first_rank])
     for block in blocks(output):
-        table = projection.apply_weights(projection.table(work.equation.output, block), set(others))
-        sums += projection.of_table(table)[0]
+        table = projection.apply_weights(projection.table(work.equation.output, block), set(other_ranks))
+        sums += projection.project_table(table)[0]
     return expected, sums, sizes
 
 
@@ -167,11 +167,11 @@ class _Projection:
             sizes = values if positive else sizes * factor
         return Points(table.columns, values, sizes)
 
-    def summed(self, table: Points, ranks: Sequence[str]) -> Points:
+    def sum_over_others(self, table: Points, ranks: Sequence[str]) -> Points:
         """Sum a table over all other ranks."""
         return table if set(ranks) == set(table.columns) else table.summed(ranks, self.work.shapes)
 
-    def of_table(self, table: Points) -> tuple[Floats, Floats]:
+    def project_table(self, table: Points) -> tuple[Floats, Floats]:
         """Return the sums of values and of absolute values by the output's first rank."""
         coordinates, count = table.columns[self.first_rank], self.work.shapes[self.first_rank]
         values = np.bincount(coordinates, table.values, count).astype(np.float64)
@@ -179,46 +179,43 @@ class _Projection:
             return values, values
         return values, np.bincount(coordinates, table.sizes, count).astype(np.float64)
 
-    def of_term(self, term: Term) -> tuple[Floats, Floats]:
+    def project_term(self, term: Term) -> tuple[Floats, Floats]:
         """Return the contribution of a term."""
-        tables = [self._factor(term, place) for place in range(len(term.factors))]
+        tables = [self._weighted_factor(term, number) for number in range(len(term.factors))]
         product = tables[0]
-        for place, table in enumerate(tables[1:], start=1):
+        for number, table in enumerate(tables[1:], start=1):
             ranks = dict.fromkeys([*product.columns, *table.columns])
-            later = {rank for other in tables[place + 1 :] for rank in other.columns}
+            later_ranks = {rank for factor in tables[number + 1 :] for rank in factor.columns}
             product = product.joined(table, self.work.shapes)
-            product = self.summed(
-                product, [rank for rank in ranks if rank == self.first_rank or rank in later]
+            product = self.sum_over_others(
+                product, [rank for rank in ranks if rank == self.first_rank or rank in later_ranks]
             )
-        values, sizes = self.of_table(product)
+        values, sizes = self.project_table(product)
         return term.sign * values, sizes
 
-    def _factor(self, term: Term, place: int) -> Points:
+    def _weighted_factor(self, term: Term, number: int) -> Points:
         """Return a weighted factor, summed block by block over the ranks that no other factor has."""
-        access = term.factors[place]
+        access = term.factors[number]
         tree = self.work.tensors[access.tensor]
-        whole = bool(
-            _uncounted(term, self.work.einsum) & set(access.ranks)
-        )  # blocks would count a point several times
-        parts = [tree] if whole else blocks(tree)
-        return Points.together(
-            [self._part_of_factor(term, place, self.table(access, part)) for part in parts]
-        )
+        # Blocks would count a point of an uncounted rank several times
+        is_indivisible = not _uncounted_ranks(term, self.work.einsum).isdisjoint(access.ranks)
+        trees = [tree] if is_indivisible else blocks(tree)
+        tables = [self._weigh_block(term, number, self.table(access, block)) for block in trees]
+        return Points.together(tables)
 
-    def _part_of_factor(self, term: Term, place: int, table: Points) -> Points:
+    def _weigh_block(self, term: Term, number: int, table: Points) -> Points:
         """Return the contribution of a block; the first factor with a rank applies the rank's weights."""
-        if term.copied is not None and place != term.copied:
+        if term.copied is not None and number != term.copied:
             table = Points.from_columns(table.columns, np.ones(len(table)))
-        uncounted = _uncounted(term, self.work.einsum) & set(table.columns)
+        uncounted = _uncounted_ranks(term, self.work.einsum) & set(table.columns)
         if uncounted:
-            summed = self.summed(table, [rank for rank in table.columns if rank not in uncounted])
-            table = Points.from_columns(summed.columns, np.ones(len(summed)))
-        earlier = {rank for factor in term.factors[:place] for rank in factor.ranks}
-        others = {
-            rank for number, factor in enumerate(term.factors) if number != place for rank in factor.ranks
-        }
+            sums = self.sum_over_others(table, [rank for rank in table.columns if rank not in uncounted])
+            table = Points.from_columns(sums.columns, np.ones(len(sums)))
+        earlier = {rank for factor in term.factors[:number] for rank in factor.ranks}
+        later = {rank for factor in term.factors[number + 1 :] for rank in factor.ranks}
         table = self.apply_weights(table, set(table.columns) - earlier)
-        return self.summed(table, [r for r in table.columns if r in others or r == self.first_rank])
+        shared = earlier | later | {self.first_rank}
+        return self.sum_over_others(table, [rank for rank in table.columns if rank in shared])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +240,7 @@ def verify(work: Computation, output: FiberTree, rounding: Rounding = EXACT) -> 
         rounding: the rounding of the values' type, which determines overflows.
     """
     einsum = work.einsum
-    if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MOST_POINTS:
+    if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MAX_POINTS:
         comparison, reference = _compare_points(work, output, rounding), "an evaluation of every point"
     elif can_project(einsum):
         comparison, reference = _compare_sums(*projections(work, output), rounding), "random projections"
@@ -258,16 +255,16 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     coordinates, values = point_by_point(work)
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
     keys, values, magnitudes = reduce_points(work.einsum, keys, values)
-    own_coordinates, ours = output.to_coo()
-    our_keys = keys_of([own_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
+    our_coordinates, ours = output.to_coo()
+    our_keys = keys_of([our_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
     error, overflows = _compare_keyed(keys, values, magnitudes, our_keys, ours, work.empty, rounding)
     return error, 0 if _has_infinity(work) else overflows
 
 
 def _has_infinity(work: Computation) -> bool:
     """Return whether infinity is a regular value: the empty value, or a value of an operand."""
-    read = [work.tensors[name].values for name in work.einsum.inputs]
-    return math.isinf(work.empty) or any(np.isinf(values).any() for values in read)
+    input_values = [work.tensors[name].values for name in work.einsum.inputs]
+    return math.isinf(work.empty) or any(np.isinf(values).any() for values in input_values)
 
 
 def _compare_keyed(
@@ -284,14 +281,14 @@ def _compare_keyed(
     our_keys, ours = our_keys[order], ours[order].astype(np.float64)
     all_keys = np.union1d(keys, our_keys)
     expected, sizes = (np.full(len(all_keys), fill) for fill in (empty, 0.0))
-    values_expected = np.full(len(all_keys), empty)
+    actual = np.full(len(all_keys), empty)
     indices = np.searchsorted(all_keys, keys)
     expected[indices], sizes[indices] = values, magnitudes
-    values_expected[np.searchsorted(all_keys, our_keys)] = ours
-    return _compare_sums(expected, values_expected, sizes, rounding)
+    actual[np.searchsorted(all_keys, our_keys)] = ours
+    return _compare_sums(expected, actual, sizes, rounding)
 
 
 def _compare_sums(expected: Floats, actual: Floats, sizes: Floats, rounding: Rounding) -> tuple[float, int]:
     """Return the largest error and the number of overflows; NaN on both sides is equal."""
-    numbers = ~(np.isnan(expected) & np.isnan(actual))
-    return compare_values(expected[numbers], sizes[numbers] + rounding.floor, actual[numbers], rounding)
+    compared = ~(np.isnan(expected) & np.isnan(actual))
+    return compare_values(expected[compared], sizes[compared] + rounding.floor, actual[compared], rounding)
