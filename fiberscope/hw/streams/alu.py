@@ -27,6 +27,7 @@ from fiberscope.hw.streams.operations import (
     SUBTRACT,
     TAKE,
     UNARY,
+    operation_code,
 )
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
@@ -37,7 +38,6 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.names import nearest
 
 NEITHER = -1  # value of ``kept_operand``: no operand's stop is kept
 
@@ -67,10 +67,8 @@ class Arithmetic(StreamBlock):
 
     def __init__(self, name: str, operation: str, operations: dict[str, int], quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        if operation not in operations:
-            raise ValueError(f"{name} has no operation {operation}; {nearest(operation, operations)}")
         self.operation = operation  # C: str
-        self.code = operations[operation]  # C: long
+        self.code = operation_code(name, operation, operations)  # C: long
         self.needs_all = self.code in (MULTIPLY, TAKE)  # C: public
         self.fills = False  # C: public
         self.empty = 0.0  # C: public
@@ -93,33 +91,25 @@ class Arithmetic(StreamBlock):
             self.out_val.push_absent(payload, self.empty if self.fills else result)
 
     def compute(self, value: float, operand: float) -> float:  # C: cdef
-        """Count the operation, and return its result.
+        """Count the operation, and return its result; without ``fills``, a quotient by 0 is 0.
 
         Args:
             value: first operand.
             operand: second operand; 0 for ``relu``, which is a maximum; ignored by other operations of one.
         """
         self.operations += 1
-        code = self.code  # C: long
-        if code == DIVIDE:
-            return self._quotient(value, operand)
-        return operate(code, value, operand, self.value_type)
-
-    def _quotient(self, dividend: float, divisor: float) -> float:
-        """Return a quotient; a quotient by 0 is 0, or with ``fills`` that of IEEE 754 for a divisor +0."""
-        if divisor != 0.0:
-            return self.value_type.round_value(dividend / divisor)
-        if not self.fills:
+        if self.code == DIVIDE and operand == 0.0 and not self.fills:
             return 0.0
-        return math.copysign(math.inf, dividend) if abs(dividend) > 0.0 else math.nan
+        return operate(self.code, value, operand, self.value_type)
 
 
 def operate(code: int, value: float, operand: float, value_type: ValueType) -> float:  # C: cpdef
-    """Return the result of an operation other than a division; a minimum or maximum with NaN is NaN.
+    """Return the result of an operation.
+
+    A minimum or maximum with NaN is NaN. A quotient by 0 is that of IEEE 754 for a divisor +0.
 
     Args:
-        code: number of the operation (``fiberscope.hw.streams.operations``). ``DIVIDE`` must not be given,
-            and is not checked: ``Arithmetic.compute`` divides.
+        code: number of the operation (``fiberscope.hw.streams.operations``).
         value: first operand.
         operand: second operand; ignored by an operation of one operand.
         value_type: type of the result.
@@ -138,7 +128,7 @@ def operate(code: int, value: float, operand: float, value_type: ValueType) -> f
         return value if code == FIRST else operand
     if code in (OR, AND, DIFFERS, LESS):
         return 1.0 if _is_true(code, value, operand) else 0.0
-    return value_type.round_value(_function(code, value))
+    return value_type.round_value(_quotient(value, operand) if code == DIVIDE else _function(code, value))
 
 
 def _nan_operand(value: float, operand: float) -> float:  # C: cdef
@@ -153,6 +143,13 @@ def _is_true(code: int, value: float, operand: float) -> bool:  # C: cdef
     if code == LESS:
         return value < operand
     return (value != 0.0 and operand != 0.0) if code == AND else (value != 0.0 or operand != 0.0)
+
+
+def _quotient(dividend: float, divisor: float) -> float:  # C: cdef
+    """Return a quotient; by 0 it is an infinity, or NaN if the dividend is 0 or NaN."""
+    if divisor != 0.0:
+        return dividend / divisor
+    return math.copysign(math.inf, dividend) if abs(dividend) > 0.0 else math.nan
 
 
 def _function(code: int, operand: float) -> float:  # C: cdef

@@ -5,6 +5,10 @@ The name of an operation is its key in ``BINARY`` (two operands) or ``UNARY`` (o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from fiberscope.sim.names import nearest
+
 (
     MULTIPLY,
     ADD,
@@ -52,3 +56,19 @@ UNARY = {
     "square": SQUARE,
     "relu": MAXIMUM,  # of the operand and 0
 }
+
+
+def operation_code(block: str, operation: str, operations: Mapping[str, int] = BINARY) -> int:
+    """Return the number of an operation.
+
+    Args:
+        block: instance name, for the message.
+        operation: name of the operation.
+        operations: numbers of the operations of the block, by name.
+
+    Raises:
+        ValueError: if ``operations`` has no such operation.
+    """
+    if operation not in operations:
+        raise ValueError(f"{block} has no operation {operation}; {nearest(operation, operations)}")
+    return operations[operation]

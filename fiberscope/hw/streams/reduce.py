@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.operations import ADD, BINARY
+from fiberscope.hw.streams.operations import ADD, BINARY, operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN, Q13, Q14, Q15
@@ -15,7 +15,6 @@ from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, INTEGER, STOP, 
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.names import nearest
 
 OPERATIONS = {"sum": ADD, **BINARY}
 
@@ -45,7 +44,7 @@ class ScalarReduce(StreamBlock):
 
     Args:
         name: instance name.
-        operation: ``"sum"``, or the name of an operation of ``Alu``; not ``"div"``, see ``operate``.
+        operation: ``"sum"``, or the name of an operation of ``Alu``.
         drop_empty: whether an empty fiber gives no result.
         quirks: see ``StreamBlock``.
 
@@ -63,9 +62,7 @@ class ScalarReduce(StreamBlock):
         self, name: str, operation: str = "sum", drop_empty: bool = False, quirks: int = CLEAN
     ) -> None:
         super().__init__(name, quirks)
-        if operation not in OPERATIONS:
-            raise ValueError(f"{name} has no operation {operation}; {nearest(operation, OPERATIONS)}")
-        self.code = OPERATIONS[operation]  # C: public long
+        self.code = operation_code(name, operation, OPERATIONS)  # C: public long
         self.drops = drop_empty and not quirks & Q15
         self.result = 0.0
         self.count = 0  # values of the current fiber that the result combines

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.operations import BINARY
+from fiberscope.hw.streams.operations import operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, VAL
@@ -33,11 +33,10 @@ class RunSum(StreamBlock):
 
     Args:
         name: instance name.
-        operation: name of the binary operation of ``Alu`` that replaces the addition; not ``"div"``, see
-            ``operate``.
+        operation: name of the binary operation of ``Alu`` that replaces the addition.
 
     Raises:
-        KeyError: if there is no such operation.
+        ValueError: if there is no such operation.
         SimulationError: during the run, if the streams differ in shape.
     """
 
@@ -56,7 +55,7 @@ class RunSum(StreamBlock):
 
     def __init__(self, name: str, operation: str = "add") -> None:
         super().__init__(name)
-        self.operation, self.code = operation, BINARY[operation]
+        self.operation, self.code = operation, operation_code(name, operation)
         self.open = False  # whether a run has started
         self.coordinate = 0  # coordinate of the current run
         self.sum = 0.0

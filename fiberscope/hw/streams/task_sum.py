@@ -9,7 +9,7 @@ from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.kept import EACH
-from fiberscope.hw.streams.operations import BINARY
+from fiberscope.hw.streams.operations import operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.point_table import PointTable
 from fiberscope.hw.streams.ports import output_stream
@@ -133,6 +133,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         of_elements: whether each element is a task.
 
     Raises:
+        ValueError: if there is no such operation.
         SimulationError: during the run, if the streams of an instance differ in shape.
     """
 
@@ -156,7 +157,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         of_elements: bool = False,
     ) -> None:
         super().__init__(name)
-        self.code = BINARY[operation]  # C: long
+        self.code = operation_code(name, operation)  # C: long
         self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
         self.writers, self.of_elements = min(at_once, instances), of_elements
         self.waiting = [Queue() for _ in range(instances)]  # for each instance, its unfinished tasks

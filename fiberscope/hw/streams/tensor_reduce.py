@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.operations import BINARY
+from fiberscope.hw.streams.operations import operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN
@@ -26,8 +26,7 @@ class TensorReduce(StreamBlock):
 
     With ``flushes``, the points form tasks, and a stop on all inputs ends a task. The sums of the task are
     then complete. They leave as fibers that are one level deeper, in one list for each task. With
-    ``flushes``, a point with the value N is ignored. ``kept`` should then be 0: the first coordinates of a
-    task would also have to follow those of the task before.
+    ``flushes``, a point with the value N is ignored, and the sorted coordinates of each task begin anew.
 
     Timing: a point is taken in a cycle in which all of its tokens are visible. Points wait while complete
     sums leave. A sum takes a cycle; if a fiber ended before it, the stops of the fiber take a cycle. At the
@@ -45,12 +44,10 @@ class TensorReduce(StreamBlock):
         kept: number of leading coordinates that arrive sorted; less than ``ways``.
         quirks: see ``StreamBlock``; no quirk has an effect.
         flushes: whether the points form tasks.
-        operation: name of the binary operation of ``Alu`` that replaces the addition; not ``"div"``, see
-            ``operate``.
+        operation: name of the binary operation of ``Alu`` that replaces the addition.
 
     Raises:
-        KeyError: if there is no such operation.
-        ValueError: if ``kept`` is not in the range from 0 to ``ways`` - 1.
+        ValueError: if there is no such operation, or ``kept`` is not in the range from 0 to ``ways`` - 1.
         SimulationError: during the run, if the heads do not form a point, or the sorted coordinates decrease.
     """
 
@@ -78,7 +75,7 @@ class TensorReduce(StreamBlock):
         self.ways = ways
         self.kept = kept
         self.flushes = flushes
-        self.operation, self.code = operation, BINARY[operation]
+        self.operation, self.code = operation, operation_code(name, operation)
         self.ports = self.own_ports()
         self.sums: dict[tuple[int, ...], float] = {}
         self.group: tuple[int, ...] = ()  # the leading ``kept`` coordinates of the last point
@@ -217,7 +214,7 @@ class TensorReduce(StreamBlock):
             self._stream(axis).push(STOP, axis + self.flushes)
         self.out_val.push(STOP, self.ways - 1 + self.flushes)
         self.must_send_stops, self.must_send_done = False, self.has_ended
-        self.last_coordinates, self.starts_list = (), True
+        self.last_coordinates, self.group, self.starts_list = (), (), True
 
     def _stream(self, axis: int) -> OutputStream:
         stream: OutputStream = self.streams[axis]

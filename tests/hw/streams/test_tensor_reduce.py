@@ -113,6 +113,29 @@ class TestTensorReduce:
         for capacity in (None, 2):
             assert accumulated(list(zip(points, values, strict=True)), ways, kept, seed, capacity) == wanted
 
+    @pytest.mark.parametrize("seed", range(20))
+    def test_random_tasks(self, seed) -> None:
+        """The sums of each task leave at its stop; its sorted coordinates begin anew."""
+        draws = random.Random(seed)
+        ways = draws.randint(1, 3)
+        kept = draws.randrange(ways)
+        inputs, wanted = [[] for _ in range(ways + 1)], [[] for _ in range(ways + 1)]
+        for _task in range(4):
+            points = [tuple(draws.randrange(3) for _ in range(ways)) for _ in range(draws.choice((0, 1, 9)))]
+            points.sort(key=lambda point: point[:kept])
+            sums = dict.fromkeys(sorted(points), 0.0)
+            for point in points:
+                sums[point] += 1.0
+            for way in range(ways + 1):
+                inputs[way] += [*(point[way] if way < ways else 1.0 for point in points), "S0"]
+                wanted[way] += [*fibers_of(sums, way, ways)[:-2], f"S{min(way, ways - 1) + 1}"]
+        block = TensorReduce("block", ways, kept, flushes=True)
+        ports = [*(f"in_crd[{way}]" for way in range(ways)), "in_val"]
+        outputs = [*(f"out_crd{way}" for way in range(ways)), "out_val"]
+        streams = {port: with_gaps([*tokens, "D"], seed) for port, tokens in zip(ports, inputs, strict=True)}
+        found = run_streams(block, streams, outputs, capacity=2, checked=False)
+        assert [tokens_of(found[label]) for label in outputs] == [[*tokens, "D"] for tokens in wanted]
+
     def test_what_comes_sorted_must_increase(self) -> None:
         with pytest.raises(SimulationError, match="must increase"):
             accumulated([((2, 0), 1.0), ((1, 0), 1.0)], 2, 1)
