@@ -79,6 +79,10 @@ class StreamBlock(Component):
     def elaborate(self) -> None:
         """Look up the streams of the ports, and note which output channels are bounded."""
         super().elaborate()
+        self.find_bounds()
+
+    def find_bounds(self) -> None:
+        """Note which channels of ``streams`` are bounded; the block stalls while one of them is full."""
         channels = [channel for stream in self.streams for channel in stream.channels]
         self.bounds = [channel for channel in channels if channel.bounded]
         self.bounded = bool(self.bounds)

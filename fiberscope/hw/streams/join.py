@@ -26,7 +26,7 @@ class Intersect(Joiner):
     Timing: if all heads are equal, they leave. Otherwise the heads below the largest are dropped; a stop is
     larger than any coordinate. Two fibers A and B therefore take |A union B| + 1 cycles. A skip leaves in
     the cycle in which a head of its operand is dropped, or in which the common stop leaves. A full skip
-    channel stalls the block, as any output channel does, because ``bounds`` includes the skip channels.
+    channel does not stall the block: a coordinate for it is lost, and a stop waits.
 
     Quirks: Q2, Q11, see ``Joiner``. Q8: an N among coordinates leaves as N, and the heads of all operands
     are dropped with it.
@@ -66,10 +66,11 @@ class Intersect(Joiner):
         return (*super().own_ports(), *skips)
 
     def elaborate(self) -> None:
-        """Look up the streams of the ports; ``streams``, to which ``send_control`` sends, excludes skips."""
+        """Look up the streams of the ports; ``streams`` excludes skips, which get no done and never stall."""
         super().elaborate()
         self.out_skips = self.streams[1 + self.ways :]
         del self.streams[1 + self.ways :]
+        self.find_bounds()
 
     def accepts_empty(self) -> bool:
         """Return whether N may stand among coordinates: only with Q8."""
