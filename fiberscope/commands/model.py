@@ -122,7 +122,7 @@ def _draw(path: Path, run: TraceRequest) -> None:
     from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
 
-    ready = run.prepared()
+    ready = run.prepare()
     names = " and ".join(dict.fromkeys(operand.workload.name for operand in ready.operands.values()))
     stamps = ready.stamps()
     if not stamps:

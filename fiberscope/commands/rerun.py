@@ -1,4 +1,4 @@
-"""``fiberscope rerun``: repetition of a run from its report, and the differences."""
+"""``fiberscope rerun``: repeat the run of a report, or the runs of an archive, and compare the results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ _To = Annotated[
     int | None,
     typer.Option("--to", metavar="CYCLE", min=0, help="Go to this cycle, and start the debugger there."),
 ]
-
-
 _Workers = Annotated[
     int | None, typer.Option(min=1, help="Number of workers for an archive; one for each core by default.")
 ]
@@ -42,9 +40,9 @@ def rerun(
 ) -> int:
     """Repeat a run, or the runs of an archive, and show what differs.
 
-    Uses the same command, parameters and operands. Refused if the digest of the sources or operands differs
-    from the report. Paths are relative to the current folder. With --to the run stops in a cycle, and takes
-    commands of the debugger.
+    The command, parameters and operands are those of the report. If the sources or an operand have changed
+    since, the run is refused. Relative paths start at the current folder. With --to, the run stops in a cycle
+    and starts the debugger. Only for an archive, a difference gives an error exit code.
 
     \b
     Examples:
@@ -60,15 +58,16 @@ def rerun(
 
     check_outputs({"the report": json}, {"the report FILE": file})
     if _is_archive(file):
-        if {to, script, live, json} != {None}:
-            raise InputError(f"{file}: is an archive; --to, --script, --live and --json are of a report")
+        if any(option is not None for option in (to, script, live, json)):
+            advice = "--to, --script, --live and --json need a report of one run"
+            raise InputError(f"{file}: an archive has several runs; {advice}")
         return _rerun_archive(file, workers, anyway, quiet)
     if to is not None:
-        return _debug(file, to, script, live, anyway, json)
+        return _debug_report(file, to, script, live, anyway, json)
     if script is not None:
-        raise InputError("--script needs --to CYCLE: its commands are of the debugger")
+        raise InputError("--script needs --to CYCLE, because a script contains debugger commands")
     if live is not None:
-        raise InputError("--live needs --to CYCLE: its page shows the debugger")
+        raise InputError("--live needs --to CYCLE, because its page shows the debugger")
     # A difference from the report is shown, but does not change the exit code.
     with report_delivery(json, quiet) as deliver, progress_display(quiet) as progress:
         before, after = run_again(file, progress, anyway=anyway)
@@ -86,15 +85,15 @@ def _is_archive(file: Path) -> bool:
     return file.suffix == ".zip" or is_zipfile(file)
 
 
-def _debug(
+def _debug_report(
     file: Path, cycle: int, script: Path | None, live: str | None, anyway: bool, json: Path | None
 ) -> int:
     """Repeat the run of a report up to ``cycle``, start the debugger there, and return the exit code."""
-    from fiberscope.run.rerun import debug_again
+    from fiberscope.run.rerun import debug_report
 
     lines = script_lines(script)
     page = debugger_page(live, f"{file}, run again")
-    with page as show, debug_again(file, cycle, anyway=anyway) as session, show(session):
+    with page as show, debug_report(file, cycle, anyway=anyway) as session, show(session):
         print(session.info())
         return run_session(session, json, script, lines)
 
@@ -111,21 +110,20 @@ def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -
 
     outcome = rerun_archive(file, workers=workers, anyway=anyway, quiet=quiet)
     if not quiet:
-        runs = Table(f"Runs of {file.name}", ["machine", "workload", "cycles", "cycles again", "numbers"])
+        columns = ["machine", "workload", "cycles", "cycles, repeated", "comparison"]
+        runs = Table(f"Runs of {file.name}", columns)
         for run in outcome.runs:
-            cycles = (
-                ""
-                if run.repeated is None or run.repeated["cycles"] is None
-                else f"{run.repeated['cycles']:,}"
-            )
-            name, workload = run.archived["machine"], run.archived["workload"]
-            verdict = f"differ: {', '.join(run.differences)}" if run.differences else "equal"
-            runs.add(name, workload, f"{run.archived['cycles']:,}", cycles, verdict)
+            cycles = None if run.repeated is None else run.repeated["cycles"]
+            machine, workload = run.archived["machine"], run.archived["workload"]
+            comparison = f"differ: {', '.join(run.differences)}" if run.differences else "equal"
+            repeated = "" if cycles is None else f"{cycles:,}"
+            runs.add(machine, workload, f"{run.archived['cycles']:,}", repeated, comparison)
         show([runs], markdown=False)
     count, different = len(outcome.runs), len(outcome.different)
-    failed = f"; not repeated: {outcome.index.failed:,} that failed" if outcome.index.failed else ""
+    failed = outcome.index.failed
+    note = f"; not repeated: {count_runs(failed)} that failed" if failed else ""
     if different:
-        print(f"Different: {different:,} of {count_runs(count)}{failed}")
+        print(f"Different: {different:,} of {count_runs(count)}{note}")
         return MACHINE_WRONG
-    print(f"Equal: all numbers of {count_runs(count)}{failed}")
+    print(f"Equal: all numbers of {count_runs(count)}{note}")
     return 0

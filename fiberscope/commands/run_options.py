@@ -218,7 +218,9 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             ):
                 progress = with_size_warning(callback, waveform)
                 options |= (
-                    {"progress": progress} if live is None else live.run_options(progress, request.drives)
+                    {"progress": progress}
+                    if live is None
+                    else live.run_options(progress, request.drive_options)
                 )
                 report = request.run(**{name: value for name, value in options.items() if value})
             if live is not None:

@@ -79,18 +79,18 @@ def simulate(
         ConfigurationError, WorkloadError, InputError, FailedRunError: invalid input; a failed run.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
-    descriptor, named = _machine(accelerator, a, tensors or {}, parameters, chain)
+    descriptor, named = _find_machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
-    ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
+    run = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
     files, replacements = _recorders(waveform, memory_trace, timeline, drive), descriptor.merge_parts(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, replacements, ignore_progress, files)
-    options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
-    operands = _check(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
-    request = _record(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
-    return _run_resolved(ready, a, b, named, replace(options, request=request), progress)
+    options = _add_sampling(descriptor, replace(options, values_only=values_only), sample, chain, run.formats)
+    operands = _check_operands(descriptor, options, named or {"A": a, "B": b}, config)
+    request = _to_record(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
+    return _run_resolved(run, a, b, named, replace(options, request=request), progress)
 
 
-def _sampled(
+def _add_sampling(
     accelerator: Accelerator[Any],
     options: RunOptions,
     sample: Sample | float | str | bool | None,
@@ -110,7 +110,7 @@ def _sampled(
 
 
 def _run_resolved(
-    ready: ResolvedRun,
+    resolved: ResolvedRun,
     a: object,
     b: object,
     named: Mapping[str, object],
@@ -122,16 +122,18 @@ def _run_resolved(
     assert request is not None
     with shown_progress(progress) as report:
         options = replace(options, report_progress=report)
-        if ready.chain is None:
-            return execute_converted(ready, ready.maker.load(a, b, request.exact, report, named), options)
+        if resolved.chain is None:
+            return execute_converted(
+                resolved, resolved.maker.load(a, b, request.exact, report, named), options
+            )
         if options.values_only:
             raise InputError("--values-only is for a single product, not for a chain; leave one out")
         from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (needed for chains only)
 
-        return execute_chain(ready, named, options)
+        return execute_chain(resolved, named, options)
 
 
-def _machine(
+def _find_machine(
     machine: str | Accelerator[Any],
     a: object,
     tensors: Mapping[str, object],
@@ -154,14 +156,14 @@ def _machine(
         operand_names = set(Chain.parse(chain).operands)
     named = {**tensors, **{name: keywords.pop(name) for name in operand_names & keywords.keys()}}
     if (a is None) == (not named):
-        how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
-        raise InputError(f"{accelerator.name}: {how}")
+        advice = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
+        raise InputError(f"{accelerator.name}: {advice}")
     if chain is not None and a is not None:
         raise InputError(f"{accelerator.name}: a chain has operands by name, as in A=a")
     return accelerator, dict(sorted(named.items()))
 
 
-def _record(
+def _to_record(
     machine: str | Accelerator[Any],
     operands: Mapping[str, object],
     by_name: bool,
@@ -200,19 +202,20 @@ def _recorders(
     """Return the files of a run, with paths for names."""
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
     if recorded is not None:
-        check_types(vars(recorded), of="waveform.")
+        check_types(vars(recorded), prefix="waveform.")
         recorded = replace(recorded, path=Path(recorded.path))
     states = StateFiles(Path(timeline)) if isinstance(timeline, str | Path) else timeline
     return Recorders(recorded, None if memory_trace is None else Path(memory_trace), states, drive)
 
 
-def _check(
+def _check_operands(
     accelerator: Accelerator[Any],
     options: RunOptions,
     operands: Mapping[str, object],
     config: str | Path | None,
 ) -> Mapping[str, object]:
-    """Return the operands, after a check of options, inputs and output files."""
+    """Return the given operands, without None, after a check of options, inputs and output files."""
+    operands = {name: operand for name, operand in operands.items() if operand is not None}
     check_options(accelerator, options)
     inputs = {
         f"the matrix {name}": file_of(operand) if isinstance(operand, str | Path) else None

@@ -16,20 +16,20 @@ from fiberscope.run.execute import RunOptions
 from fiberscope.workloads.errors import nearest
 
 
-def check_types(arguments: Mapping[str, object], of: str = "") -> None:
+def check_types(arguments: Mapping[str, object], prefix: str = "") -> None:
     """Check the types of arguments; None stands for an omitted argument, except for ``accelerator``.
 
     Args:
-        arguments: values by the name of the argument, which is a key of ``_KINDS``.
-        of: prefix of the argument's name in messages.
+        arguments: values by the name of the argument, which is a key of ``_CHECKS``.
+        prefix: prefix of the argument's name in messages.
 
     Raises:
         InputError: an argument has another type; the message has the expected type.
     """
     for name, value in arguments.items():
-        is_valid, expected = _KINDS[name]
+        is_valid, expected = _CHECKS[name]
         if not is_valid(value) and (value is not None or name == _REQUIRED):
-            raise InputError(f"{of}{name}={value!r}: it should be {expected}")
+            raise InputError(f"{prefix}{name}={value!r}: it should be {expected}")
 
 
 def _is_cycle(value: Any) -> bool:  # noqa: ANN401
@@ -39,7 +39,7 @@ def _is_cycle(value: Any) -> bool:  # noqa: ANN401
         return False
 
 
-def _is_truth(value: object) -> bool:
+def _is_boolean(value: object) -> bool:
     return isinstance(value, bool)
 
 
@@ -69,12 +69,12 @@ def _are_settings(value: object) -> bool:
 
 _REQUIRED = "accelerator"  # the only argument that may not be None
 # By argument: a predicate of valid values, and the text of the expected type for a message.
-_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "accelerator": (lambda value: isinstance(value, str | Accelerator), "a name or an Accelerator"),
     "settings": (_are_settings, 'a dict of parameters by dotted key, as in {"pe.count": 64}'),
     "tensors": (_are_settings, 'a dict of operands by name, as in {"A": a, "B": b}'),
     "config": (lambda value: isinstance(value, str | Path), "the path of a YAML file"),
-    "exact": (_is_truth, "True or False"),
+    "exact": (_is_boolean, "True or False"),
     "cycle_limit": (_is_cycle, "a whole number of cycles from 1 on"),
     "waveform": (lambda value: isinstance(value, Waveform | str | Path), "a path or a fiberscope.Waveform"),
     "memory_trace": (lambda value: isinstance(value, str | Path), "the path of a file to write"),
@@ -83,16 +83,16 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "a path or a fiberscope.StateFiles",
     ),
     "parts": (_are_parts, 'a dict of classes by the name of the part, as in {"merger": MyMerger}'),
-    "histograms": (_is_truth, "True or False"),
-    "checked": (_is_truth, "True or False"),
-    "values_only": (_is_truth, "True or False"),
+    "histograms": (_is_boolean, "True or False"),
+    "checked": (_is_boolean, "True or False"),
+    "values_only": (_is_boolean, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "chain": (lambda value: isinstance(value, str), 'products, as in "Y = A X; Z = Y W"'),
     "progress": (_is_progress, "a function of stage, work done and work in all, or False"),
     "drive": (callable, "a function of a machine, observers, a cycle limit and a progress callback"),
     # of ``ablate`` and ``compare``
     "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),
-    "surrogates": (_is_truth, "True or False"),
+    "surrogates": (_is_boolean, "True or False"),
     "models": (_are_names, 'a list of names, as in ["simple"]'),
     "tell": (callable, "a function of a line"),
     # of a ``Waveform``
@@ -101,7 +101,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "scopes": (_are_names, 'a list of patterns, as in ["pe0[0-3]"]'),
     "trigger": (lambda value: isinstance(value, str), 'a condition, as in "pe07 input_stall > 100"'),
     "cycles": (_is_cycle, "a whole number of cycles from 1 on"),
-    "colours": (_is_truth, "True or False"),
+    "colours": (_is_boolean, "True or False"),
 }
 
 

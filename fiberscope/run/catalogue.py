@@ -87,8 +87,9 @@ def parameters(machine: MachineName | str) -> pd.DataFrame:
         ConfigurationError: there is no such machine.
     """
     accelerator = find(machine)
-    allowed = ranges(accelerator.configuration)
-    frame = _frame([_row(parameter, allowed[parameter.key]) for parameter in machine_parameters(accelerator)])
+    valid_ranges = ranges(accelerator.configuration)
+    rows = [_row(parameter, valid_ranges[parameter.key]) for parameter in machine_parameters(accelerator)]
+    frame = _frame(rows)
     frame.attrs["sources"] = configuration.header(accelerator.shipped)
     return frame
 
@@ -101,13 +102,13 @@ def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Para
     return [*machine_parameters, *(parameter for parameter in shared if parameter.key in keys)]
 
 
-def _row(parameter: configuration.Parameter, allowed: Range) -> dict[str, object]:
+def _row(parameter: configuration.Parameter, valid_range: Range) -> dict[str, object]:
     source = _SOURCE.search(parameter.comment)
     return {
         "parameter": parameter.key,
         "default": parameter.value,
         "unit": _unit(parameter),
-        "range": str(allowed),
+        "range": str(valid_range),
         "description": _SOURCE.sub("", parameter.comment),
         "source": (source[1] or source[2]) if source else "",
     }

@@ -36,7 +36,7 @@ TILING = with_tiles.__module__  # module that chooses tiles
 CONVERTING = "fiberscope.converters.mint"  # module of the machine that converts formats
 
 
-def _formats_of(
+def _split_formats(
     accelerator: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
 ) -> tuple[dict[str, str], dict[str, object]]:
     """Split settings into the formats of operands that must be converted, and other settings.
@@ -47,29 +47,30 @@ def _formats_of(
         InputError: the machine supports no converter, or has no such operand.
         WorkloadError: no recipe converts the format to the machine's format.
     """
-    others, formats, machine_formats = dict(settings), dict[str, str](), accelerator.reads
+    machine_settings, formats, machine_formats = dict(settings), dict[str, str](), accelerator.reads
     if chain is not None:
-        machine_formats = (
-            dict.fromkeys(chain.names, machine_formats["A"]) if machine_formats else machine_formats
-        )
-        if BETWEEN in others:
-            formats = dict.fromkeys(chain.between, _text(others.pop(BETWEEN)))
+        if machine_formats:
+            machine_formats = dict.fromkeys(chain.names, machine_formats["A"])
+        if BETWEEN in machine_settings:
+            formats = dict.fromkeys(chain.between, _text(machine_settings.pop(BETWEEN)))
     formats |= {
-        key.removeprefix(PREFIX): _text(others.pop(key)) for key in settings if key.startswith(PREFIX)
+        key.removeprefix(PREFIX): _text(machine_settings.pop(key))
+        for key in settings
+        if key.startswith(PREFIX)
     }
     for operand, name in formats.items():
-        _check(machine_formats, accelerator.name, operand, name)
+        _check_format(machine_formats, accelerator.name, operand, name)
     converted = {
         operand: name for operand, name in formats.items() if name.lower() != machine_formats[operand]
     }
-    return converted, others
+    return converted, machine_settings
 
 
 def _text(value: object) -> str:
     return str(value.value if isinstance(value, Entry) else value)
 
 
-def _check(machine_formats: Mapping[str, str], machine: str, operand: str, name: str) -> None:
+def _check_format(machine_formats: Mapping[str, str], machine: str, operand: str, name: str) -> None:
     from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
 
     if operand not in machine_formats:
@@ -124,7 +125,7 @@ class ResolvedRun(NamedTuple):
                 be built for the operands.
         """
         problem = self.maker.load(a, b, exact=False, progress=ignore_progress)
-        _formats, configured = _to_convert(self, problem)
+        _formats, configured = _select_conversions(self, problem)
         options = RunOptions(EVENT, None, False, False, self.accelerator.merge_parts(parts), ignore_progress)
         build_model(self.accelerator, configured, problem, options)
 
@@ -147,11 +148,11 @@ def resolve_run(
         ConfigurationError, InputError, WorkloadError: a parameter is invalid, or a format cannot be
             converted.
     """
-    formats, others = _formats_of(accelerator, settings, chain)
-    return ResolvedRun(accelerator, *configure(accelerator, config, others), formats, chain)
+    formats, machine_settings = _split_formats(accelerator, settings, chain)
+    return ResolvedRun(accelerator, *configure(accelerator, config, machine_settings), formats, chain)
 
 
-def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
+def execute_converted(resolved: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
     """Run a problem on a machine, and the conversions of its operands on a converter with the same memory.
 
     Conversions are simulated after a complete run. The field ``conversions`` of the report has their costs,
@@ -159,7 +160,7 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
     other fields are those of the run alone. An interrupted conversion makes the report incomplete.
 
     Args:
-        ready: the resolved run.
+        resolved: the resolved run.
         problem: the problem with its loaded operands.
         options: the options of the run; with ``sample``, cycles are estimated from windows.
 
@@ -167,10 +168,10 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: the errors of ``execute``, of
             the run or of a conversion.
     """
-    accelerator, (formats, configured) = ready.accelerator, _to_convert(ready, problem)
+    accelerator, (formats, configured) = resolved.accelerator, _select_conversions(resolved, problem)
     request, provenance = options.request, None
     if request is not None:
-        provenance = source_entry(ready.roots(request.machine, options.parts.values()), request)
+        provenance = source_entry(resolved.roots(request.machine, options.parts.values()), request)
     run = execute if options.sample is None else execute_sampled
     report = run(accelerator, configured, problem, options, provenance)
     if not formats or not report.complete:
@@ -186,33 +187,35 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
     except KeyboardInterrupt:
         return report.model_copy(update={"complete": False, "ending": "interrupted"})
     seconds = report.seconds + sum(conversion.seconds for conversion in operand_conversions.values())
-    moved = sum(part.moved_bytes for part in report.traffic.values())
+    moved_bytes = sum(part.moved_bytes for part in report.traffic.values())
     converted_bytes = sum(conversion.moved_bytes for conversion in operand_conversions.values())
     conversions = Conversions(
         operands=operand_conversions,
         seconds=seconds,
         seconds_without=report.seconds,
-        traffic_bytes=moved + converted_bytes,
-        traffic_bytes_without=moved,
+        traffic_bytes=moved_bytes + converted_bytes,
+        traffic_bytes_without=moved_bytes,
     )
     return report.model_copy(update={"conversions": conversions})
 
 
-def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
+def _select_conversions(resolved: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
     """Return the formats to convert from, and the machine's parameters for the converted operands.
 
     An operand with a value at every position can be stored dense without conversion, if the machine has a
     layout for it.
     """
-    if not ready.formats:
-        return {}, ready.configured
+    if not resolved.formats:
+        return {}, resolved.configured
     operands = dict(zip("AB", problem.machine_inputs(), strict=False))
     formats = {
         operand: name
-        for operand, name in ready.formats.items()
-        if not (name.lower() == DENSE and is_stored_dense(ready.configured, operand, operands[operand]))
+        for operand, name in resolved.formats.items()
+        if not (name.lower() == DENSE and is_stored_dense(resolved.configured, operand, operands[operand]))
     }
-    return formats, compress_operands(ready.configured, {operand: operands[operand] for operand in formats})
+    return formats, compress_operands(
+        resolved.configured, {operand: operands[operand] for operand in formats}
+    )
 
 
 def convert_operand(

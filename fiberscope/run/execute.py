@@ -87,19 +87,19 @@ def execute(
     simulation_start = time.perf_counter()
     recorded, watch = _simulate(model, options)
     simulation_seconds = time.perf_counter() - simulation_start
-    run, answer = _check(problem, model, recorded.run, options.report_progress)
+    run, answer = _compare_answer(problem, model, recorded.run, options.report_progress)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:
         prices = prices_of(accelerator, model.parameters)
     inputs = collect.RunInputs(options.fidelity, options.parts, source, prices)
     report = collect.report(accelerator, problem, model, run, answer, timing, watch, inputs)
-    wrong = None
+    mismatch = None
     if answer is not None and not answer.comparison.passed:
-        wrong = f"the machine's {problem.answer} is wrong: {answer.comparison.differences}"
+        mismatch = f"the machine's {problem.answer} is wrong: {answer.comparison.differences}"
     raise_fault(
         report,
         deadlock=recorded.deadlock,
-        wrong=wrong,
+        wrong=mismatch,
         misplaced=recorded.misplaced_requests,
         unwritten=recorded.unwritten,
     )
@@ -170,7 +170,7 @@ def _build_kernel(accelerator: Accelerator[Any], machine: Machine) -> None:
     accelerator.check_families(machine)
 
 
-def _check(
+def _compare_answer(
     problem: Problem, model: Model, run: Run, report_progress: Progress
 ) -> tuple[Run, CheckedAnswer | None]:
     """Compare the answer with the reference; a model of a lower fidelity may have no answer.

@@ -20,7 +20,7 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 10  # rows of the table in a notebook
+TABLE_ROWS = 10  # rows of the table in a notebook
 
 
 @dataclass(frozen=True)
@@ -72,22 +72,22 @@ class FormatRanking:
             "pairs": [prediction.document() for prediction in self.predictions],
         }
 
-    def tables(self, top: int = SHOWN) -> list[Table]:
+    def tables(self, top: int = TABLE_ROWS) -> list[Table]:
         """Return a table of the first ``top`` pairs, and a table of reasons if there are any."""
-        return [table for table in (self._pairs(top), self._why()) if table.rows]
+        return [table for table in (self._pair_table(top), self._reason_table()) if table.rows]
 
     def _repr_html_(self) -> str:
         """Return the tables, for a notebook."""
         return "".join(table.html() for table in self.tables())
 
-    def _pairs(self, top: int) -> Table:
+    def _pair_table(self, top: int) -> Table:
         operands = (self.problem.streamed, self.problem.held)
         shapes = [" x ".join(f"{size:,}" for size in operand.shape) for operand in operands]
         density = [f"{operand.density:.3g}" for operand in operands]
         heads = (f"{name} {shapes[i]}, density {density[i]}" for i, name in enumerate("AB"))
         columns = ("MCF A-B", "ACF A-B", "Cycles", "DRAM", "Conversion", "Computing", "uJ", "EDP")
         table = Table(f"{self.problem.kernel}: {'; '.join(heads)}", columns, labels=2)
-        least = self.best.product
+        best_product = self.best.product
         for prediction in self.predictions[:top]:
             table.add(
                 f"{prediction.choice.mcf_a}-{prediction.choice.mcf_b}",
@@ -97,11 +97,11 @@ class FormatRanking:
                 f"{prediction.streaming_cycles + prediction.two_pass_cycles:,.0f}",
                 f"{prediction.compute_cycles:,.0f}",
                 f"{prediction.picojoules / 1e6:,.2f}",
-                percent(prediction.product / least - 1) if least else "",
+                percent(prediction.product / best_product - 1) if best_product else "",
             )
         return table
 
-    def _why(self) -> Table:
+    def _reason_table(self) -> Table:
         title = "Why: the best pair without each of its formats"
         table = Table(title, ("Instead of", "The best", "EDP", "As"), 2)
         for reason in self.reasons:
@@ -137,15 +137,16 @@ def sage(
     parameters = sage_parameters(settings or {}, None if config is None else Path(config))
     first = operand(a, "A")
     kernel_name = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
-    posed = problem(kernel_name, first, None if b is None else operand(b, "B"))
+    kernel_problem = problem(kernel_name, first, None if b is None else operand(b, "B"))
     limits = system_called(system)
-    supported = limits.choices() or all_choices(posed)
-    candidates = [choice for choice in supported if _is_requested(choice, posed, mcf_a, mcf_b)]
-    return FormatRanking(posed, parameters, system, rank(posed, parameters, candidates, limits.converter))
+    supported = limits.choices() or all_choices(kernel_problem)
+    candidates = [choice for choice in supported if _is_requested(choice, kernel_problem, mcf_a, mcf_b)]
+    predictions = rank(kernel_problem, parameters, candidates, limits.converter)
+    return FormatRanking(kernel_problem, parameters, system, predictions)
 
 
-def _is_requested(choice: Choice, posed: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
-    for required, formats in zip((mcf_a, mcf_b), posed.mcfs, strict=True):
+def _is_requested(choice: Choice, kernel_problem: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
+    for required, formats in zip((mcf_a, mcf_b), kernel_problem.mcfs, strict=True):
         if required is not None and required not in formats:
             raise WorkloadError(
                 f"SAGE has no format {required!r} in memory here", fix=nearest(required, formats)

@@ -52,15 +52,15 @@ class ParameterTree:
         """
         if name in self._parameters:
             return self._parameters[name]
-        start = f"{name}."
-        inside = {
-            key.removeprefix(start): parameter
+        prefix = f"{name}."
+        section = {
+            key.removeprefix(prefix): parameter
             for key, parameter in self._parameters.items()
-            if key.startswith(start)
+            if key.startswith(prefix)
         }
-        if not inside:
+        if not section:
             raise AttributeError(f"{self._name} has no parameter {name}; {nearest(name, dir(self))}")
-        return ParameterTree(f"{self._name}.{name}", inside)
+        return ParameterTree(f"{self._name}.{name}", section)
 
     def __dir__(self) -> list[str]:
         """Return the names of the sections and parameters."""
@@ -85,10 +85,10 @@ def machine(name: MachineName | str) -> ParameterTree:
         ConfigurationError: there is no such machine.
     """
     accelerator = find(name)
-    allowed = ranges(accelerator.configuration)
+    valid_ranges = ranges(accelerator.configuration)
     tree: dict[str, Parameter] = {}
     for entry in machine_parameters(accelerator):
         tree[entry.key] = parameter = Parameter(entry.key)
         parameter.default, parameter.description = entry.value, entry.comment
-        parameter.range = str(allowed[entry.key])
+        parameter.range = str(valid_ranges[entry.key])
     return ParameterTree(accelerator.name, tree)

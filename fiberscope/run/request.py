@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fiberscope.models.trace.api import Prepared
     from fiberscope.run.configure import ResolvedRun
 
-WORDS = ("source", "target")  # keys of the settings for the two formats of a conversion, in this order
+CONVERSION_KEYS = ("source", "target")  # keys of the settings for the formats of a conversion, in this order
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class RunRequest:
     ``roots`` of all its points before the first ``run``, so that invalid settings are found early.
 
     Args:
-        machine: name or file of the machine, as its command takes it; or an object, which only this process
-            can use. Each subclass lists its forms.
+        machine: name or file of the machine, in the syntax of its command; or an object, which only this
+            process can use. Each subclass lists its forms.
         factors: operands in order; None for an omitted operand.
         tensors: operands by name.
         settings: parameters by dotted key.
@@ -55,8 +55,8 @@ class RunRequest:
     exact: bool = False
 
     @property
-    def drives(self) -> tuple[str, ...]:
-        """Return the names of the options of ``run`` that take a ``timeline.Drive`` for ``timeline.run``."""
+    def drive_options(self) -> tuple[str, ...]:
+        """Return the names of the options of ``run`` that take a ``Drive`` in place of ``timeline.run``."""
         return ("drive",)
 
     @property
@@ -72,8 +72,8 @@ class RunRequest:
     def resolved_parameters(self) -> dict[str, object]:
         """Return the parameters of the run by dotted key.
 
-        Simulations and graphs also return the defaults of parameters that are not given. Subclasses check the
-        parameters first; this method only merges the file and ``settings``.
+        Simulations and graphs also return defaults. Subclasses check the parameters first; this method only
+        merges the file and ``settings``.
 
         Raises:
             ConfigurationError, InputError, WorkloadError: a parameter is invalid.
@@ -123,7 +123,7 @@ class SimulationRequest(RunRequest):
         return find(self.machine) if isinstance(self.machine, str) else machine
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """Return the name of the machine in error messages."""
         return self.accelerator.name
 
@@ -138,27 +138,27 @@ class SimulationRequest(RunRequest):
         from fiberscope.run.configure import BETWEEN, PREFIX  # noqa: PLC0415
 
         if not (self.factors or self.tensors):
-            raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
+            raise InputError(f"{self.display_name} needs a workload to run on, as in wiki-Vote")
         prefixes = (SECTION, PREFIX, BETWEEN)
         problem_settings = {
             key: _value(value) for key, value in self.settings.items() if key.startswith(prefixes)
         }
-        return values(self._ready.configured) | problem_settings
+        return values(self._resolved_run.configured) | problem_settings
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
-        return self._ready.roots(
+        return self._resolved_run.roots(
             self.machine if isinstance(self.machine, str) else self.accelerator.name, parts
         )
 
     def digests(self, progress: Progress) -> list[str]:
         """See ``RunRequest``."""
-        if self._ready.chain is not None:
+        if self._resolved_run.chain is not None:
             from fiberscope.run.chains.run import load_operands  # noqa: PLC0415
 
-            loaded = load_operands(self._ready.chain, self.tensors, self.exact, progress)
+            loaded = load_operands(self._resolved_run.chain, self.tensors, self.exact, progress)
             return [operand.digest for operand in loaded.values()]
-        problem = self._ready.maker.load(*self._operands, self.exact, progress, self.tensors)
+        problem = self._resolved_run.maker.load(*self._operands, self.exact, progress, self.tensors)
         return [operand.digest for operand in problem.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
@@ -171,7 +171,7 @@ class SimulationRequest(RunRequest):
         return simulate(self.machine, a, b, tensors=self.tensors, **keywords, **options)
 
     @cached_property
-    def _ready(self) -> ResolvedRun:
+    def _resolved_run(self) -> ResolvedRun:
         from fiberscope.run.chains.chain import Chain  # noqa: PLC0415
         from fiberscope.run.configure import resolve_run  # noqa: PLC0415
 
@@ -185,9 +185,9 @@ class SimulationRequest(RunRequest):
 
 
 class ConversionRequest(SimulationRequest):
-    """Request for a conversion; messages name the command ``convert`` instead of the machine."""
+    """Request for a conversion; error messages name ``convert`` instead of the machine."""
 
-    called = "convert"
+    display_name = "convert"
 
 
 class TraceRequest(RunRequest):
@@ -210,8 +210,8 @@ class TraceRequest(RunRequest):
 
     def digests(self, progress: Progress) -> list[str]:
         """See ``RunRequest``."""
-        ready = self.prepared(progress=progress)
-        return [ready.operands[name].workload.digest for name in ready.specification.inputs]
+        prepared = self.prepare(progress=progress)
+        return [prepared.operands[name].workload.digest for name in prepared.specification.inputs]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
         """See ``RunRequest``; the options are those of ``fiberscope.model``."""
@@ -219,7 +219,7 @@ class TraceRequest(RunRequest):
 
         return model(self.machine, *self.factors, **self._common_arguments, **options)
 
-    def prepared(self, **options: Any) -> Prepared:  # noqa: ANN401
+    def prepare(self, **options: Any) -> Prepared:  # noqa: ANN401
         """Return the resolved run, without running it; the options are those of ``prepare``."""
         from fiberscope.models.trace.api import prepare  # noqa: PLC0415
 
@@ -288,11 +288,11 @@ class GraphRequest(RunRequest):
         """See ``RunRequest``."""
         from fiberscope.models.graphs.execution import prepare  # noqa: PLC0415
 
-        ready = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
-        return [operand.digest for operand in ready.operands.values()]
+        prepared = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
+        return [operand.digest for operand in prepared.operands.values()]
 
     @property
-    def drives(self) -> tuple[str, ...]:
+    def drive_options(self) -> tuple[str, ...]:
         """Return the option for the last phase of a graph, and the option for each earlier phase."""
         return "drive", "drive_phase"
 
@@ -331,17 +331,13 @@ def request_conversion(
     if len(names) != 2:
         raise InputError(f"{machine}: a conversion has two formats, as in 'csr csc'")
     recipe(names[0], names[1])
-    formats = {f"{SECTION}{key}": Entry(word, "settings") for key, word in zip(WORDS, names, strict=True)}
+    pairs = zip(CONVERSION_KEYS, names, strict=True)
+    formats = {f"{SECTION}{key}": Entry(name, "settings") for key, name in pairs}
     problem_settings = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}
-    others = {key: value for key, value in (settings or {}).items() if key not in problem_settings}
+    machine_settings = {key: value for key, value in (settings or {}).items() if key not in problem_settings}
     # A dict keeps the position of a key's first entry and the value of its last. ``formats`` therefore
     # precedes the other settings of the problem, and these do not override it.
-    merged = {
-        **others,
-        **formats,
-        **problem_settings,
-        **formats,
-    }
+    merged = machine_settings | formats | problem_settings | formats
     return ConversionRequest(MINT, factors, tensors or {}, merged, *positional, **options)
 
 

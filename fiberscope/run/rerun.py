@@ -17,7 +17,7 @@ from fiberscope.results.report.parts import RecordedRequest
 from fiberscope.run.debug.session import Session
 from fiberscope.run.request import RUNS, GraphRequest, RunRequest, SimulationRequest
 
-MOST_NAMED = 5  # changed modules that a message names
+MAX_NAMED = 5  # changed modules that a message names
 
 
 def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False) -> tuple[Report, Report]:
@@ -36,11 +36,11 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
         VerificationError, DeadlockedRunError: the run failed; the error has the report.
     """
     report_progress = progress or ignore_progress
-    before, request, options = recorded_run(path, report_progress, anyway=anyway)
-    return before, request.run(**options, progress=report_progress)
+    report, request, options = recorded_run(path, report_progress, anyway=anyway)
+    return report, request.run(**options, progress=report_progress)
 
 
-def debug_again(path: Path, cycle: int, *, anyway: bool = False) -> Session:
+def debug_report(path: Path, cycle: int, *, anyway: bool = False) -> Session:
     """Start the run of a report in the debugger, and go to a cycle; the caller closes the session.
 
     Args:
@@ -51,8 +51,8 @@ def debug_again(path: Path, cycle: int, *, anyway: bool = False) -> Session:
     Raises:
         ConfigurationError, WorkloadError, InputError: the errors of ``rerun``, or the run has no cycles.
     """
-    before, request, options = recorded_run(path, ignore_progress, anyway=anyway)
-    is_event_run = isinstance(request, SimulationRequest | GraphRequest) and before.fidelity == EVENT
+    report, request, options = recorded_run(path, ignore_progress, anyway=anyway)
+    is_event_run = isinstance(request, SimulationRequest | GraphRequest) and report.fidelity == EVENT
     if not is_event_run or getattr(request, "chain", None) or "sample" in options:
         raise InputError(f"{path}: --to stops simulations of one product, and this report is of another run")
     options.pop("fidelity", None)
@@ -79,61 +79,61 @@ def recorded_run(
         ConfigurationError, WorkloadError, InputError: the report has no request, an operand was in memory, or
             sources or operands differ.
     """
-    before = Report.read(path)
-    if before.source is None:
+    report = Report.read(path)
+    if report.source is None:
         raise InputError(
-            f"{path}: written by {before.version}, which did not record the request; "
+            f"{path}: written by {report.version}, which did not record the request; "
             "run its command again with --json, and compare the two with fiberscope diff"
         )
-    recorded = before.source.asked
+    recorded = report.source.asked
     if None in (*recorded.factors, *recorded.tensors.values()):
         raise InputError(f"{path}: an operand was in memory; only what has a name or a file can be had again")
-    request, options = _rebuild_request(before, recorded)
+    request, options = _rebuild_request(report, recorded)
     if not anyway:
         parts = options.get("parts", {}).values()
-        check_same(path, before, request.roots(parts).sources(), request.digests(progress))
-    return before, request, options
+        check_same(path, report, request.roots(parts).sources(), request.digests(progress))
+    return report, request, options
 
 
-def check_same(path: Path, before: Report, sources: Sources, operands: Sequence[str]) -> None:
+def check_same(path: Path, report: Report, sources: Sources, operands: Sequence[str]) -> None:
     """Check that sources and operands are those of a report.
 
     Args:
         path: the path of the report or its archive, for messages.
-        before: the report.
+        report: the report.
         sources: the current sources.
         operands: the digests of the current operands.
 
     Raises:
         InputError: sources or operands differ; the message names them.
     """
-    source = before.source
+    source = report.source
     assert source is not None
     if sources.digest != source.digest:
-        now = {name: digest[:12] for name, digest in sources.modules.items()}
-        changed = _name_list(sorted(name for name, _digest in now.items() ^ source.modules.items()))
+        current = {name: digest[:12] for name, digest in sources.modules.items()}
+        changed = _name_list(sorted(name for name, _digest in current.items() ^ source.modules.items()))
         raise InputError(f"{path}: it was run by other sources: {changed}; --anyway runs it by these")
-    previous = [operand.digest for operand in before.workload.operands]
+    previous = [operand.digest for operand in report.workload.operands]
     if list(dict.fromkeys(operands)) != list(dict.fromkeys(previous)):
         changed_operands = [
-            operand.name for operand in before.workload.operands if operand.digest not in operands
-        ] or [operand.name for operand in before.workload.operands]  # the same ones in another order
+            operand.name for operand in report.workload.operands if operand.digest not in operands
+        ] or [operand.name for operand in report.workload.operands]  # the same ones in another order
         names = ", ".join(changed_operands)
         raise InputError(f"{path}: operands are others than they were: {names}; --anyway runs it on these")
 
 
 def _name_list(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
-    further = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {further} more" if further > 0 else "")
+    further = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {further} more" if further > 0 else "")
 
 
-def _rebuild_request(before: Report, recorded: RecordedRequest) -> tuple[RunRequest, dict[str, Any]]:
+def _rebuild_request(report: Report, recorded: RecordedRequest) -> tuple[RunRequest, dict[str, Any]]:
     """Return the request of a report's run, and its options."""
     names = ("cycle_limit", "histograms", "checked", "sample", "values_only")
     options: dict[str, Any] = {name: getattr(recorded, name) for name in names}
     if recorded.parts:
-        options["parts"] = parse_parts([f"{name}={place}" for name, place in recorded.parts.items()])
+        options["parts"] = parse_parts([f"{name}={location}" for name, location in recorded.parts.items()])
     if recorded.graph is not None:
         from fiberscope.models.graphs.gv_reader import graph_from_text  # noqa: PLC0415  (it takes time to load)
 
@@ -144,5 +144,5 @@ def _rebuild_request(before: Report, recorded: RecordedRequest) -> tuple[RunRequ
     request = machine, recorded.factors, recorded.tensors, recorded.settings
     run = RUNS[recorded.command](*request, exact=recorded.exact, **chain)
     if isinstance(run, SimulationRequest):
-        options["fidelity"] = before.fidelity if before.fidelity in run.accelerator.models else EVENT
+        options["fidelity"] = report.fidelity if report.fidelity in run.accelerator.models else EVENT
     return run, {name: value for name, value in options.items() if value}

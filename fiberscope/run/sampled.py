@@ -31,8 +31,8 @@ from fiberscope.workloads import Operand, Problem, from_scipy
 from fiberscope.workloads.errors import nearest
 
 UNAVAILABLE = ("product", "components", "timeline", "energy")  # fields that windows cannot estimate
-LEAST, MOST = 0.001, 0.5  # requested half-width of the interval, as a fraction of the cycles
-FEWEST = 5  # smallest number of windows in a request
+MIN_WIDTH, MAX_WIDTH = 0.001, 0.5  # requested half-width of the interval, as a fraction of the cycles
+MIN_WINDOWS = 5  # smallest number of windows in a request
 
 
 def requested_sample(value: object) -> Sample | None:
@@ -52,10 +52,10 @@ def requested_sample(value: object) -> Sample | None:
     if isinstance(value, Mapping):
         value = _sample_of(value)
     request = value if isinstance(value, Sample) else Sample(half_width=parse_width(value))
-    for name, least in (("windows", FEWEST), ("window_cycles", 100), ("seed", 0), ("window", 1)):
+    for name, minimum in (("windows", MIN_WINDOWS), ("window_cycles", 100), ("seed", 0), ("window", 1)):
         number = getattr(request, name)
-        if number is not None and (not isinstance(number, int) or number < least):
-            raise InputError(f"sample.{name}={number!r}: it should be a whole number from {least} on")
+        if number is not None and (not isinstance(number, int) or number < minimum):
+            raise InputError(f"sample.{name}={number!r}: it should be a whole number from {minimum} on")
     parse_width(request.half_width)
     return request
 
@@ -84,8 +84,9 @@ def parse_width(value: object) -> float:
     """
     match = re.fullmatch(r"(\d*\.?\d+)\s*(%?)", str(value))
     width = float(match[1]) / (100 if match[2] else 1) if match else 0.0
-    if not LEAST <= width <= MOST:
-        raise InputError(f"sample {value}: it should be a width from {LEAST:.1%} to {MOST:.0%}, as in 1%")
+    if not MIN_WIDTH <= width <= MAX_WIDTH:
+        limits = f"{MIN_WIDTH:.1%} to {MAX_WIDTH:.0%}"
+        raise InputError(f"sample {value}: it should be a width from {limits}, as in 1%")
     return width
 
 
@@ -97,18 +98,21 @@ def check_machine(accelerator: Accelerator[Any]) -> None:
     """
     if accelerator.sampler is None:
         names = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
-        own = "" if accelerator.name in accelerators.names() else "its descriptor has no sampler"
-        reason = f", as {accelerator.unsampled or own}" if accelerator.unsampled or own else ""
+        is_shipped = accelerator.name in accelerators.names()
+        reason = accelerator.unsampled or ("" if is_shipped else "its descriptor has no sampler")
+        reason = f", as {reason}" if reason else ""
         able = ", ".join(names)
         raise InputError(f"{accelerator.name} cannot be sampled{reason}; machines that can be: {able}")
 
 
-def check_sampled(accelerator: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:
+def check_sampled(
+    accelerator: Accelerator[Any], options: RunOptions, further_requests: Mapping[str, object]
+) -> None:
     """Check that a machine can be sampled and that no option needs a full run.
 
     Args:
         accelerator, options: the machine, and the options of the run.
-        others: further requests that need a full run, by their names in messages.
+        further_requests: further requests that need a full run, by their names in messages.
 
     Raises:
         InputError: an option needs a full run; the message has the alternative.
@@ -127,7 +131,7 @@ def check_sampled(accelerator: Accelerator[Any], options: RunOptions, others: Ma
         "checked": options.checked,
         "parts of one's own": options.parts,
         "a comparison of values only": options.values_only,
-        **others,
+        **further_requests,
     }
     reason = "needs a whole run, and a sampled one is of windows; leave one of them out"
     for name in (name for name, value in full_run_options.items() if value):
@@ -205,12 +209,12 @@ def _execute_window(
     last_row = window.first_row + int(window.rows.shape[0]) - 1
     rows = from_scipy(window.rows, f"rows {window.first_row} to {last_row} of {operands[0].name}")
     factors: list[Operand] = [rows, operands[-1]]
-    part = type(problem)(factors)
+    window_problem = type(problem)(factors)
     accelerator = replace(accelerator, models={**accelerator.models, EVENT: window.build})
     recorders, waveform = options.recorders, options.recorders.waveform
     if waveform is not None and (waveform.window, waveform.trigger) == (None, None):
         recorders = replace(recorders, waveform=replace(waveform, window=window.cycles))
-    report = execute(accelerator, configured, part, replace(options, recorders=recorders), source)
+    report = execute(accelerator, configured, window_problem, replace(options, recorders=recorders), source)
     first, last = window.window.start, window.window.stop - 1
     note = (
         f"window {options.sample.window} of {window.count}: rows {first} to {last} of {operands[0].name}, "
@@ -229,7 +233,7 @@ def _sampling(
     simulated: int,
     fraction: float,
     half_width: float,
-    **others: Any,  # noqa: ANN401  (fields of ``Sampling``)
+    **further_fields: Any,  # noqa: ANN401  (fields of ``Sampling``)
 ) -> parts.Sampling:
     return parts.Sampling(
         windows=windows,
@@ -240,7 +244,7 @@ def _sampling(
         confidence=CONFIDENCE,
         half_width=half_width,
         seed=request.seed,
-        **others,
+        **further_fields,
     )
 
 
@@ -253,7 +257,7 @@ def _report(
     timing: Timing,
     source: parts.Source | None,
 ) -> Report:
-    cycles, spread = round(result.cycles.cycles), result.cycles.half_width
+    cycles, half_width = round(result.cycles.cycles), result.cycles.half_width
     seconds = cycles / float(configured.clock)
     traffic = traffic_by_tensor(result.traffic)
     sampling = _sampling(
@@ -263,7 +267,7 @@ def _report(
         result.strata,
         result.cycles_simulated,
         result.cycles_simulated / cycles,
-        spread / cycles,
+        half_width / cycles,
         traffic_ratio=result.traffic_ratio,
         rows=result.rows,
         deviations=result.cycles.deviations,
@@ -282,7 +286,7 @@ def _report(
         problem=problem_of(problem),
         config=(result.parameters or configured).model_dump(mode="json"),
         cycles=cycles,
-        cycles_interval=(round(cycles - spread), round(cycles + spread)),
+        cycles_interval=(round(cycles - half_width), round(cycles + half_width)),
         seconds=seconds,
         operations=dict(result.operations),
         traffic=traffic,

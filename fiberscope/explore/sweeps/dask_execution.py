@@ -25,8 +25,8 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome, make_outcome
 from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
-LOOK_SECONDS = 5.0  # interval of checks for new workers, and longest wait for an event
-DEATHS = 10  # deaths of workers after which a point is considered the cause
+CHECK_SECONDS = 5.0  # longest wait for an event, and interval of counting the workers
+MAX_DEATHS = 10  # a point during which this many workers died is considered the cause
 
 
 def execute_batches(
@@ -72,10 +72,12 @@ class _Execution:
 
     def run(self) -> None:
         """Submit batches and process events until all points have ended."""
-        topic = self._client.id  # a scheduler forgets the events of such a topic when its client is gone
+        topic = (
+            self._client.id
+        )  # the scheduler deletes the events of such a topic when the client disconnects
         self._client.subscribe_topic(topic, self._receive_event)
         try:
-            self._count_workers()
+            self._update_capacity()
             self._submit_batches()
             while self._running:
                 self._process_event()
@@ -83,15 +85,15 @@ class _Execution:
         finally:
             self._client.unsubscribe_topic(topic)
 
-    def _count_workers(self) -> None:
+    def _update_capacity(self) -> None:
         """Count the threads of the workers, and report their number to the watcher; at least one."""
         self._capacity, self._counted_at = max(1, count_threads(self._client)), time.monotonic()
         self._watcher.working(self._capacity)
 
     def _submit_batches(self) -> None:
-        """Submit a batch for each idle thread of a worker; count the threads anew every ``LOOK_SECONDS``."""
-        if time.monotonic() - self._counted_at > LOOK_SECONDS:
-            self._count_workers()
+        """Submit a batch for each idle thread of a worker; count the threads anew every ``CHECK_SECONDS``."""
+        if time.monotonic() - self._counted_at > CHECK_SECONDS:
+            self._update_capacity()
         for batch in islice(self._batches, max(0, self._capacity - len(self._running))):
             self._submit(batch)
 
@@ -109,9 +111,9 @@ class _Execution:
             self._events.put((message["digest"], TaskOutcome(*message["outcome"])))
 
     def _process_event(self) -> None:
-        """Process an outcome or an ended batch; return after ``LOOK_SECONDS`` without one."""
+        """Process an outcome or an ended batch; return after ``CHECK_SECONDS`` without one."""
         try:
-            event = self._events.get(timeout=LOOK_SECONDS)
+            event = self._events.get(timeout=CHECK_SECONDS)
         except queue.Empty:
             return
         if isinstance(event, Future):
@@ -137,18 +139,20 @@ class _Execution:
             raise InputError("the Dask scheduler is gone; what has finished is in the store")
         error = future.exception()
         if error is not None:
-            self._blame(next((task for task in batch if task.digest in self._unfinished), None), error)
+            self._handle_batch_error(
+                next((task for task in batch if task.digest in self._unfinished), None), error
+            )
         unfinished = [task for task in batch if task.digest in self._unfinished]
         if unfinished:
             self._submit(unfinished)
 
-    def _blame(self, task: Task | None, error: BaseException) -> None:
+    def _handle_batch_error(self, task: Task | None, error: BaseException) -> None:
         """Attribute the error of a batch to its first unfinished point, which was running.
 
-        The point fails at once, or after ``DEATHS`` deaths of workers if workers died.
+        If workers died, the point fails after ``MAX_DEATHS`` deaths. After any other error, it fails at once.
 
         Raises:
-            ChildStartError: a worker cannot start a process, so that other points would also fail.
+            ChildStartError: a worker cannot start a process, so that all points would fail.
         """
         if task is None:
             return
@@ -158,7 +162,7 @@ class _Execution:
         if isinstance(error, KilledWorker):
             # Dask gives up on a batch after this many deaths of its workers.
             self._deaths[task.digest] += 1 + error.allowed_failures
-            if self._deaths[task.digest] < DEATHS:
+            if self._deaths[task.digest] < MAX_DEATHS:
                 return
-            reason = "the workers that it ran on died again and again"
+            reason = f"its worker died {self._deaths[task.digest]} times"
         self._store_outcome(task.digest, make_outcome(asdict(task), "crashed", reason))

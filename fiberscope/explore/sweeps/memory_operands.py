@@ -23,8 +23,8 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
 
     Args:
         workloads: a workload, a sequence of workloads, or a mapping from the texts of workloads to their
-            names, which is yielded unchanged. A workload is a text as on the command line, a path, a matrix
-            (see ``from_scipy``), or a ``Workload``.
+            names, whose content is yielded unchanged. A workload is a text as on the command line, a path, a
+            matrix (see ``from_scipy``), or a ``Workload``.
         store: the store of the sweep. Files in a local store remain after the context. With a remote store or
             None, the files are in a temporary folder.
 
@@ -34,37 +34,33 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
 
     Raises:
         InputError: two different matrices have the same name. A matrix without a name is called ``memory``.
-        WorkloadError: an object is no matrix.
+        WorkloadError: an object is not a matrix.
     """
     if isinstance(workloads, Mapping):
         yield dict(workloads)
         return
     is_single = isinstance(workloads, str) or not isinstance(workloads, Sequence)
-    listed = [workloads] if is_single else list(workloads)  # type: ignore[call-overload]
-    items = [shlex.quote(str(workload)) if isinstance(workload, Path) else workload for workload in listed]
-    texts = [workload for workload in items if isinstance(workload, str)]
-    if len(texts) == len(items):
-        yield dict.fromkeys(texts, "")
+    workload_list = [workloads] if is_single else list(workloads)  # type: ignore[call-overload]
+    is_in_memory = any(not isinstance(workload, str | Path) for workload in workload_list)
+    if is_in_memory and (store is None or address_of(str(store))):
+        with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
+            yield _save_matrices(workload_list, Path(folder))
         return
-    if store is not None and not address_of(str(store)):
-        yield _save(items, Path(store, OPERANDS))
-        return
-    with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
-        yield _save(items, Path(folder))
+    yield _save_matrices(workload_list, Path(store or "", OPERANDS))  # saves nothing if all are texts
 
 
-def _save(workloads: Sequence[object], folder: Path) -> dict[str, str]:
+def _save_matrices(workloads: Sequence[object], folder: Path) -> dict[str, str]:
     """Save the matrices among ``workloads`` in ``folder``; return all names by text."""
     names: dict[str, str] = {}
     for workload in workloads:
-        if isinstance(workload, str):
-            names[workload] = ""
+        if isinstance(workload, str | Path):
+            names[workload if isinstance(workload, str) else shlex.quote(str(workload))] = ""
             continue
         matrix = workload if isinstance(workload, Workload) else from_scipy(workload)
         text = shlex.quote(str(_save_matrix(matrix, folder)))
         if text not in names and matrix.name in names.values():
-            fix = 'fiberscope.workloads.from_scipy(matrix, "name") names a matrix'
-            raise InputError(f"two workloads in memory are called {matrix.name}; {fix}")
+            hint = 'name a matrix with fiberscope.workloads.from_scipy(matrix, "name")'
+            raise InputError(f"two different matrices are called {matrix.name}; {hint}")
         names[text] = matrix.name
     return names
 

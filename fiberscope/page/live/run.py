@@ -209,7 +209,7 @@ class LiveRun:
 
         Args:
             progress: a further progress callback, or None.
-            drives: names of the options that take a ``Drive``, as in ``RunRequest.drives``.
+            drives: names of the options that take a ``Drive``, as in ``RunRequest.drive_options``.
         """
 
         def report_progress(stage: str, done: int, total: int) -> None:

@@ -101,7 +101,7 @@ def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) ->
     Args:
         connection: the connection to the session.
         run: the request of the run.
-        options: options of ``run.run``, without those that ``run.drives`` names.
+        options: options of ``run.run``, without those that ``run.drive_options`` names.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -118,7 +118,8 @@ def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str
 def _serve(host: Host, run: RequestedRun, options: dict[str, Any]) -> None:
     answer: tuple[str, object]
     try:
-        answer = "report", run.run(**dict.fromkeys(run.drives, host.drive), **options)  # calls ``drive``
+        drives = dict.fromkeys(run.drive_options, host.drive)
+        answer = "report", run.run(**drives, **options)
     except SystemExit:
         raise
     except (FailedRunError, UnwrittenFileError) as error:

@@ -84,7 +84,7 @@ def test_saved_operands_are_in_the_archive(folder: Path) -> None:
 def test_a_rerun_says_that_all_numbers_are_equal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["rerun", "study.zip", "--workers", "1"]) == 0
     shown = capsys.readouterr().out
-    assert shown.endswith("Equal: all numbers of 1 run; not repeated: 1 that failed\n")
+    assert shown.endswith("Equal: all numbers of 1 run; not repeated: 1 run that failed\n")
     (cycles,) = Store("study").table("SELECT cycles FROM runs WHERE status = 'done'")["cycles"].to_pylist()
     assert shown.count(f" {cycles:,} ") == 2
     assert sorted(path.name for path in folder.iterdir()) == ["study", "study.zip"]
@@ -104,7 +104,7 @@ def test_a_rerun_names_the_numbers_that_differ(folder: Path, capsys: pytest.Capt
     assert cli.run(["rerun", "study.zip", "--workers", "1"]) == 3
     shown = capsys.readouterr().out
     assert "differ: cycles" in shown
-    assert shown.endswith("Different: 1 of 1 run; not repeated: 1 that failed\n")
+    assert shown.endswith("Different: 1 of 1 run; not repeated: 1 run that failed\n")
 
 
 @pytest.mark.usefixtures("sweeps_here")
@@ -232,7 +232,8 @@ def test_options_of_reports_are_refused_and_an_empty_store_too(
 ) -> None:
     assert cli.run(["rerun", "study.zip", "--to", "3"]) == 2
     assert capsys.readouterr().err == (
-        "fiberscope: study.zip: is an archive; --to, --script, --live and --json are of a report\n"
+        "fiberscope: study.zip: an archive has several runs; "
+        "--to, --script, --live and --json need a report of one run\n"
     )
     Store("empty", make=True)
     with pytest.raises(InputError, match=r"^empty: has no runs to archive"):

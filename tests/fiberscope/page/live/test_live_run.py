@@ -142,7 +142,7 @@ def test_each_phase_of_a_graph_is_shown() -> None:
         graph, tensors={"B": "uniform:rows=9,cols=8,nonzeros=20", "C": "ones:shape=9x7", "D": "ones"}
     )
     try:
-        report = request.run(**live.run_options(None, request.drives))
+        report = request.run(**live.run_options(None, request.drive_options))
     finally:
         live.close(quiet=True)
     first, second = (data["components"] for event, data in view.sent if event == "machine")
