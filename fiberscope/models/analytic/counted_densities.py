@@ -20,7 +20,7 @@ Extents = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TileCounts:
     """Nonempty tiles of the parent tiles that contain them.
 
     Args:
@@ -76,7 +76,7 @@ class CountedDensity(Density):
         self._families: dict[tuple[Extents, Extents], Families] = {}
 
     @abstractmethod
-    def pieces(self, parent: Extents, tile: Extents) -> Pieces:
+    def nonempty_tiles(self, parent: Extents, tile: Extents) -> TileCounts:
         """Return the nonempty tiles with extents ``tile``, in parent tiles with extents ``parent``."""
 
     @property
@@ -88,7 +88,7 @@ class CountedDensity(Density):
         """Return the tiles of each parent; counted once for each pair of shapes."""
         shapes = _extents(parent), _extents(tile)
         if shapes not in self._families:
-            self._families[shapes] = Families(self.shape, *shapes, self.pieces(*shapes))
+            self._families[shapes] = Families(self.shape, *shapes, self.nonempty_tiles(*shapes))
         return self._families[shapes]
 
     def histogram(self, tile: Tile) -> Histogram:
@@ -125,15 +125,15 @@ class CountedDensity(Density):
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
         """Return the density in parents with a given occupancy."""
-        return _Inside(self, _extents(parent), np.asarray(occupancy, np.int64))
+        return _ParentDensity(self, _extents(parent), np.asarray(occupancy, np.int64))
 
     @staticmethod
-    def _by_shape(question: Callable[[Extents], float], tile: Tile) -> Numbers:
+    def _by_shape(statistic: Callable[[Extents], float], tile: Tile) -> Numbers:
         """Evaluate a statistic for each distinct shape in arrays of extents."""
         extents = np.broadcast_arrays(*(np.asarray(extent, np.int64) for extent in tile))
         shapes, inverse = distinct(np.stack([extent.reshape(-1) for extent in extents], axis=1))
-        answers = np.array([question(_extents(shape)) for shape in shapes], np.float64)
-        return answers[inverse].reshape(extents[0].shape)
+        values = np.array([statistic(_extents(shape)) for shape in shapes], np.float64)
+        return values[inverse].reshape(extents[0].shape)
 
 
 def _extents(tile: Tile) -> Extents:
@@ -146,16 +146,16 @@ class Families:
     Args:
         shape: the shape of the tensor.
         parent, tile: extents of parents and of tiles.
-        pieces: the nonempty tiles.
+        nonempty_tiles: the nonempty tiles.
     """
 
-    def __init__(self, shape: Extents, parent: Extents, tile: Extents, pieces: Pieces) -> None:
-        parents, family = distinct(pieces.parents)
+    def __init__(self, shape: Extents, parent: Extents, tile: Extents, nonempty_tiles: TileCounts) -> None:
+        parents, family = distinct(nonempty_tiles.parents)
         self.maximum_nonempty = int(
             np.bincount(family).max(initial=0)
         )  # most tiles with nonzeros in a parent
-        self._occupancies = pieces.occupancies
-        by_parent = np.bincount(family, pieces.occupancies, len(parents)).astype(np.int64)
+        self._occupancies = nonempty_tiles.occupancies
+        by_parent = np.bincount(family, nonempty_tiles.occupancies, len(parents)).astype(np.int64)
         self._parent = by_parent[family]
         self._tiles = np.prod(
             _grid_size(np.minimum(parent, np.array(shape) - parents * np.array(parent)), tile), axis=1
@@ -197,7 +197,7 @@ class Families:
         return np.where(distinct_keys[index] == key, sums[index], 0)
 
 
-class _Inside(Density):
+class _ParentDensity(Density):
     """Density in the parents with an occupancy; for a parent in a parent, only the inner parent counts.
 
     An occupancy without parents has only empty tiles.
@@ -271,12 +271,12 @@ class Actual(CountedDensity):
         if len(distinct(self.coordinates)[0]) != self.nonzeros:
             raise ValueError("a coordinate stands twice")
 
-    def pieces(self, parent: Extents, tile: Extents) -> Pieces:
+    def nonempty_tiles(self, parent: Extents, tile: Extents) -> TileCounts:
         """Count nonzeros by tile; see ``CountedDensity``."""
         parents, offsets = np.divmod(self.coordinates, parent)
         tiles, row_of = distinct(np.concatenate([parents, offsets // tile], axis=1))
         ranks = len(self.shape)
-        return Pieces(tiles[:, :ranks], tiles[:, ranks:], np.bincount(row_of))
+        return TileCounts(tiles[:, :ranks], tiles[:, ranks:], np.bincount(row_of))
 
 
 class Banded(CountedDensity):
@@ -302,7 +302,7 @@ class Banded(CountedDensity):
         super().__init__(shape, side * (2 * reach + 1) - reach * (reach + 1))
         self.half_width = half_width
 
-    def pieces(self, parent: Extents, tile: Extents) -> Pieces:
+    def nonempty_tiles(self, parent: Extents, tile: Extents) -> TileCounts:
         """Return the tiles that intersect the band: a run of tiles in each row of tiles."""
         if (np.array(self.shape) % parent).any() or (np.array(parent) % tile).any():
             sizes = " in ".join("x".join(map(str, shape)) for shape in (tile, parent, self.shape))
@@ -310,18 +310,18 @@ class Banded(CountedDensity):
         rows, columns = self._tiles_on_band(tile)
         occupancies = self._count_band(rows * tile[0], columns * tile[1], tile)
         parents, positions = np.divmod(np.stack([rows, columns], axis=1), np.array(parent) // tile)
-        return Pieces(parents, positions, occupancies)
+        return TileCounts(parents, positions, occupancies)
 
     def _tiles_on_band(self, tile: Extents) -> tuple[Counts, Counts]:
         """Return the coordinates of the tiles that intersect the band."""
         side, (height, width) = self.shape[0], tile
         top = np.arange(0, side, height)
-        first = np.maximum(top - self.half_width, 0) // width
-        last = np.minimum(top + height - 1 + self.half_width, side - 1) // width
-        runs = last - first + 1
-        starts = np.cumsum(runs) - runs
+        first_columns = np.maximum(top - self.half_width, 0) // width
+        last_columns = np.minimum(top + height - 1 + self.half_width, side - 1) // width
+        runs = last_columns - first_columns + 1
+        run_starts = np.cumsum(runs) - runs
         rows = np.repeat(np.arange(len(top)), runs)
-        return rows, np.arange(runs.sum()) - starts[rows] + first[rows]
+        return rows, np.arange(runs.sum()) - run_starts[rows] + first_columns[rows]
 
     def _count_band(self, top: Counts, left: Counts, tile: Extents) -> Counts:
         """Count the elements of the band in tiles with these corners."""

@@ -33,7 +33,7 @@ class Operand:
     tile: Tile
 
 
-def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
+def count_nonempty_pairs(a: Operand, b: Operand) -> tuple[int, int]:
     """Count pairs of tiles with equal coordinates in the shared ranks: nonempty pairs, and all pairs.
 
     For tiles of one element, the first number is the number of products of two nonzeros.
@@ -41,29 +41,29 @@ def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
     Raises:
         ValueError: the tensors differ in the extents of a shared rank.
     """
-    shared = [rank for rank in left.ranks if rank in other.ranks]
-    _check(left, other, shared)
-    first, second = _coordinates(left, shared), _coordinates(other, shared)
+    shared = [rank for rank in a.ranks if rank in b.ranks]
+    _check_extents(a, b, shared)
+    first, second = _coordinates(a, shared), _coordinates(b, shared)
     keys = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
     _, pair_of = distinct(keys)
-    left_counts = np.bincount(pair_of[: len(first)], minlength=int(pair_of.max(initial=-1)) + 1)
-    other_counts = np.bincount(pair_of[len(first) :], minlength=len(left_counts))
-    return int(np.dot(left_counts, other_counts)), _count_tiles(left, left.ranks) * _count_tiles(
-        other, set(other.ranks) - set(shared)
+    a_counts = np.bincount(pair_of[: len(first)], minlength=int(pair_of.max(initial=-1)) + 1)
+    b_counts = np.bincount(pair_of[len(first) :], minlength=len(a_counts))
+    return int(np.dot(a_counts, b_counts)), _count_tiles(a, a.ranks) * _count_tiles(
+        b, set(b.ranks) - set(shared)
     )
 
 
-def probability_both(left: Operand, other: Operand) -> float:
+def share_of_nonempty_pairs(a: Operand, b: Operand) -> float:
     """Return the share of pairs in which both tiles are nonempty."""
-    nonempty, pairs = pairs_nonempty(left, other)
+    nonempty, pairs = count_nonempty_pairs(a, b)
     return nonempty / pairs
 
 
-def _check(left: Operand, other: Operand, shared: Sequence[str]) -> None:
+def _check_extents(a: Operand, b: Operand, shared: Sequence[str]) -> None:
     for rank in shared:
         first, second = (
             (side.density.shape[index], side.tile[index])
-            for side in (left, other)
+            for side in (a, b)
             for index in [_rank_index(side, rank)]
         )
         if first != second:
@@ -80,8 +80,8 @@ def _rank_index(operand: Operand, rank: str) -> int:
 def _coordinates(operand: Operand, shared: Sequence[str]) -> Counts:
     """Return the coordinates of each nonempty tile in the shared ranks."""
     density = operand.density
-    pieces = density.pieces(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile))
-    return pieces.positions[:, [_rank_index(operand, rank) for rank in shared]]
+    tiles = density.nonempty_tiles(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile))
+    return tiles.positions[:, [_rank_index(operand, rank) for rank in shared]]
 
 
 def _count_tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
@@ -107,38 +107,36 @@ def have_counted_densities(problem: Problem, tensors: Sequence[int]) -> bool:
     )
 
 
-def share_both_nonempty(
-    problem: Problem, left: int, left_box: Integers, other: int, other_box: Integers
-) -> Numbers:
+def share_both_nonempty(problem: Problem, a: int, a_box: Integers, b: int, b_box: Integers) -> Numbers:
     """Return the share of pairs in which both tiles are nonempty.
 
     Args:
         problem: the problem.
-        left, other: the indices of the tensors.
-        left_box, other_box: extents of the tiles: mappings x dimensions. In shared dimensions, those of the
+        a, b: the indices of the tensors.
+        a_box, b_box: extents of the tiles: mappings x dimensions. In shared dimensions, those of the
             first tensor count for both.
     """
-    shared = problem.touches[left] & problem.touches[other]
-    second = np.where(shared, left_box, other_box)
-    rows = np.concatenate([left_box, second], axis=1)
+    shared = problem.touches[a] & problem.touches[b]
+    second = np.where(shared, a_box, b_box)
+    rows = np.concatenate([a_box, second], axis=1)
     distinct_rows, inverse = np.unique(rows, axis=0, return_inverse=True)
-    half = left_box.shape[1]
+    half = a_box.shape[1]
     shares = [
-        probability_both(_operand(problem, left, row[:half]), _operand(problem, other, row[half:]))
+        share_of_nonempty_pairs(_operand(problem, a, row[:half]), _operand(problem, b, row[half:]))
         for row in distinct_rows
     ]
     return np.array(shares)[inverse.reshape(-1)]
 
 
-def share_effectual(problem: Problem, left: int, other: int) -> float:
+def share_effectual(problem: Problem, a: int, b: int) -> float:
     """Return the share of computes with two nonzero operands.
 
     Args:
         problem: the problem.
-        left, other: indices of the operands, whose nonzeros are known.
+        a, b: indices of the operands, whose nonzeros are known.
     """
     box = np.ones((1, len(problem.dimensions)), np.int64)
-    return float(share_both_nonempty(problem, left, box, other, box)[0])
+    return float(share_both_nonempty(problem, a, box, b, box)[0])
 
 
 def _operand(problem: Problem, tensor: int, box: Integers) -> Operand:

@@ -29,7 +29,7 @@ from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
 from fiberscope.models.analytic.specified_nest import Nest, nest_of
 from fiberscope.models.analytic.uniform import Uniform
-from fiberscope.models.trace.api import UNBOUNDED, load_outline, prepare
+from fiberscope.models.trace.api import LARGEST_SIZE, load_outline, prepare
 from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
 from fiberscope.models.trace.specification import RankFormat as StoredRank
@@ -37,7 +37,7 @@ from fiberscope.results.costs.energies import default_table
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse
 
-_UNBOUNDED: Mapping[str, int] = defaultdict(lambda: UNBOUNDED)  # shapes of unknown operands
+_UNBOUNDED: Mapping[str, int] = defaultdict(lambda: LARGEST_SIZE)  # shapes of unknown operands
 _WORD = 64  # bits of a value in every specification that ships
 
 

@@ -140,7 +140,7 @@ class Cascade(Problem):
         comparison = Comparison(error, 0, 0, tolerance, overflows)
         if self._prepared.problem is None or not comparison.passed:
             return comparison
-        reference, solved = self._prepared.checked(tensors)
+        reference, solved = self._prepared.check_answer(tensors)
         self.reference = f"{reference} and {type(self).reference}"
         return comparison if solved.passed else solved
 

@@ -43,7 +43,7 @@ def seek_on_lanes(
     lookups = [
         (operand, lookup) for operand in operands for lookup in lookups_of(operand) if lookup.loop == variable
     ]
-    if len(lookups) != 1 or lookups[0][0] is not searched or searched.has(variable):
+    if len(lookups) != 1 or lookups[0][0] is not searched or searched.has_level(variable):
         return None
     rank, sought = lookups[0][1].rank, lookups[0][1].sought
     has_lists = scanned.level(variable).loads_coordinates and searched.level(rank).loads_coordinates

@@ -31,8 +31,8 @@ from fiberscope.models.graphs.compiler.results import LoweredLoop
 from fiberscope.models.graphs.compiler.terms import (
     Function,
     Operand,
-    Summed,
     Term,
+    TermSum,
     Wire,
     iteration_of,
     operands_in,
@@ -313,14 +313,14 @@ class _Lowering:
         for number, operands in enumerate(carried.values()):
             for operand in operands:
                 operand.references = Wire(node, f"carried[{number}]")
-        values: dict[Operand | Summed, Wire] = {self._output_of_first(): Wire(node, "val")}
+        values: dict[Operand | TermSum, Wire] = {self._output_of_first(): Wire(node, "val")}
         value = value_of(self._blocks, self._terms[1], values.get)
         return self._add_run_writers(Wire(node, "outer"), value, lower)
 
     def _merged_operand(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
         """Return the operand whose fibers are merged, and by name the operands that only select fibers."""
         operands = list(operands_in(term))
-        owners = [operand for operand in operands if operand.has(lower)]
+        owners = [operand for operand in operands if operand.has_level(lower)]
         selected = term
         while isinstance(selected, Function) and selected.name == "take":
             selected = selected.terms[-1]

@@ -66,7 +66,7 @@ def lists_in(
     if rows is None or columns is None or len(list(operands_in(term))) != len(loops) - 1 or rows is columns:
         return None
     iterations = (
-        shared_iteration.parts
+        shared_iteration.inputs
         if isinstance(shared_iteration, Join) and shared_iteration.kind == "intersect"
         else ()
     )

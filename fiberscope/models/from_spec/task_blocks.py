@@ -50,12 +50,12 @@ class TaskBlocks(Blocks):
         """
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().add_iteration(iteration, variable, outer)
-        operands = [part.operand for part in iteration.parts if isinstance(part, Scan)]
+        operands = [part.operand for part in iteration.inputs if isinstance(part, Scan)]
         listed = [operand for operand in operands if operand.level(variable).loads_coordinates]
-        if variable in self.skips and len(listed) == len(iteration.parts) == PAIR:
+        if variable in self.skips and len(listed) == len(iteration.inputs) == PAIR:
             return self._add_skip_intersecter(listed, variable)
-        dense = [part for part in iteration.parts if isinstance(part, Scan) and is_full(part, variable)]
-        others = tuple(part for part in iteration.parts if part not in dense)
+        dense = [part for part in iteration.inputs if isinstance(part, Scan) and is_full(part, variable)]
+        others = tuple(part for part in iteration.inputs if part not in dense)
         if not dense or not others:
             return super().add_iteration(iteration, variable, outer)
         crd, references = super().add_iteration(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fiberscope.models.graphs.compiler.terms import Every, Iteration, Join, Operand, Scan, Wire
+from fiberscope.models.graphs.compiler.terms import FullRange, Iteration, Join, Operand, Scan, Wire
 from fiberscope.models.graphs.levels import BY_LETTER
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Graph, Node
@@ -69,13 +69,15 @@ class Blocks:
         """
         if isinstance(iteration, Scan):
             return self._add_scan(iteration.operand, variable)
-        if isinstance(iteration, Every):
+        if isinstance(iteration, FullRange):
             return self._add_full_scan(variable, outer)
         pairs = _vector_pairs(iteration, variable)
-        unpaired = [part for part in iteration.parts if not any(part in pair for pair in pairs)]
-        sides = [self._intersect_words(left.operand, other.operand, variable) for left, other in pairs]
-        sides += [self.add_iteration(part, variable, outer) for part in unpaired]
-        return self._add_joiner(iteration, variable, sides) if len(sides) > 1 else sides[0]
+        unpaired = [scan for scan in iteration.inputs if not any(scan in pair for pair in pairs)]
+        streams = [
+            self._intersect_bit_vectors(first.operand, second.operand, variable) for first, second in pairs
+        ]
+        streams += [self.add_iteration(scan, variable, outer) for scan in unpaired]
+        return self._add_joiner(iteration, variable, streams) if len(streams) > 1 else streams[0]
 
     def _add_scan(self, operand: Operand, variable: str) -> JoinedStreams:
         node = self._scanner_of(operand, variable)
@@ -84,15 +86,15 @@ class Blocks:
             node = self.add("bvexpand", inputs, index=variable)
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
 
-    def _intersect_words(self, first: Operand, other: Operand, variable: str) -> JoinedStreams:
+    def _intersect_bit_vectors(self, first: Operand, second: Operand, variable: str) -> JoinedStreams:
         """Intersect two bit vectors by words; zero words remain, as positions determine coordinates."""
         inputs: dict[str, Wire | None] = {}
-        for number, operand in enumerate((first, other)):
+        for number, operand in enumerate((first, second)):
             node = self._scanner_of(operand, variable)
             inputs |= {f"bv[{number}]": Wire(node, "crd"), f"ref[{number}]": Wire(node, "ref")}
         joiner = self.add("bvintersect", inputs, index=variable, emit_zeros=True)
         expander = self.add("bvexpand", {"bv": Wire(joiner, "bv")}, index=variable)
-        return Wire(expander, "crd"), {first: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
+        return Wire(expander, "crd"), {first: Wire(joiner, "ref[0]"), second: Wire(joiner, "ref[1]")}
 
     def _scanner_of(self, operand: Operand, variable: str) -> Node:
         tensor, dimension = operand.access.tensor, operand.dimension(variable)
@@ -117,9 +119,9 @@ class Blocks:
             **root,
         )
 
-    def _add_joiner(self, iteration: Join, variable: str, sides: list[JoinedStreams]) -> JoinedStreams:
+    def _add_joiner(self, iteration: Join, variable: str, streams: list[JoinedStreams]) -> JoinedStreams:
         """Add a joiner; operands that are already joined share a coordinate stream."""
-        pairs = [(crd, operand, ref) for crd, references in sides for operand, ref in references.items()]
+        pairs = [(crd, operand, ref) for crd, references in streams for operand, ref in references.items()]
         inputs: dict[str, Wire | None] = {}
         for number, (crd, _operand, ref) in enumerate(pairs):
             inputs |= {f"crd[{number}]": crd, f"ref[{number}]": ref}
@@ -168,8 +170,8 @@ def _vector_pairs(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
     if iteration.kind != "intersect":
         return []
     vectors = [
-        part
-        for part in iteration.parts
-        if isinstance(part, Scan) and part.operand.level(variable).is_bit_vector
+        scan
+        for scan in iteration.inputs
+        if isinstance(scan, Scan) and scan.operand.level(variable).is_bit_vector
     ]
     return list(zip(vectors[::2], vectors[1::2], strict=False))

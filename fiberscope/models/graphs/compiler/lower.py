@@ -25,20 +25,20 @@ from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.results import LoweredLoop, Result
 from fiberscope.models.graphs.compiler.sums import new_name
 from fiberscope.models.graphs.compiler.terms import (
-    Every,
+    FullRange,
     Function,
     Iteration,
     Join,
     Operand,
-    Summed,
     Term,
+    TermSum,
     Wire,
     is_full,
     iteration_of,
+    make_union,
+    maybe_absent_operands,
     operands_in,
-    possibly_missing,
     term_of,
-    unite,
     variables_in,
 )
 from fiberscope.models.graphs.expression import Assignment, accesses_in
@@ -94,7 +94,7 @@ def _split_dense_result(
 
 def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
     """Return the loops of a statement, outermost first."""
-    summed = term.variables if isinstance(term, Summed) else ()
+    summed = term.variables if isinstance(term, TermSum) else ()
     return tuple(variable for variable in order if variable in (*result.variables, *summed))
 
 
@@ -122,7 +122,7 @@ class _Statement:
             InputError: the statement has no graph with this order of loops.
         """
         self._check_paths()
-        body = self._term.term if isinstance(self._term, Summed) else self._term
+        body = self._term.term if isinstance(self._term, TermSum) else self._term
         loops: list[LoweredLoop] = []
         for variable in self._nest:
             outer = loops[-1].coordinates if loops else None
@@ -142,12 +142,12 @@ class _Statement:
         needs_all = dense and iteration is not None and not is_full(iteration, variable)
         if iteration is None or needs_all:
             self._check_size(variable)
-            iteration = unite([iteration, None]) if iteration else Every()
+            iteration = make_union([iteration, None]) if iteration else FullRange()
         assert iteration is not None
         return lower_loop(self._blocks, term, iteration, variable, outer)
 
     def _check_size(self, variable: str) -> None:
-        if not any(operand.has(variable) for operand in operands_in(self._term)):
+        if not any(operand.has_level(variable) for operand in operands_in(self._term)):
             raise InputError(
                 f"{self._statement.result}: no tensor on the right has {variable}, so nothing says how many "
                 f"coordinates it has; multiply by one that has, as in B({variable})"
@@ -156,12 +156,12 @@ class _Statement:
     def _value(self, term: Term, loops: Sequence[LoweredLoop]) -> Wire:
         """Return the values of a term inside these loops."""
 
-        def sum_of(operand: Operand | Summed) -> Wire | None:
-            return self._add_sum(operand, loops) if isinstance(operand, Summed) else None
+        def sum_of(operand: Operand | TermSum) -> Wire | None:
+            return self._add_sum(operand, loops) if isinstance(operand, TermSum) else None
 
         return value_of(self._blocks, term, sum_of)
 
-    def _add_sum(self, term: Summed, loops: Sequence[LoweredLoop]) -> Wire:
+    def _add_sum(self, term: TermSum, loops: Sequence[LoweredLoop]) -> Wire:
         """Add the loops and reducers of a sum within the expression, and return its values."""
         variables = [variable for variable in self._order if variable in term.variables]
         inner = list(loops)
@@ -199,23 +199,23 @@ def lower_loop(
         outer: coordinates of the enclosing loop; None for the outermost loop.
     """
     coordinates, references = blocks.add_iteration(iteration, variable, outer)
-    # ``optional`` and ``is_complete`` depend on ``certain`` of the operands, which changes below
-    optional = list(possibly_missing(iteration, variable))
+    # ``optional`` and ``is_complete`` depend on ``is_certain`` of the operands, which changes below
+    optional = list(maybe_absent_operands(iteration, variable))
     is_complete = is_full(iteration, variable)
-    broadcast = [operand for operand in operands_in(term) if not operand.has(variable)]
+    broadcast = [operand for operand in operands_in(term) if not operand.has_level(variable)]
     blocks.repeat(broadcast, variable, coordinates)
     for operand, wire in references.items():
         if operand is not None:
             operand.references = wire
     for operand in optional:
-        operand.certain = False
+        operand.is_certain = False
     operands_with_level = [operand for operand in references if operand is not None]
     filled = is_complete or all(operand.has_no_empty_fiber(variable) for operand in operands_with_level)
     intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
     return LoweredLoop(variable, coordinates, intersects, filled)
 
 
-def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], Wire | None]) -> Wire:
+def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | TermSum], Wire | None]) -> Wire:
     """Add the blocks that compute a term, and return its values.
 
     Args:
@@ -250,7 +250,7 @@ def size_sources(term: Term) -> dict[str, tuple[str, int]]:
         variable: next(
             (operand.access.tensor, operand.dimension(variable))
             for operand in operands_in(term)
-            if operand.has(variable)
+            if operand.has_level(variable)
         )
         for variable in variables_in(term)
     }

@@ -35,15 +35,15 @@ class Operand:
         access: the access.
         format: format of the tensor.
         references: stream of references to the positions that the loops have reached; None at the root.
-        certain: whether the references are never N.
+        is_certain: whether the references are never N.
     """
 
     access: Access
     format: Format
     references: Wire | None = None
-    certain: bool = True
+    is_certain: bool = True
 
-    def has(self, variable: str) -> bool:
+    def has_level(self, variable: str) -> bool:
         """Return whether the operand has a level of this variable."""
         return variable in self.access.variables
 
@@ -96,7 +96,7 @@ class Function:
 
 
 @dataclass(eq=False)
-class Summed:
+class TermSum:
     """A sum of a term.
 
     Args:
@@ -108,7 +108,7 @@ class Summed:
     term: Term
 
 
-Term: TypeAlias = Operand | Function | Summed
+Term: TypeAlias = Operand | Function | TermSum
 
 
 def operands_in(term: Term) -> Iterator[Operand]:
@@ -116,7 +116,7 @@ def operands_in(term: Term) -> Iterator[Operand]:
     if isinstance(term, Operand):
         yield term
     else:
-        for inner in (term.term,) if isinstance(term, Summed) else term.terms:
+        for inner in (term.term,) if isinstance(term, TermSum) else term.terms:
             yield from operands_in(inner)
 
 
@@ -135,7 +135,7 @@ def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
     Raises:
         InputError: the expression has no tensor, or a function that cannot be lowered.
     """
-    term = _term(expression, formats)
+    term = _convert(expression, formats)
     if isinstance(term, float):
         raise InputError(
             f"{expression:} has no tensor; a graph computes with tensors: make it one, as in a * B(i)"
@@ -143,7 +143,7 @@ def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
     return term
 
 
-def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float:
+def _convert(expression: Expression, formats: Mapping[str, Format]) -> Term | float:
     if isinstance(expression, Number):
         return float(expression.value)
     if isinstance(expression, Access):
@@ -156,27 +156,27 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
     if not expression.meaning.lowered and not expression.where:
         names = ", ".join(name for name, function in FUNCTIONS.items() if function.lowered)
         raise InputError(f"there is no function {expression.function}; it is one of {names}")
-    return _function(expression, [_term(operand, formats) for operand in expression.operands])
+    return _convert_call(expression, [_convert(operand, formats) for operand in expression.operands])
 
 
-def _flatten_sum(variables: tuple[str, ...], term: Term) -> Summed:
+def _flatten_sum(variables: tuple[str, ...], term: Term) -> TermSum:
     """Return a sum; a sum that directly contains another sum is merged with it."""
-    if isinstance(term, Summed):
-        return Summed((*variables, *term.variables), term.term)
-    return Summed(variables, term)
+    if isinstance(term, TermSum):
+        return TermSum((*variables, *term.variables), term.term)
+    return TermSum(variables, term)
 
 
-def _function(call: Call, operands: list[Term | float]) -> Term | float:
+def _convert_call(call: Call, operands: list[Term | float]) -> Term | float:
     terms = [operand for operand in operands if not isinstance(operand, float)]
     numbers = [operand for operand in operands if isinstance(operand, float)]
     if not terms:
-        return _evaluate(call.function, numbers)
+        return _evaluate_numbers(call.function, numbers)
     constant = numbers[0] if numbers else None
-    first = isinstance(operands[0], float)
-    return Function(call.function, tuple(terms), constant, first, call.where, call.counted)
+    is_constant_first = isinstance(operands[0], float)
+    return Function(call.function, tuple(terms), constant, is_constant_first, call.where, call.counted)
 
 
-def _evaluate(name: str, numbers: list[float]) -> float:
+def _evaluate_numbers(name: str, numbers: list[float]) -> float:
     function = FUNCTIONS[name]
     if function.divides and numbers[1] == 0:
         raise InputError(f"{numbers[0]:g} / 0 is no number")
@@ -191,7 +191,7 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Every:
+class FullRange:
     """An iteration over all coordinates."""
 
 
@@ -201,47 +201,49 @@ class Join:
 
     Args:
         kind: type of the joiner.
-        parts: the parts, at least two; none is a join of the same kind.
+        inputs: the parts, at least two; none is a join of the same kind.
     """
 
     kind: Literal["intersect", "union"]
-    parts: tuple[Iteration, ...]
+    inputs: tuple[Iteration, ...]
 
 
-Iteration: TypeAlias = Scan | Every | Join
+Iteration: TypeAlias = Scan | FullRange | Join
 
 
 def iteration_of(term: Term, variable: str) -> Iteration | None:
     """Return the coordinates of a variable at which a term may be nonzero; None if it lacks the variable."""
     if isinstance(term, Operand):
-        return Scan(term) if term.has(variable) else None
-    if isinstance(term, Summed):
+        return Scan(term) if term.has_level(variable) else None
+    if isinstance(term, TermSum):
         return iteration_of(term.term, variable)
-    parts = [iteration_of(operand, variable) for operand in term.terms]
+    iterations = [iteration_of(operand, variable) for operand in term.terms]
     if not term.adds:
-        present = [part for part in parts if part is not None]
+        present = [iteration for iteration in iterations if iteration is not None]
         return _flatten_join("intersect", present) if present else None
-    return unite([*parts, None] if term.constant is not None else parts)
+    return make_union([*iterations, None] if term.constant is not None else iterations)
 
 
-def unite(parts: Sequence[Iteration | None]) -> Iteration | None:
+def make_union(iterations: Sequence[Iteration | None]) -> Iteration | None:
     """Return the union of parts; a part that is None lacks the variable and stands for all coordinates.
 
     The result is None if all parts are.
     """
-    present = [part for part in parts if part is not None]
+    present = [iteration for iteration in iterations if iteration is not None]
     if not present:
         return None
-    return _flatten_join("union", present if len(present) == len(parts) else [*present, Every()])
+    return _flatten_join("union", present if len(present) == len(iterations) else [*present, FullRange()])
 
 
-def _flatten_join(kind: Literal["intersect", "union"], parts: Sequence[Iteration]) -> Iteration:
+def _flatten_join(kind: Literal["intersect", "union"], iterations: Sequence[Iteration]) -> Iteration:
     """Return a join, with nested joins of the same kind merged."""
     flat: list[Iteration] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, Join) and part.kind == kind else [part]
+    for iteration in iterations:
+        flat += iteration.inputs if isinstance(iteration, Join) and iteration.kind == kind else [iteration]
     distinct = [
-        part for index, part in enumerate(flat) if not isinstance(part, Every) or part not in flat[:index]
+        iteration
+        for index, iteration in enumerate(flat)
+        if not isinstance(iteration, FullRange) or iteration not in flat[:index]
     ]
     return distinct[0] if len(distinct) == 1 else Join(kind, tuple(distinct))
 
@@ -254,31 +256,33 @@ def is_full(iteration: Iteration, variable: str) -> bool:
         variable: index variable of the loop.
     """
     if isinstance(iteration, Scan):
-        return iteration.operand.certain and iteration.operand.is_dense(variable)
-    if isinstance(iteration, Every):
+        return iteration.operand.is_certain and iteration.operand.is_dense(variable)
+    if isinstance(iteration, FullRange):
         return True
-    return (any if iteration.kind == "union" else all)(is_full(part, variable) for part in iteration.parts)
+    return (any if iteration.kind == "union" else all)(
+        is_full(input_, variable) for input_ in iteration.inputs
+    )
 
 
-def possibly_missing(iteration: Iteration, variable: str) -> Iterator[Operand]:
+def maybe_absent_operands(iteration: Iteration, variable: str) -> Iterator[Operand]:
     """Yield the operands that a union may lack at a coordinate, where their reference is N.
 
     Args:
-        iteration: the iteration, before ``certain`` of its operands changes.
+        iteration: the iteration, before ``is_certain`` of its operands changes.
         variable: index variable of the loop.
     """
     if not isinstance(iteration, Join):
         return
-    for part in iteration.parts:
-        if iteration.kind == "union" and not is_full(part, variable):
-            yield from _operands(part)
+    for input_ in iteration.inputs:
+        if iteration.kind == "union" and not is_full(input_, variable):
+            yield from _operands_of(input_)
         else:
-            yield from possibly_missing(part, variable)
+            yield from maybe_absent_operands(input_, variable)
 
 
-def _operands(iteration: Iteration) -> Iterator[Operand]:
+def _operands_of(iteration: Iteration) -> Iterator[Operand]:
     if isinstance(iteration, Scan):
         yield iteration.operand
     elif isinstance(iteration, Join):
-        for part in iteration.parts:
-            yield from _operands(part)
+        for input_ in iteration.inputs:
+            yield from _operands_of(input_)

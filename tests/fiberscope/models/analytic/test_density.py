@@ -17,7 +17,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.counted_densities import Actual, Banded, CountedDensity
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density
-from fiberscope.models.analytic.joint import Operand, pairs_nonempty, probability_both
+from fiberscope.models.analytic.joint import Operand, count_nonempty_pairs, share_of_nonempty_pairs
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform, hypergeometric, probability_none
 
 EXACT = 1e-9
@@ -264,9 +264,9 @@ def test_joint_statistics_worked_by_hand() -> None:
     weights = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]])
     one = Operand(Actual([3, 4], np.argwhere(inputs)), "MK", [1, 1])
     other = Operand(Actual([4, 3], np.argwhere(weights)), "KN", [1, 1])
-    assert pairs_nonempty(one, other) == (11, 36)
+    assert count_nonempty_pairs(one, other) == (11, 36)
     vector = Operand(Actual([8], [[0], [3], [7]]), "K", [1])
-    assert probability_both(vector, vector) == 3 / 8
+    assert share_of_nonempty_pairs(vector, vector) == 3 / 8
 
 
 @given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(1, 4)] * 3))
@@ -282,13 +282,13 @@ def test_joint_statistics_by_a_walk(seed: int, tile: tuple[int, int, int]) -> No
         for right in _grid(b.shape, tile[1:])
         if left[1] == right[0]
     ]
-    assert pairs_nonempty(one, other) == (sum(pairs), len(pairs))
+    assert count_nonempty_pairs(one, other) == (sum(pairs), len(pairs))
 
 
 def test_ranks_that_do_not_agree() -> None:
     one, other = (Operand(Actual([size], [[0]]), "K", [2]) for size in (4, 6))
     with pytest.raises(ValueError, match="rank K has 4 coordinates in tiles of 2 in one tensor, and 6"):
-        pairs_nonempty(one, other)
+        count_nonempty_pairs(one, other)
 
 
 def _written(folder: Path) -> dict[str, str]:
