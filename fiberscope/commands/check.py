@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fiberscope.explore.analytical_comparison import AnalyticalEstimate
     from fiberscope.explore.check import Check, Comparison
 
-LEAST_SHARE = 0.005  # fraction of a run's cycles from which a part has its own line
+MIN_SHARE = 0.005  # fraction of a run's cycles from which a part has its own line
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 _Sample = Annotated[str | None, typer.Option(metavar="[WIDTH]", hidden=True, help="Refused here.")]
@@ -109,7 +109,7 @@ def _show_parts(checked: Check) -> None:
     """Print the cycles of each stage and the attribution of the longest stage; small parts share a line."""
     from fiberscope.results.report.families import rounds_of_stages
 
-    least, indent = LEAST_SHARE * checked.event.cycles, "    " if checked.longest else "  "
+    minimum, indent = MIN_SHARE * checked.event.cycles, "    " if checked.longest else "  "
     for stage, counts in rounds_of_stages(checked.event.stages, checked.longest).items():
         rounds = f", {len(counts)} rounds" if len(counts) > 1 else ""
         print(_share(checked, "  ", sum(counts), f"stage {stage}{rounds}"))
@@ -118,10 +118,10 @@ def _show_parts(checked: Check) -> None:
         print(
             _share(checked, "  ", checked.event.stages[checked.longest], f"stage {checked.longest}{suffix}")
         )
-    small = [cycles for cycles in checked.parts.values() if abs(cycles) < least]
-    parts = {cause: cycles for cause, cycles in checked.parts.items() if abs(cycles) >= least}
+    small = [cycles for cycles in checked.parts.values() if abs(cycles) < minimum]
+    parts = {cause: cycles for cause, cycles in checked.parts.items() if abs(cycles) >= minimum}
     if small:
-        parts[f"{len(small)} parts of less than {LEAST_SHARE:.1%} each, listed by --json"] = sum(small)
+        parts[f"{len(small)} parts of less than {MIN_SHARE:.1%} each, listed by --json"] = sum(small)
     for cause, cycles in parts.items():
         print(_share(checked, indent, cycles, cause))
 

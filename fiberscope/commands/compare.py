@@ -205,8 +205,8 @@ def _name(run: Run) -> str:
 
 def _cycles_of(run: Run) -> str:
     """Return the cycles, with the range of several draws."""
-    spread = f" ({run.least:,} to {run.most:,})" if run.most > run.least else ""
-    return f"{run.cycles:,}{spread}"
+    interval = f" ({run.least:,} to {run.most:,})" if run.most > run.least else ""
+    return f"{run.cycles:,}{interval}"
 
 
 def _number(value: float | None) -> str:

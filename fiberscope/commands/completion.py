@@ -40,8 +40,8 @@ def complete_setting(context: typer.Context, incomplete: str) -> list[str]:
     return _matching(incomplete, (f"{key}={value}" for key, value in _shipped(context).items()))
 
 
-def _matching(incomplete: str, words: Iterable[str]) -> list[str]:
-    return [word for word in words if word.startswith(incomplete)]
+def _matching(incomplete: str, candidates: Iterable[str]) -> list[str]:
+    return [candidate for candidate in candidates if candidate.startswith(incomplete)]
 
 
 def _shipped(context: typer.Context) -> dict[str, str]:

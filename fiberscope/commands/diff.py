@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from fiberscope.results.report.difference import Change, Difference, Setting
     from fiberscope.results.report.document import Report
 
-MOST_CHANGES = MOST_MADE_OF = 20
-LEAST_EFFECT = 0.001
+MAX_CHANGES = MAX_PROVENANCE = 20  # rows of a table
+MIN_EFFECT = 0.001  # smallest effect of a change that gets a row
 
 _Before = Annotated[
     Path, typer.Argument(metavar="BEFORE", help="Report of the first run, written with --json.")
@@ -62,7 +62,7 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
         before, after: the reports.
     """
     if difference.provenance:
-        print_stacked(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
+        print_stacked(_settings("What it was made of", difference.provenance, MAX_PROVENANCE), "")
     print_stacked(_headline(difference, before, after))
     if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
         print_stacked(note)
@@ -70,7 +70,7 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
         print_stacked("", _settings("Settings", difference.settings, len(difference.settings)))
     if difference.changes:
         print_stacked("", _changes(difference, before, after))
-    if note := _estimated(before, after):
+    if note := _estimate_note(before, after):
         print_stacked(note)
     if not difference.settings and not difference.changes:
         print_stacked("Nothing changed.")
@@ -95,19 +95,19 @@ def _headline(difference: Difference, before: Report, after: Report) -> Text:
     return text.append(f"\nDifference: {tested}") if tested else text
 
 
-def _estimated(before: Report, after: Report) -> str:
+def _estimate_note(before: Report, after: Report) -> str:
     """Return the estimated parts of the reports in a line; empty for two full runs."""
-    parts = [report.sampling.estimated if report.sampling else () for report in (before, after)]
-    names = ", ".join(dict.fromkeys([*parts[0], *parts[1]]))
+    fields = [report.sampling.estimated if report.sampling else () for report in (before, after)]
+    names = ", ".join(dict.fromkeys([*fields[0], *fields[1]]))
     return f"Estimates from samples: {names}" if names else ""
 
 
-def _settings(title: str, settings: Sequence[Setting], most: int) -> RichTable:
+def _settings(title: str, settings: Sequence[Setting], limit: int) -> RichTable:
     table = ruled_table(title, "before", "after", numbers=["before", "after"])
-    for setting in settings[:most]:
+    for setting in settings[:limit]:
         table.add_row(setting.name, *_setting_texts(setting))
-    if len(settings) > most:
-        table.caption = f"and {len(settings) - most} more; --json FILE has them all"
+    if len(settings) > limit:
+        table.caption = f"and {len(settings) - limit} more; --json FILE has them all"
         table.caption_justify = "left"
     return table
 
@@ -121,13 +121,13 @@ def _setting_texts(setting: Setting) -> tuple[str, str]:
 def _changes(difference: Difference, before: Report, after: Report) -> RichTable:
     from fiberscope.results.report.estimates import format_interval
 
-    spreads = format_interval(before), format_interval(after)
+    intervals = format_interval(before), format_interval(after)
     numbers = ("before", "after", "change")
     table = ruled_table("What changed, by effect", *numbers, numbers=numbers)
-    largest = list(_largest_changes(difference.changes))[:MOST_CHANGES]
+    largest = list(_largest_changes(difference.changes))[:MAX_CHANGES]
     for change in largest:
         cells = _numbers(change)
-        table.add_row(change.name, *(_with_spreads(cells, spreads) if change.name == "cycles" else cells))
+        table.add_row(change.name, *(_with_intervals(cells, intervals) if change.name == "cycles" else cells))
     if len(largest) < len(difference.changes):
         table.caption = (
             f"and {len(difference.changes) - len(largest)} smaller changes; --json FILE has them all"
@@ -136,8 +136,8 @@ def _changes(difference: Difference, before: Report, after: Report) -> RichTable
     return table
 
 
-def _with_spreads(cells: tuple[str, str, str], spreads: tuple[str, str]) -> tuple[str, str, str]:
-    return cells[0] + spreads[0], cells[1] + spreads[1], cells[2]
+def _with_intervals(cells: tuple[str, str, str], intervals: tuple[str, str]) -> tuple[str, str, str]:
+    return cells[0] + intervals[0], cells[1] + intervals[1], cells[2]
 
 
 def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
@@ -145,7 +145,7 @@ def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
     families = set()
     for change in changes:
         family = change.name.rpartition(" ")[0]
-        if change.effect >= LEAST_EFFECT and not (change.unit == "share" and family in families):
+        if change.effect >= MIN_EFFECT and not (change.unit == "share" and family in families):
             families.add(family)
             yield change
 

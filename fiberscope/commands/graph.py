@@ -198,10 +198,10 @@ def cost(
     from fiberscope.models.graphs.execution import prepare
 
     operands = tensors_by_name(tensors)
-    ready = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
-    estimate = estimate_graph(ready)
-    print(cost_line(ready.graph, estimate))
-    show([cost_table(ready.graph, estimate)] if streams else [], markdown=False)
+    prepared = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
+    estimate = estimate_graph(prepared)
+    print(cost_line(prepared.graph, estimate))
+    show([cost_table(prepared.graph, estimate)] if streams else [], markdown=False)
 
 
 def _show_streams(report: Report | None) -> None:

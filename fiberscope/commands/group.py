@@ -41,10 +41,10 @@ class _Command(TyperCommand):
 def _insert_default_values(args: Sequence[str]) -> list[str]:
     """Insert the default value after each option that lacks its optional value."""
     completed: list[str] = []
-    for word, following in zip_longest(args, args[1:], fillvalue=""):
-        completed.append(word)
-        if word in OPTIONAL_VALUES:
-            pattern, value = OPTIONAL_VALUES[word]
+    for argument, following in zip_longest(args, args[1:], fillvalue=""):
+        completed.append(argument)
+        if argument in OPTIONAL_VALUES:
+            pattern, value = OPTIONAL_VALUES[argument]
             completed += [] if re.fullmatch(pattern, following) else [value]
     return completed
 
@@ -130,14 +130,14 @@ def _named_interrupts() -> Iterator[None]:
         raise InterruptedCommandError(*error.args) from error
 
 
-def _similar_commands(word: str, names: Sequence[str]) -> str:
+def _similar_commands(unknown: str, names: Sequence[str]) -> str:
     """Return a suggestion such as ``; did you mean sim?``; empty without similar commands.
 
-    Commands that share a prefix with the word come before commands with a similar spelling.
+    Commands that share a prefix with the unknown name come before commands with a similar spelling.
     """
-    prefixes = [name for name in names if word.startswith(name) or name.startswith(word)]
-    similar = prefixes or get_close_matches(word, names)
-    return f"; did you mean {' or '.join(similar)}?" if word and similar else ""
+    prefixes = [name for name in names if unknown.startswith(name) or name.startswith(unknown)]
+    similar = prefixes or get_close_matches(unknown, names)
+    return f"; did you mean {' or '.join(similar)}?" if unknown and similar else ""
 
 
 def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:

@@ -18,7 +18,8 @@ from fiberscope.workloads.errors import nearest
 
 CHECKOUT = Path(__file__).parents[2]
 INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")
-LISTED = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)
+# A row of the index page
+PAGE_ROW = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)
 HEADING = re.compile(r"^(?P<level>#+) (?P<words>.+)$")
 INVISIBLE = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments and pictures
 FENCE = "```"
@@ -52,13 +53,13 @@ def _list(folder: Path) -> None:
     from fiberscope.results.report.table import ruled_table
 
     table = ruled_table("fiberscope help", "answers")
-    for page in LISTED.finditer((folder / "index.md").read_text(encoding="utf-8")):
+    for page in PAGE_ROW.finditer((folder / "index.md").read_text(encoding="utf-8")):
         table.add_row(page["name"], page["question"])
     print_stacked(table)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Section:
     """A heading of a page with its text, down to the next heading of the same or a higher level."""
 
     page: str
@@ -69,35 +70,37 @@ class _Part:
 def _look_up(folder: Path, words: Sequence[str]) -> None:
     """Show the section whose heading has the words, preferably exactly; list several matches."""
     query = " ".join(words)
-    sections = [
-        part for part in _parts(folder) if all(word in part.heading.lower().split() for word in words)
+    matches = [
+        section
+        for section in _sections(folder)
+        if all(word in section.heading.lower().split() for word in words)
     ]
-    exact = [part for part in sections if part.heading.lower() == query]
-    if not sections:
+    exact = [section for section in matches if section.heading.lower() == query]
+    if not matches:
         pages = [page.stem for page in folder.glob("*.md")]
         raise InputError(f"no page is called {query!r}, and no heading has it; {nearest(query, pages)}")
-    if len(exact or sections) == 1:
-        _show((exact or sections)[0].text)
+    if len(exact or matches) == 1:
+        _show((exact or matches)[0].text)
     else:
-        _choose(exact or sections)
+        _choose(exact or matches)
 
 
-def _choose(parts: Sequence[_Part]) -> None:
+def _choose(sections: Sequence[_Section]) -> None:
     from fiberscope.results.report.table import ruled_table
 
     table = ruled_table("fiberscope help", "has a part on")
-    for part in parts:
-        table.add_row(part.page, part.heading)
+    for section in sections:
+        table.add_row(section.page, section.heading)
     print_stacked(table)
 
 
-def _parts(folder: Path) -> Iterator[_Part]:
+def _sections(folder: Path) -> Iterator[_Section]:
     for page in sorted(folder.glob("*.md")):
         lines = page.read_text(encoding="utf-8").splitlines()
         headings = list(_headings(lines))
-        for start, level, words in headings:
-            end = next((line for line, other, _ in headings if line > start and other <= level), len(lines))
-            yield _Part(page.stem, words, "\n".join(lines[start:end]))
+        for start, level, title in headings:
+            end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
+            yield _Section(page.stem, title, "\n".join(lines[start:end]))
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:

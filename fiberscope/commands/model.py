@@ -122,9 +122,9 @@ def _draw(path: Path, run: TraceRequest) -> None:
     from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
 
-    ready = run.prepare()
-    names = " and ".join(dict.fromkeys(operand.workload.name for operand in ready.operands.values()))
-    stamps = ready.stamps()
+    prepared = run.prepare()
+    names = " and ".join(dict.fromkeys(operand.workload.name for operand in prepared.operands.values()))
+    stamps = prepared.stamps()
     if not stamps:
         raise InputError(f"{run.machine} places no Einsum in space and time; see mapping: spacetime:")
     save_figure(lambda: draw_stamps(stamps, f"{run.machine} on {names}"), path)

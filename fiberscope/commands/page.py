@@ -71,5 +71,5 @@ def page(
 
 def _page_path(results: str) -> Path:
     """Return the default path of a page: beside a local report or store, else in the current folder."""
-    place = Path(PurePosixPath(results).name) if address_of(results) else Path(results).resolve()
-    return place.with_suffix(".html")
+    path = Path(PurePosixPath(results).name) if address_of(results) else Path(results).resolve()
+    return path.with_suffix(".html")

@@ -21,8 +21,8 @@ def print_outcome(outcome: CosimulationResult) -> int:
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
     from fiberscope.rtl.exercise_coverage import exercise_lines
 
-    for place, exercise in outcome.exercised.items():
-        for line in exercise_lines(place, exercise, outcome.rtl.components[place]):
+    for name, exercise in outcome.exercised.items():
+        for line in exercise_lines(name, exercise, outcome.rtl.components[name]):
             print(line)
     for key in outcome.missing_counters():
         print(f"NOT compared: {key}, for which the module has no status output")
@@ -67,7 +67,7 @@ def print_coverage(outcome: CosimulationResult, file: Path) -> None:
     from fiberscope.rtl.coverage import Coverage, write_coverage
 
     covered = {
-        place: Coverage(exercise.bins or {}, outcome.rtl.components[place].counters)
-        for place, exercise in outcome.exercised.items()
+        name: Coverage(exercise.bins or {}, outcome.rtl.components[name].counters)
+        for name, exercise in outcome.exercised.items()
     }
     print(*write_coverage(covered, file), sep="\n")
