@@ -55,4 +55,6 @@ def _fitting(text: str, target: str, home: Path) -> str:
     inside = path.relative_to(ROOT).as_posix()
     if inside in BESIDE:
         return f"[{text}]({BESIDE[inside]}{hash_mark}{anchor})"
+    if inside.endswith(text.strip("`")):
+        return f"`{inside}`"
     return text if inside in text else f"{text} (`{inside}`)"
