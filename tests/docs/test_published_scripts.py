@@ -138,12 +138,12 @@ def test_parts_of_a_run_are_summed_by_column(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(explained, "check", lambda _machine, _matrix, explain=False: outcome)
     row = ["200", "50%", "25%", "10%", "5%", "2%", "5%", "0%", "2%"]
     assert explained.shares("gamma", "x") == row
-    table = explained.explained()
+    table = explained.attribution_table()
     assert [cells[:2] for cells in table.rows] == [
         (machine, matrix) for machine in explained.MACHINES for matrix in explained.MATRICES
     ]
-    assert explained.beside().rows[-1] == ("full", *["0.35 (DRAM)"] * 4)
-    assert len(explained.beside().rows) == len(explained.MATRICES)
+    assert explained.analytical_table().rows[-1] == ("full", *["0.35 (DRAM)"] * 4)
+    assert len(explained.analytical_table().rows) == len(explained.MATRICES)
 
 
 def test_a_choice_is_compared_with_the_machine_as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_a_bank_records_what_it_takes_and_what_is_read_again(
     """A FiberCache of eight lines loses lines between their fetch and their read; a large one none."""
     amounts = []
     for size in ("512", "1MiB"):
-        for record in (fibercache.operations, fibercache.addresses, fibercache.lost):
+        for record in (fibercache.operations, fibercache.addresses, fibercache.evicted_unread):
             del record[:]
         settings = [f"fibercache.size={size}", "fibercache.banks=2", "fibercache.ways=2", "pe.count=4"]
         monkeypatch.setattr(sys, "argv", ["x", "uniform:rows=60,cols=60,nonzeros=900,seed=1", *settings])
@@ -209,9 +209,9 @@ def test_a_bank_records_what_it_takes_and_what_is_read_again(
         rows = capsys.readouterr().out.splitlines()[1:]
         amounts.append([round(float(row[44:]) * 1e6 / 64) for row in rows])
         assert len(fibercache.operations) == len(fibercache.addresses) > 900
-        assert amounts[-1][2] == pytest.approx(sum(fibercache.lost), abs=100)
+        assert amounts[-1][2] == pytest.approx(sum(fibercache.evicted_unread), abs=100)
     small, large = amounts
-    assert sum(fibercache.lost) == 0
+    assert sum(fibercache.evicted_unread) == 0
     assert small[2] > 0
     assert small[0] > large[0]
 
@@ -245,7 +245,14 @@ def test_each_graph_of_the_sam_paper_has_its_tensors(monkeypatch: pytest.MonkeyP
     inputs = len(sam.SPARSITIES) + 2 * len(sam.LENGTHS)
     _data, tables = sam.study((), {"tell": lambda _text: None})
     assert tables[1].columns == ("input", *sam.ORDERS)
-    assert [len(table.rows) for table in tables] == [3, 1, inputs, 1, len(sam.TILED) * len(sam.SIDES), 10]
+    assert [len(table.rows) for table in tables] == [
+        3,
+        1,
+        inputs,
+        1,
+        len(sam.TILED_CYCLES) * len(sam.SIDES),
+        10,
+    ]
     tensors.clear()
     runs, claims = sam.experiments((), lambda _text: None)
     assert tensors == {
@@ -253,10 +260,10 @@ def test_each_graph_of_the_sam_paper_has_its_tensors(monkeypatch: pytest.MonkeyP
         "fig12": {"BC": 6},
         "fig13": {"bc": inputs * len(sam.FORMATS)},
         "fig14": {"B": 1},
-        "tiles": {"BC": len(sam.TILED) * len(sam.SIDES)},
+        "tiles": {"BC": len(sam.TILED_CYCLES) * len(sam.SIDES)},
     }
     assert [row.published for row in runs if row.figure == "15"] == [
-        cycles for row in sam.TILED.values() for cycles in row
+        cycles for row in sam.TILED_CYCLES.values() for cycles in row
     ]
     assert claims[-2].measured == "1,000 cycles; the sum is 11"  # 5 nonzeros in 2 rows, and 4
     assert [claim.holds for claim in claims] == [
@@ -282,8 +289,8 @@ def sam_pointers() -> object:
 def test_the_tables_of_tilings_compare_with_the_published_one() -> None:
     methods = {"conservative": 100, "d2t2": 50}
     rows = [
-        tiles.Words("a", "real", methods),
-        tiles.Words("b", "surrogate", {"conservative": 80, "d2t2": 10}),
+        tiles.MovedWords("a", "real", methods),
+        tiles.MovedWords("b", "surrogate", {"conservative": 80, "d2t2": 10}),
     ]
     words = tiles._words_table(rows)
     assert words.columns == ("Matrix", "conservative", "d2t2")
@@ -295,10 +302,10 @@ def test_the_tables_of_tilings_compare_with_the_published_one() -> None:
     ]
     moved = dict.fromkeys(("A", "B", "PO", "Z"), 1000)
     runs = [
-        tiles.Ran("a", "real", "3 MiB", tiles.PUBLISHED, (1, 2, 3), 500, 400, moved, complete=True),
-        tiles.Ran("a", "real", "3 MiB", "d2t2", (4, 2, 3), 250, 200, moved, complete=True),
-        tiles.Ran("a", "real", "3 MiB", "other", (1, 1, 1), 5000, 200, moved, complete=False),
-        tiles.NotRun("c", "real", "d2t2", "too large"),
+        tiles.TiledRun("a", "real", "3 MiB", tiles.PUBLISHED, (1, 2, 3), 500, 400, moved, complete=True),
+        tiles.TiledRun("a", "real", "3 MiB", "d2t2", (4, 2, 3), 250, 200, moved, complete=True),
+        tiles.TiledRun("a", "real", "3 MiB", "other", (1, 1, 1), 5000, 200, moved, complete=False),
+        tiles.Skipped("c", "real", "d2t2", "too large"),
     ]
     cells = list(map(list, tiles._runs_table(runs).rows))
     assert cells[0][3:6] == ["500", "1.00 x", "400"]

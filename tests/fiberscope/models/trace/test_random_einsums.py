@@ -251,7 +251,7 @@ def heard(program):
 
 def heard_in_blocks(program):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "NONZEROS_AT_ONCE", 3)
+        patch.setattr(prepare, "NONZEROS_PER_BLOCK", 3)
         return heard(program)
 
 
