@@ -247,9 +247,12 @@ class Component(Accounted):
     def elaborate(self) -> None:
         """Set the attributes of the ports. The kernel calls this method once, when all ports are connected.
 
+        A compiled class need not declare the attributes of ports that are not in ``PORTS``. ``fetch`` is
+        called for these ports as well.
+
         Raises:
             SimulationError: if a port has the name of another attribute, or a compiled class does not declare
-                the attribute.
+                the attribute of a port in ``PORTS``.
         """
         for port in self.declared_ports():
             if getattr(self, port.name, None) is not None:
@@ -260,6 +263,8 @@ class Component(Accounted):
             try:
                 setattr(self, port.name, self.fetch(port))
             except AttributeError:
+                if port not in self.PORTS:
+                    continue
                 line = f"cdef public {'list' if port.array else 'Channel'} {port.name}"
                 raise SimulationError(
                     f"{self.name}: the .pxd of {type(self).__name__} must have {line}"

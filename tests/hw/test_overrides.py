@@ -30,6 +30,11 @@ def calls_that_differ(ours: dict[str, int], others: dict[str, int]) -> list[str]
 
 
 @compiled_only
+def test_no_block_accepts_undeclared_attributes_since_each_call_would_look_for_a_method_first() -> None:
+    assert [block.__name__ for block in compiled_blocks() if block.__dictoffset__] == []
+
+
+@compiled_only
 def test_each_method_of_each_block_is_refused_or_looked_up_by_name() -> None:
     blocks = compiled_blocks()
     assert len(blocks) > 140

@@ -62,6 +62,7 @@ class StreamBlock(Component):
         self.inputs: list[Channel] = []
         self.bounded = False  # whether an output channel has a capacity, so that the block can stall
         self.bounds: list[Channel] = []  # the output channels with a capacity
+        self.only_bound: Channel | None = None  # the output channel with a capacity, if there is one only
 
     def fetch(self, port: Port) -> object:
         """Return the attribute value for a port: for an array of outputs, the stream to all consumers.
@@ -86,6 +87,7 @@ class StreamBlock(Component):
         channels = [channel for stream in self.streams for channel in stream.channels]
         self.bounds = [channel for channel in channels if channel.bounded]
         self.bounded = bool(self.bounds)
+        self.only_bound = self.bounds[0] if len(self.bounds) == 1 else None
 
     def tick(self, now: int) -> int:
         """Make one update, unless the block is done or stalled."""
@@ -142,6 +144,8 @@ class StreamBlock(Component):
 
     def _first_full(self) -> Channel | None:
         """Return the first bounded channel of an output stream without a free slot, or None."""
+        if self.only_bound is not None:
+            return None if self.only_bound.can_push() else self.only_bound
         for index in range(len(self.bounds)):
             if not inline.can_push(self.bounds, index):
                 full: Channel = self.bounds[index]

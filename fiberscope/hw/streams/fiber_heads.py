@@ -118,7 +118,7 @@ class FiberHeads(FiberWays):
         return self.wait_any_output(self.requests)
 
 
-class HeadPoints(MergedPoints):  # C: open; as many outputs as references travel along
+class HeadPoints(MergedPoints):
     """Follows a ``SortedHeadUnit`` as a ``MergedPoints`` follows a merger; no fiber is partial.
 
     Interface, timing and counts: as in ``MergedPoints``, for tasks whose lists are numbered from 0.

@@ -18,7 +18,7 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 
 
-class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
+class Joiner(StreamBlock):
     """Compares the heads of several pairs of streams, one comparison per cycle.
 
     Interface: operand i is a pair of streams, coordinates on ``in_crd[i]`` and their references on

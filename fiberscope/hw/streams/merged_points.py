@@ -15,7 +15,7 @@ from fiberscope.sim.component import Input, Output, Port
 from fiberscope.sim.constants import MAX_TIME
 
 
-class MergedPoints(StreamBlock):  # C: open; as many outputs as references travel along
+class MergedPoints(StreamBlock):
     """Follows a merger: stores partial fibers, and sends the result of a task as points.
 
     Interface: elements arrive on ``merged``. ``groups`` carries the destination of each fiber. A partial

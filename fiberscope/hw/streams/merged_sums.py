@@ -16,7 +16,7 @@ from fiberscope.sim.constants import MAX_TIME
 __all__ = ["Either", "FiberSums", "PointsAndSums"]
 
 
-class PointsAndSums(MergedPoints):  # C: open; as its base
+class PointsAndSums(MergedPoints):
     """Follows a merger: sends elements of lists as points to multiply, and passes sums by the multiplier.
 
     Interface: as in ``MergedPoints``, but this unit stores nothing. An element of a list leaves as a point.

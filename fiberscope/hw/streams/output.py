@@ -28,6 +28,7 @@ class OutputStream:  # C: final
         self.name = name  # C: str
         self.channels = list(channels)
         self.consumers = len(self.channels)
+        self.first: Channel | None = self.channels[0] if self.channels else None  # most streams have only one
         self.tokens = array("q", bytes(8 * KINDS))  # number of tokens sent so far, by kind
 
     def first_full(self) -> Channel | None:
@@ -53,7 +54,9 @@ class OutputStream:  # C: final
             ChannelError: if a channel is full.
         """
         self.tokens[kind] += 1
-        for index in range(self.consumers):
+        if self.consumers > 0:
+            inline.channel(self.first).push(kind, payload, 0, value)
+        for index in range(1, self.consumers):
             inline.push(self.channels, index, kind, payload, value)
 
     def push_absent(self, payload: int, value: float) -> None:

@@ -31,7 +31,7 @@ def check_ways(name: str, ways: int, block: int, span: int) -> None:
             raise ValueError(f"{name}: {quantity} must be at least {minimum}, not {number}")
 
 
-class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
+class Scatter(StreamBlock):
     """Distributes the elements of each fiber to several ways.
 
     Interface: ``in_crd`` carries a stream, ``in_ref``, if connected, a second stream of the same shape. The

@@ -90,7 +90,7 @@ class Projection(StreamBlock):
         return total
 
 
-class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
+class Seek(StreamBlock):
     """Looks up a coordinate in a fiber of a compressed level, and drops the tokens of a miss.
 
     Interface: ``in_crd`` carries the coordinates to look up, ``in_base`` the reference of the fiber of each

@@ -58,7 +58,7 @@ class TaskCounts:  # C: final
         return self.best[1]
 
 
-class Cut(StreamBlock):  # C: open; as many outputs as there are instances
+class Cut(StreamBlock):
     """Dispatches the elements of several streams, as tasks, to the instances inside a cut.
 
     Interface: ``in_stream[0]``, ``in_stream[1]`` and so on carry streams of the same shape. A task is one

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from array import array
-
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
@@ -24,7 +22,7 @@ from fiberscope.sim.protocol import Protocol
 TURN = Protocol("turn", control="kind", coordinate="instance")  # of each task, in dispatch order
 
 
-class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordinates
+class TaskPoints(StreamBlock):
     """Filters the results of an instance: drops tokens N, and stops that do not end a task.
 
     Interface: ``in_0``, ``in_1`` and so on carry the coordinates of points, ``in_val`` their values, in
@@ -95,7 +93,7 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
             stream.push(head.control(), head.coordinate(), head.value())
 
 
-class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
+class TaskSum(StreamBlock):
     """Adds up the results of the tasks of all instances, ``at_once`` tasks in parallel, in dispatch order.
 
     Interface: instance i sends the coordinates of its points on ``in_0[i]``, ``in_1[i]`` and so on, and their
@@ -174,9 +172,6 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.positions: list[list[int]] = []  # for each point or group, where its points were written
         self.written_counts = [0] * self.writers  # with ``rounds``: number of points sent on each output
         self.group = [0] * instances  # for each instance, the group of its current task
-        self.seen_from: array[int] = array(
-            "q"
-        )  # for each instance, the cycle from which its value is visible
         self.additions = self.elements = self.again = 0
         self.ports: tuple[Port, ...] = (
             Input("turns", TURN),
@@ -194,7 +189,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     def elaborate(self) -> None:
         """Fetch the channels, and gather the arrival cycles of the values in one array."""
         super().elaborate()
-        self.seen_from = seen_from(self.in_val)
+        self.seen_from = seen_from(self.in_val)  # C: long[::1]; by instance, of its value
 
     def update(self, now: int) -> int:
         """Take a token of the first unfinished task of each instance whose value has arrived.

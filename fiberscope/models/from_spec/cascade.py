@@ -16,7 +16,7 @@ from fiberscope.models.trace.evaluate import CascadeRun, next_inputs, run
 from fiberscope.models.trace.operands import tensor_of
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
-from fiberscope.models.trace.specification import Specification
+from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.models.trace.verify import verify
 from fiberscope.workloads import Problem
 from fiberscope.workloads.expressions.expression import accesses
@@ -98,17 +98,25 @@ class Cascade(Problem):
     def written(self) -> dict[str, FiberTree]:
         """Return the output of each Einsum in the trace, by name of the Einsum.
 
-        The stages are built with these outputs as inputs. ``check`` takes an output that no stage writes from
-        here. The first access runs the trace.
+        The stages of a machine of several stages are built with these outputs as inputs. The first access
+        runs the trace.
         """
         names = [einsum.name for einsum in self.unrolled.einsums]
         return {name: einsum_run.stored for name, einsum_run in zip(names, self._run.runs, strict=True)}
 
+    def _evaluate(self, einsum: Einsum, tensors: Mapping[str, FiberTree]) -> FiberTree:
+        """Return the output of an Einsum in the trace, which runs this Einsum alone if it has not run yet."""
+        if "written" in self.__dict__:
+            return self.written[einsum.name]
+        alone = replace(self._prepared.specification, einsums=(einsum,), iteration=None)
+        return run(alone, tensors).runs[0].stored
+
     def check(self, answer: CascadeOutputs) -> Comparison:
         """Compare each output with an evaluation of its Einsum on the tensors written so far.
 
-        An output that a merger hands over is not written, and is taken from the trace. If the specification
-        solves a problem of another machine, the answer is also compared with the reference of that problem.
+        An output that a merger hands over is not written. The trace evaluates its Einsum. If the
+        specification solves a problem of another machine, the answer is also compared with the reference of
+        that problem.
 
         Args:
             answer: the outputs of the machine.
@@ -124,7 +132,7 @@ class Cascade(Problem):
                 tensors |= next_inputs(specification, tensors)
             output = answer.outputs.get(einsum.name)
             if output is None:
-                tensors[einsum.output] = self.written[einsum.name]
+                tensors[einsum.output] = self._evaluate(einsum, tensors)
                 continue
             work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
             tensors = {**tensors, einsum.output: output}
