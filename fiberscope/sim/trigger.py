@@ -204,17 +204,17 @@ def find_channel(kernel: Kernel, name: str) -> Channel:
         if scope in (component.name, component.name.partition(".")[2])
     ]
     components = exact or (choose(kernel.components, [scope]) if scope else [])
-    ends = [
+    channels = [
         link.channel
         for link in kernel.wiring.connections
-        for end in (link.producer, link.consumer)
-        if end.label == port and end.component in components
+        if any(end.label == port and end.component in components for end in (link.producer, link.consumer))
     ]
-    if len({id(channel) for channel in ends}) == 1:
-        return ends[0]
-    if ends:
+    if len(channels) == 1:
+        return channels[0]
+    if channels:
         raise SimulationError(
-            f"{name} means {len(ends)} channels, {ends[0].name} and {ends[1].name} among them; name one"
+            f"{name} means {len(channels)} channels, {channels[0].name} and {channels[1].name} among them; "
+            "name one"
         )
     labels = [
         f"{component.name}.{stall.label}"

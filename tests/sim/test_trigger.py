@@ -9,10 +9,12 @@ from networks import Node
 from vcd_reader import read_vcd
 from watched import funnel, trace, watched
 
-from fiberscope.sim import DeadlockError, SimulationError
+from fiberscope.sim import DeadlockError, Input, Kernel, Output, SimulationError
+from fiberscope.sim.protocol import ANY
 from fiberscope.sim.statistics import statistics_of
+from fiberscope.sim.testing import StreamSink, StreamSource
 from fiberscope.sim.trace import CHECK_CYCLES, write_vcd
-from fiberscope.sim.trigger import Trigger
+from fiberscope.sim.trigger import Trigger, find_channel
 
 BUSY_FUNNEL = funnel((Node("source", 0, 40, stalls=(3, 0, 90)), Node("source", 0, 30)), pauses=(0, 5, 300))
 TWO_CLOCKS = funnel(
@@ -189,3 +191,27 @@ def test_names_of_states_channels_and_fields_are_checked(condition, message):
     kernel.build()
     with pytest.raises(SimulationError, match=message):
         Trigger(condition, kernel)
+
+
+def test_a_channel_with_a_port_of_the_same_name_at_both_ends_is_one_channel():
+    class Sender(StreamSource):
+        PORTS = (Output("link", ANY),)
+
+        def elaborate(self):
+            self.out = self.channel("link")
+
+    class Receiver(StreamSink):
+        PORTS = (Input("link", ANY),)
+
+        def elaborate(self):
+            self.source = self.channel("link")
+
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    for way in range(2):
+        sender = kernel.add(Sender(f"way{way}.sender", ()))
+        kernel.connect(sender, "link", kernel.add(Receiver(f"way{way}.receiver")), "link", capacity=1)
+    kernel.build()
+    assert find_channel(kernel, "way0.*.link") is kernel.wiring.connections[0].channel
+    with pytest.raises(SimulationError, match=r"means 2 channels, way0\.\S+ and way1\.\S+ among them"):
+        find_channel(kernel, "*.link")

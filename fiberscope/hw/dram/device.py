@@ -88,7 +88,7 @@ class Device:  # C: final
         self._precharge_to_refresh = timing.rp  # C: long
         self._precharge_to_precharge = timing.ppd  # C: long
         self._refresh_to_activate = timing.rfc - activate_delay  # C: long
-        self._refresh_to_precharge = timing.rfc  # C: long
+        self._refresh_to_precharge = self._refresh_to_refresh = timing.rfc  # C: long
         self._activate_to_bank_refresh = timing.rrd_s + activate_delay  # C: long
         # Not used by a standard that cannot refresh a single bank
         self._bank_refresh_to_refresh = timing.rfc_bank or 0  # C: long
@@ -274,6 +274,7 @@ class Device:  # C: final
         self.row_bus = cycle + 1
         self._delay_pseudo_channel(self.activates, pseudo, cycle + self._refresh_to_activate)
         _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
+        _raise(self._refresh, pseudo, pseudo + 1, cycle + self._refresh_to_refresh)
         self._record(REFRESH, pseudo, -1, CLOSED, cycle)
 
     def refresh_bank(self, bank: int, cycle: int) -> None:

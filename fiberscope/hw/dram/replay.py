@@ -15,6 +15,7 @@ from fiberscope.hw.dram.commands import Command
 from fiberscope.hw.dram.specification import DramSpecification
 from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource, reads_of
 from fiberscope.hw.dram.trace_file import read_trace
+from fiberscope.hw.memory.protocol import TENSORS
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.statistics import ComponentStatistics
 
@@ -29,8 +30,7 @@ class ReplayResult:
         last_completion_cycle: cycle of the last WR or of the last reply, whichever is later.
         mean_read_latency: mean number of cycles from the cycle before the channel accepted a read to its
             reply.
-        bytes_per_second: bandwidth of reads and writes together until the last completion. A request for a
-            single burst counts as ``request_bytes`` too.
+        bytes_per_second: bandwidth of reads and writes together until the last completion.
         counters: event counts of the channel.
         statistics: statistics of the channel.
         completions: (tag, cycle) of every reply, in the order of arrival; a tag is an index in the trace.
@@ -110,7 +110,9 @@ def _result(
     reads = counters["reads"]
     last_cycle = max(completions[-1][1] if completions else 0, last_write)
     seconds = last_cycle / specification.clock_hertz
-    transferred_bytes = (reads + counters["writes"]) * specification.request_bytes
+    transferred_bytes = sum(
+        counters[f"{kind}_bytes_{tensor}"] for kind in ("read", "write") for tensor in range(TENSORS)
+    )
     return ReplayResult(
         requests=len(requests),
         reads=reads,

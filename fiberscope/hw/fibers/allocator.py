@@ -20,6 +20,7 @@ SPACE_GRANT = Protocol("space grant", control="kind", coordinate="address", refe
 NODE = Protocol("node", control="count", coordinate="row", reference="address")
 NODE_HEADER = Protocol("node header", control="count", coordinate="address", reference="next")
 
+ADDRESS_BITS = 62
 NO_NODE = -1  # in place of an address: the end of a list
 
 
@@ -37,25 +38,25 @@ class BumpAllocator(Component):
 
     Args:
         name: instance name.
-        end: first address that is not allocated.
+        end: first address that is not allocated, less than 2**62.
         begin: first address that is allocated.
 
     Raises:
-        ValueError: if ``begin`` is negative, or ``end`` is less than ``begin``.
+        ValueError: if ``begin`` is negative, or ``end`` is less than ``begin`` or too large.
         SimulationError: in the run, if a size is negative.
     """
 
     PORTS = (Input("requests", SPACE_REQUEST), Output("grants", SPACE_GRANT))
     COUNTERS = ("granted", "overflows", "units")  # units: sum of the granted sizes
-    SIGNALS = (Signal("pointer", 62), Signal("overflows", 48))
+    SIGNALS = (Signal("pointer", ADDRESS_BITS), Signal("overflows", 48))
 
     requests: Channel
     grants: Channel
 
     def __init__(self, name: str, end: int, begin: int = 0) -> None:
         super().__init__(name)
-        if not 0 <= begin <= end:
-            raise ValueError(f"{name}: there is no space from {begin} to {end}")
+        if not 0 <= begin <= end < 1 << ADDRESS_BITS:
+            raise ValueError(f"{name}: there is no space from {begin} to {end} below 2**{ADDRESS_BITS}")
         self.end = end
         self.pointer = begin
         self.granted = self.overflows = self.units = 0

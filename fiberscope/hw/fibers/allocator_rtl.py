@@ -8,7 +8,7 @@ from typing import Any
 
 import pyrtl
 
-from fiberscope.hw.fibers.allocator import GRANTED, BumpAllocator, NodeWriter
+from fiberscope.hw.fibers.allocator import ADDRESS_BITS, GRANTED, BumpAllocator, NodeWriter
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
@@ -19,8 +19,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, ind
 from fiberscope.hw.rtl.kit.unit import Fields, PortContents, Summed, tokens, unit
 
 ROWS = (1, 4096)
-ADDRESS_BITS = 62
-MOST = 1 << ADDRESS_BITS  # largest end of the address range
+MOST = (1 << ADDRESS_BITS) - 1  # largest end of the address range
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class BumpAllocatorParameters(Parameters):
 
     Args:
         begin: first address that is allocated.
-        end: first address that is not allocated, at most 2**62.
+        end: first address that is not allocated, less than 2**62.
         size_bits: width of a requested size, 1 to 62.
         who_bits: width of the requester's number, 1 to 64, in two's complement.
     """

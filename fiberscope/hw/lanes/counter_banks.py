@@ -54,8 +54,8 @@ class CounterBanks(Component):
         counters: number of counters, at least 1.
         lanes: lanes of ``updates``, 1 to 256.
         sweep_lanes: counters that ``SCAN`` and ``READ`` read and write in a cycle, 1 to 256.
-        fetch_lanes: lanes of ``fetches`` and ``slots``, 0 to 256; 0 for ``lanes``. Without ``fetches``, the
-            number must be ``lanes``, because ``FETCH`` then reads ``updates``.
+        fetch_lanes: lanes of ``fetches`` and ``slots``, 0 to 256; 0 for ``lanes``. Without ``fetches``,
+            ``slots`` has ``lanes`` lanes, because ``FETCH`` then reads ``updates``.
         banks: number of banks, 0 to 256; 0 for ``lanes``.
 
     Raises:
@@ -139,7 +139,7 @@ class CounterBanks(Component):
         super().elaborate()
         check_connected(self, "updates", self.lanes)
         check_connected(self, "fetches", self.fetch_lanes, optional=True)
-        check_connected(self, "slots", self.fetch_lanes, optional=True)
+        check_connected(self, "slots", len(self.fetches) or self.lanes, optional=True)
         for port in ("counts", "starts", "stored"):
             check_connected(self, port, self.sweep_lanes, optional=True)
 
@@ -256,7 +256,7 @@ class CounterBanks(Component):
 
     def _send_slots(self) -> None:
         """Send the stored row of slots."""
-        for lane in range(self.fetch_lanes):
+        for lane in range(len(self.slots)):
             sink = self.slots[lane]
             if self.kinds[lane] == DATA:
                 sink.push(DATA, self.old_values[lane], self.indices[lane], self.values[lane])

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import DATA, EMPTY, STOP
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
+from fiberscope.sim.errors import SimulationError
 
 NEVER_YET = -1  # cycle of an event that has not happened
 
@@ -132,6 +134,24 @@ class StreamBlock(Component):
         """
         for stream in self.streams:
             stream.push(kind, level)
+
+    def check_shape(self, channels: list[Channel], now: int) -> None:
+        """Check that the visible heads of several streams of the same shape belong together.
+
+        Args:
+            channels: the streams, each with a visible token.
+            now: current cycle.
+
+        Raises:
+            SimulationError: unless all heads are elements or N, stops of the same level, or done.
+        """
+        first_kind, level = inline.control(channels, 0), inline.coordinate(channels, 0)
+        for index in range(1, len(channels)):
+            kind = inline.control(channels, index)
+            if kind == first_kind and (kind != STOP or inline.coordinate(channels, index) == level):
+                continue
+            if kind not in (DATA, EMPTY) or first_kind not in (DATA, EMPTY):
+                raise SimulationError(f"cycle {now}, {self.name}: the inputs must have the same shape")
 
     def finish(self, now: int) -> int:
         """Mark the block as done, and return the state of this cycle, which is busy.

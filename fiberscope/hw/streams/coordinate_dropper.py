@@ -73,7 +73,7 @@ class CoordinateDropper(StreamBlock):
         self.has_element = False  # whether the current inner fiber has an element
         self.held_kind = NOTHING_HELD  # kind of the inner token that leaves next
         self.held_payload = 0  # its coordinate or stop level
-        self.held_value = 0.0  # its value
+        self.held_reference, self.held_value = 0, 0.0  # its reference word and its value
         self.dropped = 0
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
@@ -114,7 +114,7 @@ class CoordinateDropper(StreamBlock):
         """Pop an inner token; at the end of its fiber, send or drop the outer coordinate."""
         kind, payload = self.in_inner.control(), self.in_inner.coordinate()
         self._check(kind, payload, now)
-        self._forward(kind, payload, self.in_inner.value())
+        self._forward(kind, payload)
         self.in_inner.pop()
         if kind in (STOP, DONE):
             self.wants_outer, self.wants_inner = True, False
@@ -142,17 +142,20 @@ class CoordinateDropper(StreamBlock):
             "belongs to each outer coordinate, and to each empty outer fiber a bare inner stop"
         )
 
-    def _forward(self, kind: int, payload: int, value: float) -> None:
+    def _forward(self, kind: int, payload: int) -> None:
         """Pass on an inner token: at once with Q19, otherwise when the next inner token is known."""
         is_empty = kind == STOP and not self.has_element and not self.pairs
         if self.quirks & Q19:
-            self.out_inner.push(kind, payload, value)
+            self.out_inner.forward(self.in_inner)
         elif is_empty and payload > 0 and self.held_kind == STOP and self.held_payload == 0:
             self.held_payload = payload
         elif not is_empty or payload > 0:
             if self.held_kind != NOTHING_HELD:
-                self.out_inner.push(self.held_kind, self.held_payload, self.held_value)
-            self.held_kind, self.held_payload, self.held_value = kind, payload, value
+                self.out_inner.push_words(
+                    self.held_kind, self.held_payload, self.held_reference, self.held_value
+                )
+            self.held_kind, self.held_payload = kind, payload
+            self.held_reference, self.held_value = self.in_inner.reference(), self.in_inner.value()
 
 
 class ValueDropper(StreamBlock):
@@ -216,7 +219,7 @@ class ValueDropper(StreamBlock):
             self.dropped += 1
         else:
             self.out_outer.push(kind, crd.coordinate())
-            self.out_inner.push(kind, val.coordinate(), val.value())
+            self.out_inner.forward(val)
         crd.pop()
         val.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)

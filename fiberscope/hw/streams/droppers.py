@@ -38,10 +38,9 @@ class Dropper(StreamBlock):
         return self.ports
 
     def pass_head(self) -> None:  # C: cdef
-        """Pass on the head of the input, without its reference word, so that a mark ``ABSENT`` is lost."""
-        source = self.in_stream
-        self.out_stream.push(source.control(), source.coordinate(), source.value())
-        source.pop()
+        """Pass on the head of the input."""
+        self.out_stream.forward(self.in_stream)
+        self.in_stream.pop()
 
 
 class StopDropper(Dropper):
@@ -99,12 +98,13 @@ class StopMerger:  # C: final
         self.level = NO_STOP  # highest level of the stops since that token
         self.dropped = 0
 
-    def offer(self, kind: int, payload: int, value: float) -> bool:  # C: cdef
+    def offer(self, kind: int, payload: int, reference: int, value: float) -> bool:  # C: cdef
         """Accept the next token of the stream, or send the stop that must precede it.
 
         Args:
             kind: kind of the token.
             payload: coordinate, reference, word or stop level of the token.
+            reference: reference word of the token.
             value: value of the token.
 
         Returns:
@@ -120,7 +120,7 @@ class StopMerger:  # C: final
             self.level = NO_STOP
             return False
         self.has_passed_token, self.level = True, NO_STOP
-        self.stream.push(kind, payload, value)
+        self.stream.push_words(kind, payload, reference, value)
         return True
 
 
@@ -153,7 +153,7 @@ class EmptyFiberDropper(Dropper):
         if not source.can_pop():
             return self.wait_input(source)
         kind = source.control()
-        if self.merger.offer(kind, source.coordinate(), source.value()):
+        if self.merger.offer(kind, source.coordinate(), source.reference(), source.value()):
             source.pop()
             if kind == DONE:
                 return self.finish(now)

@@ -15,10 +15,10 @@ from fiberscope.sim.protocol import ANY
 class Lanes(StreamBlock):
     """Limits a stream to the pace of parallel lanes, each of which takes one element of a step per cycle.
 
-    Interface: the stream on ``in_stream`` leaves on ``out_stream`` with the same tokens. Value words are not
-    passed on, so that the stream must not be one of values. A stop of ``level`` or above ends a step. If
-    ``in_sizes`` is connected, it carries one number for each of these stops, and no done: how many elements
-    the lanes hold in the step. ``in_stream`` then contains only some of these elements.
+    Interface: the stream on ``in_stream`` leaves on ``out_stream`` with the same tokens. A stop of ``level``
+    or above ends a step. If ``in_sizes`` is connected, it carries one number for each of these stops, and no
+    done: how many elements the lanes hold in the step. ``in_stream`` then contains only some of these
+    elements.
 
     Timing: a step of e elements takes ceil(e / lanes) cycles, at least one. Stops take no additional time.
     Elements that arrive late take further cycles.
@@ -85,7 +85,7 @@ class Lanes(StreamBlock):
             if not source.can_pop() or self.out_stream.first_full() is not None:
                 break
             ends_step = source.control() == STOP and source.coordinate() >= self.level
-            self.out_stream.push(source.control(), source.coordinate())
+            self.out_stream.forward(source)
             source.pop()
             if ends_step:
                 self.in_step = False
@@ -112,7 +112,7 @@ class Lanes(StreamBlock):
                 has_ended = free_lanes < self.lanes or not self.in_step
                 self.in_step = False
                 self.steps += 1
-            self.out_stream.push(kind, source.coordinate())
+            self.out_stream.forward(source)
             source.pop()
             if kind == DONE:
                 return self.finish(now)

@@ -66,9 +66,17 @@ class OutputStream:  # C: final
             payload: ``INTEGER`` if the public simulator holds the value as an integer, else 0.
             value: the value.
         """
-        self.tokens[DATA] += 1
+        self.push_words(DATA, payload, ABSENT, value)
+
+    def forward(self, head: Channel) -> None:
+        """Send the visible token of a channel, with all of its words, to all consumers."""
+        self.push_words(head.control(), head.coordinate(), head.reference(), head.value())
+
+    def push_words(self, kind: int, payload: int, reference: int, value: float) -> None:
+        """Send a token with a reference word, such as ``ABSENT``, to all consumers."""
+        self.tokens[kind] += 1
         for index in range(self.consumers):
-            inline.channel(self.channels[index]).push(DATA, payload, ABSENT, value)
+            inline.channel(self.channels[index]).push(kind, payload, reference, value)
 
     def push_part(self, payload: int, remaining_parts: int) -> None:
         """Send a part of a word of bits to all consumers; only the last part counts as a token.

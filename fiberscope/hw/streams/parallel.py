@@ -117,10 +117,10 @@ class Scatter(StreamBlock):
     def _send(self, way: int) -> None:
         """Send the heads of the inputs to a way."""
         stream: OutputStream = self.streams[2 * way]
-        stream.push(self.in_crd.control(), self.in_crd.coordinate(), self.in_crd.value())
+        stream.forward(self.in_crd)
         if self.in_ref is not None:
             stream = self.streams[2 * way + 1]
-            stream.push(self.in_ref.control(), self.in_ref.coordinate())
+            stream.forward(self.in_ref)
 
     def _check(self, crd: Channel, ref: Channel, now: int) -> None:
         """Raise ``SimulationError`` if only one head is a stop or done, or the two are not equal."""

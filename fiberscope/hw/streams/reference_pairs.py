@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.tokens import DONE, REF, STOP
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import REF, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
-from fiberscope.sim.errors import SimulationError
 
 
 class ReferencePairs(StreamBlock):
@@ -18,13 +18,22 @@ class ReferencePairs(StreamBlock):
     Source: the two operands of an intersection, SAM (ASPLOS 2023), Definition 3.2.
 
     Raises:
-        SimulationError: during the run, if the streams differ in shape; levels of stops are not compared.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("in_ref0", REF), Input("in_ref1", REF))
 
     in_ref0: Channel
     in_ref1: Channel
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.pair: list[Channel] = []  # both inputs
+
+    def elaborate(self) -> None:
+        """Look up the channels of the ports."""
+        super().elaborate()
+        self.pair = [self.in_ref0, self.in_ref1]
 
     def missing_input(self) -> Channel | None:
         """Return the first input without a visible token; None if both show a token."""
@@ -37,11 +46,9 @@ class ReferencePairs(StreamBlock):
         """Pop the heads of both inputs.
 
         Raises:
-            SimulationError: if only one head is a stop or done, or one is a stop and the other done.
+            SimulationError: unless the heads are both elements, stops of the same level, or done.
         """
-        kind, other_kind = self.in_ref0.control(), self.in_ref1.control()
-        if kind != other_kind and (kind in (STOP, DONE) or other_kind in (STOP, DONE)):
-            raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
+        self.check_shape(self.pair, now)
         self.in_ref0.pop()
         self.in_ref1.pop()
 

@@ -26,7 +26,7 @@ class Projection(StreamBlock):
     Interface: ``in_crd[0]``, ``in_crd[1]`` and so on carry coordinates of loops, in streams of the same
     shape. For each set of coordinates, ``out_crd`` carries ``constant`` plus the sum of ``factor *
     (coordinate // divisor % size)`` over all inputs. Such a sum is a part of a flattened coordinate, or an
-    index such as q + s. A negative sum leaves as N. An N counts as the coordinate 0. Stops and done leave
+    index such as q + s. A negative sum leaves as N, and so does a set with an N. Stops and done leave
     unchanged.
 
     Timing: one token a cycle, in the cycles in which all inputs show a token.
@@ -36,13 +36,13 @@ class Projection(StreamBlock):
 
     Args:
         name: instance name.
-        terms: for each input, its factor, divisor and size; size 0 omits the remainder. There must be as many
-            terms as inputs, which is not checked.
+        terms: for each input, its factor, divisor and size; size 0 omits the remainder.
         constant: number that is added to the sum.
 
     Raises:
         ValueError: if there is no term, or a divisor is less than 1.
-        SimulationError: during the run, if an element meets a stop or done.
+        SimulationError: if there are not as many inputs as terms; during the run, if the streams differ in
+            shape.
     """
 
     in_crd: list[Channel]
@@ -56,6 +56,17 @@ class Projection(StreamBlock):
         self.terms = array("q", [number for term in terms for number in term])
         self.constant = constant
 
+    def elaborate(self) -> None:
+        """Look up the streams of the ports.
+
+        Raises:
+            SimulationError: if ``in_crd`` does not have one channel for each term.
+        """
+        super().elaborate()
+        terms = len(self.terms) // FIELDS
+        if len(self.in_crd) != terms:
+            raise SimulationError(f"{self.name} has {terms} terms, but {len(self.in_crd)} in_crd")
+
     def update(self, now: int) -> int:
         """Pop a token of each input, and send the sum, or the stop or done."""
         for index in range(len(self.in_crd)):
@@ -63,6 +74,7 @@ class Projection(StreamBlock):
                 return self.wait_input(inline.channel(self.in_crd[index]))
         first_input: Channel = self.in_crd[0]
         kind, payload = first_input.control(), first_input.coordinate()
+        self.check_shape(self.in_crd, now)
         computed = self._compute()
         for channel in self.in_crd:
             channel.pop()
@@ -75,13 +87,12 @@ class Projection(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _compute(self) -> int:
-        """Return the computed coordinate of the heads."""
-        kind = inline.channel(self.in_crd[0]).control()
+        """Return the computed coordinate of the heads; -1 if one of them is N."""
         total = self.constant
         for index in range(len(self.in_crd)):
             channel: Channel = self.in_crd[index]
-            if (channel.control() in (STOP, DONE)) != (kind in (STOP, DONE)):
-                raise SimulationError(f"{self.name}: all in_crd must have the same shape")
+            if channel.control() == EMPTY:
+                return -1
             digit = channel.coordinate() // self.terms[FIELDS * index + 1]
             size = self.terms[FIELDS * index + 2]
             if size > 0:
@@ -94,8 +105,8 @@ class Seek(StreamBlock):
     """Looks up a coordinate in a fiber of a compressed level, and drops the tokens of a miss.
 
     Interface: ``in_crd`` carries the coordinates to look up, ``in_base`` the reference of the fiber of each
-    lookup, and ``in_carried0`` and so on further streams of the same shape, but none of values. On a hit, the
-    position of the element leaves on ``out_located``, and the tokens of the further streams on
+    lookup, and ``in_carried0`` and so on further streams of the same shape. On a hit, the position of the
+    element leaves on ``out_located``, and the tokens of the further streams on
     ``out_carried0`` and so on. On a miss no token leaves; a coordinate or fiber N is a miss. Stops and done
     leave on all outputs.
 
@@ -144,6 +155,7 @@ class Seek(StreamBlock):
         for index in range(len(self.inputs)):
             if not inline.can_pop(self.inputs, index):
                 return self.wait_input(inline.channel(self.inputs[index]))
+        self.check_shape(self.inputs, now)
         kind = self._kind()
         if kind in (STOP, DONE):
             self.send_control(kind, self.in_crd.coordinate())
@@ -156,10 +168,6 @@ class Seek(StreamBlock):
     def _kind(self) -> int:
         """Return the kind of the heads; N if the coordinate or the fiber of the lookup is N."""
         kind, base = self.in_crd.control(), self.in_base.control()
-        for index in range(len(self.inputs)):
-            other_kind = inline.channel(self.inputs[index]).control()
-            if (other_kind in (STOP, DONE) or kind in (STOP, DONE)) and other_kind != kind:
-                raise SimulationError(f"{self.name}: all inputs must have the same shape")
         return EMPTY if EMPTY in (kind, base) else kind
 
     def _seek(self, kind: int) -> None:
@@ -178,4 +186,4 @@ class Seek(StreamBlock):
         for stream_index in range(1, len(self.streams)):
             stream: OutputStream = self.streams[stream_index]
             channel: Channel = self.inputs[stream_index + 1]
-            stream.push(channel.control(), channel.coordinate())
+            stream.forward(channel)

@@ -80,7 +80,7 @@ def projection_design(parameters: ProjectionParameters, between: Streams) -> Non
         stream.accept(acts)
     added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
     total = added - taken
-    data = (first.is_data | first.is_empty) & ~total[-1]
+    data = reduce(and_, [head.is_data for head in heads]) & ~total[-1]
     kind = tokens.kind_of(data, first.is_stop, first.is_done)
     tokens.send(between.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
 

@@ -222,7 +222,7 @@ class Serializer(WayJoiner):
         """Move a token of the current element to the output."""
         kind, level = source.control(), source.coordinate()
         if kind in (DATA, EMPTY):
-            self.out_stream.push(kind, level, source.value())
+            self.out_stream.forward(source)
             if not self.depth:
                 self.way = NO_WAY
         elif kind == DONE or not self.depth or self.has_ended_list[self.way]:

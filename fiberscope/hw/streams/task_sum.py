@@ -90,7 +90,7 @@ class TaskPoints(StreamBlock):
         for index in range(self.ways + 1):
             head: Channel = self.inputs[index]
             stream: OutputStream = self.streams[index]
-            stream.push(head.control(), head.coordinate(), head.value())
+            stream.forward(head)
 
 
 class TaskSum(StreamBlock):

@@ -113,7 +113,7 @@ class WordDropper(StreamBlock):
         if not queue:
             return False
         kind, payload = queue[0]  # C: kind=long, payload=long
-        if merger.offer(kind, payload, 0.0):
+        if merger.offer(kind, payload, 0, 0.0):
             queue.popleft()
             self.done_outputs += kind == DONE
         return True

@@ -7,6 +7,7 @@ import pytest
 
 from fiberscope.hw.dram import DramChannel, DramSpecification, replay, standard
 from fiberscope.hw.dram.commands import COMMANDS, REFRESH_BANK, Command
+from fiberscope.hw.dram.device import Device
 from fiberscope.hw.dram.trace import Request
 from fiberscope.hw.memory.protocol import READ, WRITE
 
@@ -193,3 +194,13 @@ def test_a_waveform_names_the_refresh_of_a_bank() -> None:
     }
     assert signals["row_command"].states[REFRESH_BANK] == COMMANDS[REFRESH_BANK] == "REFB"
     assert len(COMMANDS) <= 1 << signals["row_command"].width
+
+
+@pytest.mark.parametrize("row", ["HBM2_2000", "HBM3_6400", "DDR4_2133"])
+def test_a_refresh_of_all_banks_waits_for_the_last_one(row):
+    """JEDEC: from one REF to the next of the same pseudo-channel, tRFC."""
+    device = Device(standard(row))
+    device.refresh(0, 100)
+    assert device.refresh_ready(0) == 100 + standard(row).timing.rfc
+    device.start_cycle()
+    assert device.pseudo_channels == 1 or device.refresh_ready(1) == 101  # the row bus

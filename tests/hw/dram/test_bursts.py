@@ -59,6 +59,13 @@ def test_a_channel_reads_the_burst_that_holds_the_address(offset):
     assert result.completions[0][1] < whole.completions[0][1]
 
 
+def test_the_bandwidth_of_a_replay_is_that_of_the_bytes_that_move():
+    for operation, size in ((READ, LINE), (WRITE, LINE), (READ_BURST, BURST), (WRITE_BURST, BURST)):
+        result = replay([(0, operation, place * STRIDE) for place in range(20)], SPECIFICATION)
+        seconds = result.last_completion_cycle / SPECIFICATION.clock_hertz
+        assert result.bytes_per_second == pytest.approx(float(20 * size / seconds))
+
+
 def test_a_channel_serves_twice_as_many_bursts_as_lines():
     def served(operation):
         trace = [(0, operation, place * STRIDE) for place in range(600)]

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.allocator import GRANTED, NO_NODE, OVERFLOW, BumpAllocator, NodeWriter
+from fiberscope.hw.fibers.allocator_rtl import BumpAllocatorParameters
 from fiberscope.sim import SimulationError
 from fiberscope.sim.testing import check_laws, run_block
 
@@ -112,8 +113,12 @@ def test_planted_a_writer_that_exchanges_in_two_steps_loses_a_node():
 
 
 def test_what_cannot_be_built_or_asked_is_refused():
-    with pytest.raises(ValueError, match="allocator: there is no space from 5 to 4"):
+    with pytest.raises(ValueError, match=r"allocator: there is no space from 5 to 4 below 2\*\*62"):
         BumpAllocator("allocator", 4, 5)
+    for make in (BumpAllocator, lambda _name, end: BumpAllocatorParameters(end=end)):
+        make("allocator", (1 << 62) - 1)
+        with pytest.raises(ValueError, match=r"end|space"):
+            make("allocator", 1 << 62)
     with pytest.raises(ValueError, match="writer: rows must be at least 1, not 0"):
         NodeWriter("writer", 0)
     with pytest.raises(SimulationError, match="allocator: a size of -1 was asked for"):

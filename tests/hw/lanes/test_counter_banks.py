@@ -237,6 +237,18 @@ def test_what_is_no_command_or_item_is_refused(commands, element, message):
         run_block(CounterBanks("banks", 4, 1, 1), inputs, ["stored[0]"])
 
 
+@pytest.mark.parametrize("fetch_lanes", [1, 2, 4])
+def test_slots_have_as_many_lanes_as_the_rows_that_a_fetch_takes(fetch_lanes):
+    """``FETCH`` takes rows of updates if ``fetches`` is not connected, whatever ``fetch_lanes`` is."""
+    elements = [(index, 0, 0.0) for index in (1, 0, 1, 1)]
+    inputs = {"commands": [command(FETCH)]} | lanes_of("updates", 2, [elements])
+    block = CounterBanks("banks", 4, 2, 1, fetch_lanes=fetch_lanes)
+    outcome = run_block(block, inputs, ports("slots", 2))
+    rows = zip(outcome.tokens("slots[0]"), outcome.tokens("slots[1]"), strict=True)
+    slots = [token[1:3] for row in rows for token in row if token[0] == DATA]
+    assert slots == [(0, 1), (0, 0), (1, 1), (2, 1)]
+
+
 def test_empty_lanes_are_passed_on():
     inputs = {"commands": [command(FETCH)]} | lanes_of(
         "updates", 2, [[(1, 0, 0.0), (1, 0, 0.0), (1, 0, 0.0)]]

@@ -51,7 +51,7 @@ def test_between_the_matches_of_two_pairs_a_cycle_sends_the_stop():
 
 def test_streams_must_have_one_shape():
     block = FiberPairs("pairs", level([0]), level([5]), level([0]), level([5]))
-    with pytest.raises(SimulationError, match="cycle 1, pairs: in_ref0 and in_ref1 must have the same shape"):
+    with pytest.raises(SimulationError, match="cycle 1, pairs: the inputs must have the same shape"):
         run_streams(block, {"in_ref0": now("S0", "D"), "in_ref1": now(0, "D")}, [], checked=False)
 
 

@@ -8,6 +8,7 @@ from stream_checks import capacities, check_as_hardware, seeds
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.counter import Counter
 from fiberscope.hw.streams.seek import Projection, Seek
+from fiberscope.hw.streams.skip_intersector import SkipAhead
 from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
 from fiberscope.hw.streams.tokens import CRD
 from fiberscope.sim import SimulationError
@@ -78,9 +79,26 @@ def test_refusals():
         Projection("block", [])
     with pytest.raises(ValueError, match="block: the step must be at least 1, not 0"):
         Counter("block", 3, 0)
-    inputs = {"in_crd": with_gaps([3, *END]), "in_base": with_gaps(["S0", 0, "D"])}
-    with pytest.raises(SimulationError, match="block: all inputs must have the same shape"):
-        run_streams(Seek("block", LEVEL), inputs, [])
-    crossed = {"in_crd[0]": with_gaps([3, *END]), "in_crd[1]": with_gaps(["S0", 0, "D"])}
-    with pytest.raises(SimulationError, match="block: all in_crd must have the same shape"):
-        run_streams(Projection("block", [(1, 1, 0), (1, 1, 0)]), crossed, [])
+    with pytest.raises(SimulationError, match="block has 2 terms, but 1 in_crd"):
+        run_streams(Projection("block", [(1, 1, 0), (1, 1, 0)]), {"in_crd[0]": with_gaps(END)}, [])
+
+
+@pytest.mark.parametrize("second", [["S0", 0, "D"], [0, "S1", "D"], [0, "D"]])
+@pytest.mark.parametrize(
+    ("make", "ports"),
+    [
+        (lambda: Seek("block", LEVEL), ["in_crd", "in_base"]),
+        (lambda: Projection("block", [(1, 1, 0), (1, 1, 0)]), ["in_crd[0]", "in_crd[1]"]),
+        (lambda: SkipAhead("block", LEVEL, LEVEL), ["in_ref0", "in_ref1"]),
+    ],
+)
+def test_inputs_of_another_shape_are_refused(make, ports, second):
+    inputs = dict(zip(ports, (with_gaps([0, *END]), with_gaps(second)), strict=True))
+    with pytest.raises(SimulationError, match=r"cycle \d+, block: the inputs must have the same shape"):
+        run_streams(make(), inputs, [])
+
+
+def test_a_coordinate_that_is_missing_has_no_projection():
+    inputs = {"in_crd[0]": [4, "N", 2, *END], "in_crd[1]": [1, 1, "N", *END]}
+    (found,) = sent(Projection("block", [(2, 1, 0), (1, 1, 0)]), inputs, ["out_crd"], checked=False)
+    assert found == [9, "N", "N", *END]

@@ -24,7 +24,9 @@ def _allocator(generator: random.Random) -> BumpAllocatorParameters:
 
 
 def _large_allocator(generator: random.Random) -> BumpAllocatorParameters:
-    return BumpAllocatorParameters(begin=generator.choice([1 << 20, 1 << 61]), end=1 << 62, size_bits=60)
+    return BumpAllocatorParameters(
+        begin=generator.choice([1 << 20, 1 << 61]), end=(1 << 62) - 1, size_bits=60
+    )
 
 
 def _requests(generator: random.Random, given: BumpAllocatorParameters) -> dict[str, list[Token]]:
