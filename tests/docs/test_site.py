@@ -106,3 +106,9 @@ def test_links_between_pages_and_to_what_is_beside_them(site: Path) -> None:
     index = (site / "index.html").read_text(encoding="utf-8")
     assert 'href="readme.html"' in index
     assert "accelerators/gamma/config.yaml" not in re.findall(r'href="([^"]*)"', index)
+
+
+def test_commands_have_the_class_that_the_style_wraps(site: Path) -> None:
+    style = (ROOT / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
+    assert ".language-sh pre > code { white-space: pre-wrap" in style
+    assert '<div class="language-sh highlight">' in (site / "sampling.html").read_text(encoding="utf-8")
