@@ -104,11 +104,13 @@ class Cascade(Problem):
         names = [einsum.name for einsum in self.unrolled.einsums]
         return {name: einsum_run.stored for name, einsum_run in zip(names, self._run.runs, strict=True)}
 
-    def _evaluate(self, einsum: Einsum, tensors: Mapping[str, FiberTree]) -> FiberTree:
+    def _evaluate(
+        self, specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree]
+    ) -> FiberTree:
         """Return the output of an Einsum in the trace, which runs this Einsum alone if it has not run yet."""
         if "written" in self.__dict__:
             return self.written[einsum.name]
-        alone = replace(self._prepared.specification, einsums=(einsum,), iteration=None)
+        alone = replace(specification, einsums=(einsum,), iteration=None)
         return run(alone, tensors).runs[0].stored
 
     def check(self, answer: CascadeOutputs) -> Comparison:
@@ -132,7 +134,7 @@ class Cascade(Problem):
                 tensors |= next_inputs(specification, tensors)
             output = answer.outputs.get(einsum.name)
             if output is None:
-                tensors[einsum.output] = self._evaluate(einsum, tensors)
+                tensors[einsum.output] = self._evaluate(specification, einsum, tensors)
                 continue
             work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
             tensors = {**tensors, einsum.output: output}
