@@ -285,7 +285,10 @@ class Component(Accounted):
     def sample(self) -> tuple[int, ...]:
         """Return the current values of ``signals``, in the same order."""
         values = array("q", bytes(8 * len(self.signals())))
-        self.write_signals(values)
+        if signals_are_attributes(type(self)):
+            Component.write_signals(self, values)
+        else:
+            self.write_signals(values)
         return tuple(values)
 
     def write_signals(self, values: array[int]) -> None:
@@ -327,6 +330,20 @@ class Component(Accounted):
         """
         if self._clock is not None:
             self._clock.wake(self._index, cycle)
+
+
+def signals_are_attributes(kind: type[Component]) -> bool:
+    """Return whether the signals of a class are its ``SIGNALS``, each the attribute of its name.
+
+    They are not if the class overrides ``signals``, ``sample`` or ``write_signals`` itself or inherits the
+    override from a class that declares no fewer ``SIGNALS``.
+    """
+    names = ("SIGNALS", "signals", "sample", "write_signals")
+    for base in kind.__mro__:
+        declared = [name for name in names if name in vars(base)]
+        if declared:
+            return base is Component or declared == ["SIGNALS"]
+    return False
 
 
 def clock_of(component: Component) -> Clock:

@@ -33,10 +33,14 @@ class Landmark:
             changes: values of all variables, and positions of the changed variables.
             count: number of changed variables, whose positions come first.
         """
-        if self._mark.is_sought or self._stall.is_sought:
-            positions, values = changes.positions[:count], changes.values
-            self._mark.look(time, positions, values)
-            self._stall.look(time, positions, values)
+        positions, values = changes.positions[:count], changes.values
+        self._mark.look(time, positions, values)
+        self._stall.look(time, positions, values)
+
+    @property
+    def is_sought(self) -> bool:
+        """Return whether a later time step may hold the landmark."""
+        return self._mark.is_sought or self._stall.is_sought
 
     @property
     def time(self) -> int | None:

@@ -1,4 +1,5 @@
 # cython: infer_types=True
+# C compiler: -O2
 """Probes read the variables of a waveform after each time step: the part of tracing that must be fast.
 
 Components are read after their ticks. Channels mark their variables themselves when they push or pop, since a
@@ -12,10 +13,11 @@ from collections.abc import Mapping, Sequence
 
 from fiberscope.sim import inline, raw_words
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component
+from fiberscope.sim.component import Component, signals_are_attributes
 from fiberscope.sim.errors import SimulationError
 
 MARKS = 8  # in a word, one for each byte
+BLOCK = 8  # words whose marks are looked for at once
 
 
 class Changes:  # C: final
@@ -29,9 +31,11 @@ class Changes:  # C: final
     def __init__(self, variables: int, channels: Mapping[int, Channel]) -> None:
         self.values = array("q", bytes(8 * variables))
         self.positions = array("q", bytes(8 * variables))  # written by ``all`` and ``gather``
-        self._words = array("q", bytes(8 * (variables // MARKS + 1)))
+        blocks = variables // (BLOCK * MARKS) + 1
+        self._mark_memory = array("q", bytes(8 * BLOCK * blocks))
+        self._words = raw_words.longs(self._mark_memory)  # C: long*
         # 1 for a variable that may have changed
-        self._marks = raw_words.octets_from(self._words, 0)  # C: unsigned char*
+        self._marks = raw_words.octets_from(self._mark_memory, 0)  # C: unsigned char*
         self._channels = [channels.get(position) for position in range(variables)]  # None for other variables
 
     def update(self, position: int, value: int) -> None:  # C: cdef, noexcept
@@ -45,7 +49,7 @@ class Changes:  # C: final
         for position in range(len(self._channels)):
             if self._channels[position] is not None:
                 channel = inline.channel(self._channels[position])
-                channel.mark_in(self._words, position)
+                channel.mark_in(self._mark_memory, position)
                 self.update(position, channel.occupancy)
 
     def all(self) -> int:
@@ -61,16 +65,37 @@ class Changes:  # C: final
             The number of these positions.
         """
         count = 0  # C: long
-        for i in range(len(self._words)):
-            marks = self._words[i]  # C: long
-            if marks:
-                self._words[i] = 0
-            while marks:
-                position = MARKS * i + raw_words.lowest_bit(marks) // 8  # C: long
-                marks &= marks - 1
-                if self._channels[position] is None or self._update_occupancy(position):
-                    self.positions[count] = position
-                    count += 1
+        for first in range(0, len(self._mark_memory), BLOCK):
+            if self._has_marks(first):
+                for i in range(first, first + BLOCK):
+                    if self._words[i]:
+                        count = self._gather_word(i, count)
+        return count
+
+    def _has_marks(self, first: int) -> bool:  # C: noexcept
+        """Return whether any variable is marked in a block of words."""
+        words = self._words
+        return (
+            words[first]
+            | words[first + 1]
+            | words[first + 2]
+            | words[first + 3]
+            | words[first + 4]
+            | words[first + 5]
+            | words[first + 6]
+            | words[first + 7]
+        ) != 0
+
+    def _gather_word(self, i: int, count: int) -> int:
+        """Clear the marks of a word, and append its changed positions behind ``count`` positions."""
+        marks = self._words[i]
+        self._words[i] = 0
+        while marks:
+            position = MARKS * i + raw_words.lowest_bit(marks) // 8  # C: long
+            marks &= marks - 1
+            if self._channels[position] is None or self._update_occupancy(position):
+                self.positions[count] = position
+                count += 1
         return count
 
     def _update_occupancy(self, position: int) -> bool:  # C: noexcept
@@ -90,7 +115,8 @@ class Probe:  # C: final
 
     def __init__(self, component: Component, positions: range) -> None:
         self.component = component
-        self.samples = type(component).sample is not Component.sample  # C: bint
+        self.reads_attributes: bool = signals_are_attributes(type(component))
+        self.samples = not self.reads_attributes and type(component).sample is not Component.sample  # C: bint
         self.first = positions.start  # C: long
         self.signals = len(positions) - 1
         self.values = array("q", bytes(8 * len(positions)))
@@ -104,6 +130,8 @@ class Probe:  # C: final
         changes.update(self.first, self.component._state)
         if self.samples:
             self._take_samples()
+        elif self.signals and self.reads_attributes:
+            Component.write_signals(self.component, self.values)
         elif self.signals:
             self.component.write_signals(self.values)
         for i in range(self.signals):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.landmark import Landmark
+from fiberscope.sim.recorder import Recorder
 from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING, write_save_file
 from fiberscope.sim.surfer_file import COMMAND_FILE_ENDING, write_command_file
 from fiberscope.sim.trigger import Trigger
@@ -139,17 +140,15 @@ class Tracer:
     ``write_vcd`` calls ``close`` at the end.
 
     Attributes:
+        sample: writes the changes of a time step, given its base tick and the components that ticked.
         failure: error that stopped the file, else None.
-        changes: number of written changes of values, without initial values.
-        begun: whether the waveform has started.
     """
 
     def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:
-        self.changes = 0
         self.failure: OSError | None = None
-        self.has_begun = False
+        self.sample: Callable[[int, list[Component]], None] = self._take_first_sample
+        self._recorder: Recorder | None = None
         self._start = start
-        self._latest = start.start  # time of the last change
         self._kernel = kernel
         self._waveform = waveform
         self._landmark = Landmark(waveform.variables)
@@ -185,10 +184,22 @@ class Tracer:
             return MAX_TIME
         return next_call
 
-    def sample(self, time: int, ticked: list[Component]) -> None:
-        """Write the changes of a time step, given the components that ticked."""
+    @property
+    def changes(self) -> int:
+        """Number of written changes of values, without initial values."""
+        return 0 if self._recorder is None else self._recorder.changes
+
+    def _take_first_sample(self, _time: int, _ticked: list[Component]) -> None:
+        """Write the start of the file after the first time step."""
         try:
-            self._write_step(time, ticked)
+            self._write_start()
+        except OSError as error:
+            self._give_up(error)
+
+    def _write_lines(self) -> None:
+        """Write the buffered lines to the file."""
+        try:
+            self._file.write()
         except OSError as error:
             self._give_up(error)
 
@@ -198,27 +209,14 @@ class Tracer:
         self._file.discard()
         self._kernel.trace(None)
 
-    def _write_step(self, time: int, ticked: list[Component]) -> None:
-        """Write the changes of a time step; for the first one of the waveform, the initial values."""
-        if not self.has_begun:
-            self._write_start()
-            return
-        probes = self._waveform.probes
-        count = probes.collect(ticked)
-        if count:
-            self._file.change(time, probes.changes, count)
-            self._landmark.look(time, probes.changes, count)
-            self.changes += count
-            self._latest = time
-
     def _write_start(self) -> None:
-        """Write the header and the current value of every variable, at base tick ``start``."""
+        """Write the header and the value of every variable at base tick ``start``, and begin to record."""
         probes = self._waveform.probes
         probes.collect_all()
-        self._latest = self.start
         self._file.begin(self.start, self._waveform.variables, probes.changes)
         self._landmark.look(self.start, probes.changes, probes.changes.all())
-        self.has_begun = True
+        self._recorder = Recorder(probes, self._file.lines, self._landmark, self._write_lines)
+        self.sample = self._recorder.record
 
     def close(self, finished: bool) -> None:
         """End the file at the end of the run or window; a run that failed before its window leaves none.
@@ -241,11 +239,11 @@ class Tracer:
         try:
             if self.failure is not None:
                 return
-            if finished and not self.has_begun:
+            if finished and self._recorder is None:
                 self._warn()
                 self._start.give_up(self._kernel.end)
                 self._write_start()
-            if self.has_begun:
+            if self._recorder is not None:
                 self._file.keep(min(self._last_time(finished), self.end))
                 self._write_views()
         finally:
@@ -254,8 +252,8 @@ class Tracer:
     def _last_time(self, finished: bool) -> int:
         """Return the file's last base tick: the run's end, or a cycle after the last change on failure."""
         if finished or self._kernel.time >= self.end:
-            return max(self._kernel.end, self._latest)
-        return self._latest + self._kernel.clocks[0].period
+            return max(self._kernel.end, self._file.lines.time)
+        return self._file.lines.time + self._kernel.clocks[0].period
 
     def _write_views(self) -> None:
         if self._save_path is not None:

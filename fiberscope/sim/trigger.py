@@ -27,7 +27,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, clock_of
+from fiberscope.sim.component import Component, clock_of, signals_are_attributes
 from fiberscope.sim.condition import SIGNS, Comparison, Conjunction, Disjunction, Predicate, TokenComparison
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE, MAX_TIME
 from fiberscope.sim.errors import SimulationError
@@ -242,23 +242,17 @@ def _gauge(component: Component, name: str, wiring: Wiring, base_period: int) ->
     if name == STATE:
         return StateGauge(component, state_names(component, wiring))
     if name in component.counters():
-        declared = name in component.COUNTERS and _is_inherited(component, "counters")
+        declared = name in component.COUNTERS and type(component).counters is Component.counters
         return AttributeGauge(component, name) if declared else CounterGauge(component, name)
     for position, signal in enumerate(component.signals()):
         if signal.name == name:
-            if all(_is_inherited(component, method) for method in ("signals", "sample", "write_signals")):
+            if signals_are_attributes(type(component)):
                 return AttributeGauge(component, name, signal.states, signed=True)
             return SampleGauge(component, position, signal.states)
     for stall in wiring.stalls(component):
         if stall.label == name:
             return OccupancyGauge(stall.channels)
     return None
-
-
-def _is_inherited(component: Component, method: str) -> bool:
-    """Return whether a component does not override a method of ``Component``."""
-    in_instance = method in getattr(component, "__dict__", {})
-    return not in_instance and getattr(type(component), method) is getattr(Component, method)
 
 
 def _states(component: Component, account: str, wiring: Wiring) -> list[int]:

@@ -22,7 +22,6 @@ from fiberscope.sim.waveform import COLOURED, ROW_BITS, Variable
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
 UNITS = ("s", "ms", "us", "ns", "ps", "fs")
 TYPES = {"wire": "wire", "integer": "integer", "text": "string", "mark": "wire", "occupancy": "integer"}
-BUFFER_BYTES = 1 << 20
 
 
 class VcdFile:
@@ -50,7 +49,7 @@ class VcdFile:
         self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
         self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
         self._variables: Sequence[Variable] = ()
-        self._lines = ChangeLines(())
+        self.lines = ChangeLines((), self._value_error)
         self._broken = False
         self.span = (0, 0)
         try:
@@ -91,43 +90,20 @@ class VcdFile:
                 formats.append(_register(writer, variable, value))
             except (LookupError, ValueError):
                 raise _value_error(variable, value) from None
-        self._lines = ChangeLines(formats)
-        self._append(changes, changes.all(), b"")  # checks values that pyvcd accepts
-        self._lines.take()
+        self.lines = ChangeLines(formats, self._value_error, self.scale, time)
+        self.lines.append(changes, changes.all(), time)  # checks values that pyvcd accepts
+        self.lines.take()
         writer.flush()
         self._file.write(header.getvalue().encode())
 
-    def change(self, time: int, changes: Changes, count: int) -> None:
-        """Write the new values of variables, at base tick ``time``.
+    def _value_error(self, position: int, value: int) -> SimulationError:
+        """Return the error of a value that does not fit the variable at this position."""
+        return _value_error(self._variables[position], value)
 
-        Args:
-            time: the base tick.
-            changes: the values of all variables, and the positions of changed values.
-            count: the number of these positions.
-
-        Raises:
-            OSError: if the file cannot be written; ``keep`` then does not rename it.
-            SimulationError: if a value does not fit its variable.
-        """
-        start, last = self.span
-        now = self.stamp(time)
-        self._append(changes, count, b"#%d\n" % now if now > last else b"")
-        self.span = start, now
-        if self._lines.size >= BUFFER_BYTES:
-            self._write()
-
-    def _append(self, changes: Changes, count: int, stamp: bytes) -> None:
-        """Append the lines of changed values to the buffer, and refuse values that do not fit."""
-        try:
-            self._lines.append(changes, count, stamp)
-        except IndexError as misfit:
-            (position,) = misfit.args
-            raise _value_error(self._variables[position], changes.values[position]) from None
-
-    def _write(self) -> None:
+    def write(self) -> None:
         """Write the buffer to the file; after an error, ``keep`` does not rename the file."""
         try:
-            self._file.write(self._lines.take())
+            self._file.write(self.lines.take())
         except OSError:
             self._broken = True
             raise
@@ -138,9 +114,10 @@ class VcdFile:
 
     def keep(self, time: int) -> None:
         """End the file at this base tick. Rename it to its final path if it is complete."""
-        self._write()
-        if self.stamp(time) > self.span[1]:
-            self.span = self.span[0], self.stamp(time)
+        self.write()
+        last = self.stamp(self.lines.time)
+        self.span = self.span[0], max(self.stamp(time), last)
+        if self.span[1] > last:
             self._file.write(b"#%d\n" % self.span[1])
         self._file.close()
         if self._broken:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Port
+from fiberscope.sim.component import Component, Input, Output, Port, signals_are_attributes
 from fiberscope.sim.constants import FIRST_STALL
 from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.sim.names import nearest
@@ -280,8 +280,7 @@ def check_attributes(components: Sequence[Component]) -> None:
 def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
     """Return the description and the name of each counter and signal that must be an attribute."""
     counters = kind.COUNTERS if kind.counters is Component.counters else ()
-    methods = (kind.sample, kind.write_signals)
-    signals = kind.SIGNALS if methods == (Component.sample, Component.write_signals) else ()
+    signals = kind.SIGNALS if signals_are_attributes(kind) else ()
     return [(f"counter {name}", name) for name in counters] + [
         (f"signal {signal.name}", signal.name) for signal in signals
     ]

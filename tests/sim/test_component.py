@@ -1,9 +1,12 @@
 """What a component declares it has: ports, counters and signals, said once; and what it may not have."""
 
 import pytest
+from vcd_reader import read_vcd
 
 from fiberscope.sim import ANY, Component, Input, Kernel, Output, Protocol, Signal, SimulationError
+from fiberscope.sim.component import signals_are_attributes
 from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens, run_block
+from fiberscope.sim.trace import write_vcd
 
 PAIR = Protocol("tile pair", coordinate="a", reference="b")
 
@@ -49,6 +52,48 @@ def test_a_signal_whose_attribute_is_no_number_is_refused_by_its_name(value):
     block.moved = value
     with pytest.raises(SimulationError, match=r"^block\.moved is no 64-bit integer: "):
         block.sample()
+
+
+class Stored(Passing):
+    def write_signals(self, values):
+        values[0], values[1] = self.moved + 100, self.looking
+        return 0  # as a compiled method does
+
+
+class Relisted(Stored):
+    SIGNALS = (*Passing.SIGNALS, Signal("looks"))
+
+
+class Resampled(Relisted):
+    def sample(self):
+        return (self.moved + 200, self.looking, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        (Passing, (6, True), True),
+        (Stored, (106, True), False),
+        (Relisted, (6, True, 9), True),
+        (Resampled, (206, True, 0), False),
+    ],
+)
+def test_signals_listed_in_a_subclass_are_attributes_unless_it_samples_them_itself(
+    tmp_path, kind, values, expected
+):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block, sink = kernel.add(kind("block")), kernel.add(StreamSink("sink"))
+    for way in range(2):
+        source = kernel.add(StreamSource(f"source{way}", data_tokens(range(3))))
+        kernel.connect(source, "out", block, f"ways[{way}]", capacity=2)
+    kernel.connect(block, "merged", sink, "in", capacity=2)
+    with write_vcd(kernel, tmp_path / "run.vcd"):
+        kernel.run()
+    assert signals_are_attributes(kind) is expected
+    assert block.sample() == values
+    signals = read_vcd(tmp_path / "run.vcd").signals
+    assert tuple(signals[f"block.{signal.name}"].changes[-1][1] for signal in kind.SIGNALS) == values
 
 
 def test_what_a_push_leaves_out_is_zero():

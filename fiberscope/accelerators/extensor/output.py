@@ -232,6 +232,8 @@ class OutputBuffer(Component):
         """Return the partial outputs that arrived, and the number of them that were added to an element."""
         return {**super().counters(), "add": sum(row.additions for row in self.output_rows)}
 
-    def sample(self) -> tuple[int, ...]:
-        """Return the number of rows that are not complete."""
-        return (sum(self.missing),)
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the number of rows that are not complete."""
+        values[0] = 0
+        for half in range(len(self.missing)):
+            values[0] += self.missing[half]

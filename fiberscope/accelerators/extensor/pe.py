@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import ClassVar
 
 from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
@@ -80,6 +81,11 @@ class MicrotileBuffer(Component):
             self.ready.want(free)
             return self.wait_output(self.ready)
         return self.busy(self._begin(now))
+
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.microtile_a
+        values[1] = self.microtile_b
 
     def _exceeds_buffer(self) -> bool:  # C: noexcept
         """Return whether the next product does not fit in the buffer together with the previous one."""
@@ -213,6 +219,13 @@ class IntersectingCore(Component):
         if not self.ready.can_pop():
             return self.idle()
         return self.busy(self._begin(now))
+
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.microtile_a
+        values[1] = self.microtile_b
+        values[2] = self.intersect_k0
+        values[3] = self.multiply
 
     def _send(self) -> None:
         """Send the slot with the partial outputs of the product, or a token without a slot."""

@@ -82,6 +82,12 @@ class Linker(Component):
     memory_requests: Channel
     memory_replies: Channel
 
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.linked
+        values[1] = self.spilled
+        values[2] = self.under_way
+
     def __init__(
         self, name: str, lists: RowLists, space: Space, *, port: int, block_bytes: int, slots: int
     ) -> None:

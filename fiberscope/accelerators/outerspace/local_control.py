@@ -211,6 +211,12 @@ class LocalControl(Component):
                 self._next_group()
         return True
 
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.group
+        values[1] = self.dealt
+        values[2] = self.pairs
+
     def _next_group(self) -> None:
         self.located_groups += 1
         if self.located_groups < self.started_groups:

@@ -387,12 +387,11 @@ class MergingElement(Component):
         self.phase = NO_ROW
         return self.busy(now + 1)
 
-    @property
-    def heads(self) -> int:
-        """Return the number of heads, in the scratchpad and spilled."""
-        return self.sorted.count
-
-    @property
-    def in_flight(self) -> int:
-        """Return the number of loads in flight."""
-        return self.window.in_flight()
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.phase
+        values[1] = self.row
+        values[2] = self.sorted.count  # heads, in the scratchpad and spilled
+        values[3] = self.window.in_flight()
+        values[4] = self.elements
+        values[5] = self.swaps

@@ -157,6 +157,14 @@ class MultiplyingElement(Component):
             return self.busy(now + 1)
         return self.busy(self.batch_end) if self.batch > 0 else self._wait()
 
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0] = self.element
+        values[1] = self.k
+        values[2] = self.multiply
+        values[3] = self.held
+        values[4] = self.open_nodes
+
     def _receive(self) -> bool:
         progress = False
         if self.replies.can_pop():

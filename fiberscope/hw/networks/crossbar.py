@@ -48,14 +48,12 @@ class Crossbar(Component):
         super().__init__(name)
         self.route = route
         self.policy: ArbitrationPolicy | None = None  # C: public
-        self.transfers = 0
-        self.conflicts = 0
+        self.transfers = self.conflicts = 0
 
     def elaborate(self) -> None:
         """Fetch the channels, and allocate the state of the arbiters."""
         super().elaborate()
-        self.input_count = len(self.inputs)
-        self.output_count = len(self.outputs)
+        self.input_count, self.output_count = len(self.inputs), len(self.outputs)
         self.seen_from = seen_from(self.inputs)  # C: long[::1]
         self.turns = array("q", bytes(8 * self.output_count))  # by output: input of highest priority
         self.winners = array("q", [-1] * self.output_count)
@@ -78,6 +76,10 @@ class Crossbar(Component):
             self.transfers += sent_count
             return self.busy(now + 1)
         return self.idle() if request_count == 0 else self._wait_for_space(request_count)
+
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0], values[1] = self.transfers, self.conflicts
 
     def _wait_for_space(self, request_count: int) -> int:
         """Wait for the only requested output, or for any output if several are requested."""
@@ -172,16 +174,14 @@ class QueuedCrossbar(Crossbar):
         super().__init__(name, route)
         if room < 1:
             raise ValueError(f"{name}: room must be at least 1, not {room}")
-        self.room = room
-        self.held = 0  # number of tokens in all queues
+        self.room, self.held = room, 0
 
     def elaborate(self) -> None:
         """Fetch the channels and allocate the queues."""
         super().elaborate()
         slots = self.room * self.input_count
         self.counts = array("q", bytes(8 * self.input_count))  # number of tokens in the queues, by input
-        # By input: its slots. Occupied slots come first, in the order of arrival.
-        self.order = array("q", range(slots))
+        self.order = array("q", range(slots))  # by input: its slots, first the occupied ones as they arrived
         self.goals = array("q", bytes(8 * slots))  # output that each slot's token requests
         self.controls = array("q", bytes(8 * slots))
         self.coordinates = array("q", bytes(8 * slots))
@@ -327,14 +327,12 @@ class Concentrator(Component):
         super().__init__(name)
         self.first_port = first_port
         self.turn = 0  # input that is served first
-        self.sent = 0
-        self.returned = 0
+        self.sent = self.returned = 0
 
     def elaborate(self) -> None:
         """Fetch the channels, and count them."""
         super().elaborate()
-        self.input_count = len(self.inputs)
-        self.output_count = len(self.outputs)
+        self.input_count, self.output_count = len(self.inputs), len(self.outputs)
         self.seen_from = seen_from([*self.inputs, self.replies])  # C: long[::1]
 
     def tick(self, now: int) -> int:
@@ -344,12 +342,15 @@ class Concentrator(Component):
         if sends:
             self._send(index)
         replies = self.seen_from[self.input_count] <= now
-        has_returned = replies and self._return()
-        if sends or has_returned:
+        if (replies and self._return()) or sends:
             return self.busy(now + 1)
         if index >= 0:
             return self.wait_output(self.requests)
         return self.wait_any_output(self.outputs) if replies else self.idle()
+
+    def write_signals(self, values: array[int]) -> None:  # C: cpdef, values=long[::1]
+        """Store the current values of the signals."""
+        values[0], values[1] = self.sent, self.returned
 
     def _head(self, now: int) -> int:  # C: noexcept, inline
         """Return the next requester in round-robin order that has a token, -1 if none has."""
@@ -395,6 +396,5 @@ def crossbar(name: str, route: Route, *, virtual_output_queues: int = 0) -> Cros
     Raises:
         ValueError: if the capacity is negative.
     """
-    if virtual_output_queues:
-        return QueuedCrossbar(name, route, virtual_output_queues)
-    return Crossbar(name, route)
+    queues = virtual_output_queues
+    return QueuedCrossbar(name, route, queues) if queues else Crossbar(name, route)
