@@ -180,7 +180,7 @@ def test_planted_a_stream_that_begins_a_line_late_is_found():
 def test_planted_merging_elements_that_share_a_region_are_found(monkeypatch):
     regions = layout.merger_regions
     for module in (layout, machine):
-        monkeypatch.setattr(module, "merger_regions", lambda number: regions(number // 2))
+        monkeypatch.setattr(module, "merger_regions", lambda number, mergers: regions(number // 2, mergers))
     case = CASES["outerspace"]
     faults = faults_of(case.build("tiny", case.operands()))
     assert any("Z: an array at 0x30000000000 lies over one of Z" in fault for fault in faults)

@@ -40,8 +40,8 @@ NO_NODE = -1
 INDEX_BYTES = 4  # bytes of a coordinate, of a pointer, and of the head of a row's list
 LINK_BITS = 32  # bits of a link; the unit of a link is the alignment of nodes
 ARRAY_BITS = TENSOR_SHIFT - 2  # address bits within one array of a tensor
-MERGER_REGION_BITS = 30  # address bits within the part of Z that one merging element writes
-SPILL_REGION_BITS = MERGER_REGION_BITS - 8  # address bits within the heads that one merging element spills
+MERGER_REGION_BITS = 30  # largest number of address bits within the part of Z that a merging element writes
+SPILL_REGION_BITS = 22  # address bits within the heads that one merging element spills
 SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << ARRAY_BITS)
 
 
@@ -145,13 +145,23 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
     return layouts
 
 
-def merger_regions(number: int) -> tuple[int, int]:
+def merger_regions(number: int, mergers: int) -> tuple[int, int]:
     """Return the first address of a merging element's region of Z, and of its region for spilled heads.
 
     Args:
         number: number of the merging element in the machine, from 0.
+        mergers: number of merging elements.
     """
-    return (Z << TENSOR_SHIFT) + (number << MERGER_REGION_BITS), SPILLED_HEADS + (number << SPILL_REGION_BITS)
+    z_address = (Z << TENSOR_SHIFT) + (number << merger_region_bits(mergers))
+    return z_address, SPILLED_HEADS + (number << SPILL_REGION_BITS)
+
+
+def merger_region_bits(mergers: int) -> int:
+    """Return the number of address bits within a merging element's region of Z.
+
+    All regions lie below the pointers of Z; more than 512 merging elements have smaller regions.
+    """
+    return min(MERGER_REGION_BITS, ARRAY_BITS + 1 - (mergers - 1).bit_length())
 
 
 def written_layouts(
@@ -166,13 +176,14 @@ def written_layouts(
         pointers: address and bytes of the pointers of Z.
         mergers: number of merging elements, each of which has a region of Z and one of spilled heads.
     """
-    regions = [merger_regions(number) for number in range(mergers)]
+    regions = [merger_regions(number, mergers) for number in range(mergers)]
+    region_bytes = 1 << merger_region_bits(mergers)
     nodes = SPILLED_HEADS - base - block_bytes
     return [
         Layout.whole(*heads, Role.WORK),
         Layout.whole(*pointers, Role.PRODUCT),
         Layout(base, block_bytes, Role.STATE),
         Layout(base + block_bytes, nodes, Role.WORK),
-        *(Layout(z_address, 1 << MERGER_REGION_BITS, Role.PRODUCT) for z_address, _spilled in regions),
+        *(Layout(z_address, region_bytes, Role.PRODUCT) for z_address, _spilled in regions),
         *(Layout(spilled, 1 << SPILL_REGION_BITS, Role.STATE) for _z_address, spilled in regions),
     ]

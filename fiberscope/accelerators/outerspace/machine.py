@@ -244,7 +244,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:
         """Return the arguments of a merging element, with its own regions of Z and of T (spilled heads)."""
-        return specification, self.lists, self.product, self.lengths, *merger_regions(number)
+        mergers = self.parameters.tile.count * self.parameters.tile.merge_pe
+        return specification, self.lists, self.product, self.lengths, *merger_regions(number, mergers)
 
     def _connect_tile(self, tile: int, name: str) -> None:
         """Connect the elements of a tile with its caches, and with the concentrator for uncached requests."""

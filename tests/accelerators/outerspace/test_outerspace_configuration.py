@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from outerspace_bench import configured, random_matrix, tiny
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.outerspace import OuterSpace
+from fiberscope.accelerators.outerspace.layout import merger_region_bits, merger_regions, written_arrays
 
 
 @pytest.mark.parametrize(
@@ -38,3 +41,13 @@ def test_a_t_that_links_cannot_reach_is_refused():
     with pytest.raises(ConfigurationError, match=r"alloc\.alpha is 1000\.0; T may then take 20") as raised:
         OuterSpace(tiny(alloc__alpha=1000, t__node_align=4), a, a)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("mergers", [1, 2, 512, 513, 1280, 4096])
+def test_regions_of_merging_elements_end_before_the_pointers_of_z(mergers):
+    """Region 512 of 2**30 bytes would cover the pointers, region 1,024 the heads."""
+    starts = [merger_regions(number, mergers)[0] for number in range(mergers)]
+    _heads, (pointers, _size) = written_arrays(rows=1)
+    region_bytes = 1 << merger_region_bits(mergers)
+    assert all(end - start == region_bytes for start, end in pairwise(starts))
+    assert starts[-1] + region_bytes <= pointers
