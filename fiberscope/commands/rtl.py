@@ -195,7 +195,7 @@ def export(
 
 
 @rtl.command()
-def port_module(
+def shell(
     block: _Block, machine: _Own = "", settings: Numbers = None, output: Folder = Path("build")
 ) -> None:
     """Write an empty module with a block's ports, as BLOCK.v.
