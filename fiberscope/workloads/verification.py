@@ -22,7 +22,7 @@ from fiberscope.workloads.sparse import sparse
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
-TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double
+TOLERANCE = 1e-12  # about 9,000 unit roundoffs of a double
 DOUBLE_ROUNDOFF = 2.0**-53
 PRODUCTS_A_BLOCK = 1 << 18  # limits the memory of the reference
 
@@ -93,12 +93,13 @@ class Rounding:
 
     @classmethod
     def estimate(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
-        """Return an upper bound of rounding; by default (None) for values that are doubles.
+        """Return an upper bound of rounding; that of doubles if ``precision`` is None or of an integer type.
 
         Args:
             precision: precision of the values' type.
             terms: number of terms of the longest sum. Each addition rounds, in the reference too.
-            reads: number of operands that are rounded before the sum; 16 roundoffs each include functions.
+            reads: number of operands that are rounded before the sum; each counts 16 roundoffs, to cover
+                functions that are applied to it.
 
         Source: Jeannerod and Rump, "Improved error bounds for inner products in floating-point arithmetic",
         2013.
@@ -155,7 +156,10 @@ def compare(
 def _with_zeros(
     expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, tolerance: float
 ) -> tuple[CsrArray, int]:
-    """Return a product with exactly the expected explicit zeros, and the number of changes."""
+    """Return a product without its unexpected zeros and with the missing entries that are 0 up to rounding.
+
+    The missing entries get their expected values. The number of changes is returned, too.
+    """
     positions, product_positions = _positions(expected), _positions(product)
     is_absent = ~np.isin(positions, product_positions)
     is_zero = is_absent & (np.abs(reference) <= tolerance * scale)
@@ -279,8 +283,8 @@ def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding:
     """Return whether sums with exact value ``reference`` may become infinite, or NaN, in some order.
 
     The positive terms of a sum add up to (scale + reference) / 2, the negative terms to (scale - reference) /
-    2. If the scale exceeds a double, every result is possible. If the terms of one sign dominate, the
-    difference is rounded, and NaN is possible.
+    2. If the scale exceeds a double, every result is possible. NaN is possible if the sums of both signs can
+    overflow. The smaller of them is computed as a difference, whose rounding error is added.
     """
     limit = rounding.most * (1.0 - rounding.tolerance)
     is_unbounded = ~np.isfinite(scale)

@@ -128,9 +128,10 @@ class IntersectingCore(Component):
     Timing: for each fiber M0 of A's microtile and each fiber N0 of B's, the K0 coordinates are intersected,
     one step a cycle. In a step, either the heads are equal, and their values are multiplied and added, or the
     head with the smaller coordinate skips to the first coordinate not below the other. An intersection ends
-    with either fiber. With ``scanners``, ``ScannerPair`` determines the steps. The scan of fibers, the
-    multiplier and the adder are pipelined and take no cycles of their own. The model computes a product in
-    the cycle in which the product begins, and shows nothing of it before its last step.
+    when either fiber has no further element. With ``scanners``, ``ScannerPair`` determines the steps. The
+    scan of fibers, the multiplier and the adder are pipelined and take no cycles of their own. The model
+    computes a product in the cycle in which the product begins: outputs leave after the last step, but
+    counters and signals include the whole product from its first cycle on.
 
     Args:
         name: instance name.

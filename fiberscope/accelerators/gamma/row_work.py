@@ -17,7 +17,9 @@ from fiberscope.workloads.canonical import Integers
 
 __all__ = ["RowWork", "Trees"]
 
-PREFETCH_DISTANCE = 8  # distance, in nonzeros of A, at which the host prefetches a row of B
+# Number of nonzeros of A between the host's prefetch of a row of B and its use; the row's pointer is
+# prefetched at twice this distance.
+PREFETCH_DISTANCE = 8
 
 
 class Trees:  # C: final
@@ -58,7 +60,8 @@ class RowWork:  # C: final
     """Exact counts of merged elements and output elements for each row of A.
 
     As in the mergers, an element of a partial fiber counts again each time it is merged. The output elements
-    of a tree are those of its root task.
+    of a tree are those of its root task. A row that is split into subrows has its merge tasks and its output
+    elements counted at its last subrow.
 
     Args:
         a, b: the operands.
@@ -86,7 +89,7 @@ class RowWork:  # C: final
         self._fibers: dict[int, array[int]] = {}  # coordinates of the unmerged partial fibers, by task
 
     def count_short_rows(self, first: int, end: int) -> None:
-        """Count rows ``first`` to ``end`` - 1, except those that are trees; each counted row is one task."""
+        """Count the elements of rows ``first`` to ``end`` - 1 except trees; each such row is one task."""
         for row in range(first, end):
             if not self.trees.rows[row]:
                 self.merged[row] = self._merge_rows(
@@ -96,7 +99,7 @@ class RowWork:  # C: final
                 self._clear()
 
     def _merge_rows(self, columns: memoryview[int], first: int, end: int) -> int:  # C: columns=int[::1]
-        """Merge the rows of B that nonzeros ``first`` to ``end`` - 1 select; return the elements merged.
+        """Merge the rows of B that nonzeros ``first`` to ``end`` - 1 select; return the number of elements.
 
         Args:
             columns: column of each nonzero of A.
@@ -135,7 +138,7 @@ class RowWork:  # C: final
         self._length = 0
 
     def count_trees(self) -> None:
-        """Count all rows that are trees, task by task."""
+        """Count the elements of all rows that are trees, task by task."""
         for task in range(self.trees.table.count):
             self._count_task(task)
 

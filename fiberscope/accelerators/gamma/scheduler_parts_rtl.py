@@ -136,8 +136,9 @@ class WaitingTasks:
 
     Args:
         entries: capacity in tasks.
-        pushes: enable, task, and number of lines that the task waits for, of each push of a cycle.
-        arrived: number of lines that have arrived.
+        pushes: enable, task, and number of lines of A that must have arrived since the start of the run, of
+            each push of a cycle.
+        arrived: number of lines of A that have arrived since the start of the run.
 
     Attributes:
         oldest_goes: 1 if the lines of the oldest task have arrived.

@@ -32,12 +32,13 @@ class FiberWriter(Consumer):
 
     Interface: a task arrives on ``output_tasks``, and its elements on ``elements``, where a stop ends them.
     Lines leave on ``requests``: ``WRITE`` for partial fibers, acknowledged on ``replies``, and for Z the
-    operation that ``through_cache`` selects. A task is announced on ``completions`` once all its lines are
-    acknowledged; completions keep the order of the tasks. At the end of work, the part-filled line of Z is
-    written. The writer requests pages of Z on ``page_requests``, one page ahead of use. They arrive on
-    ``pages``.
+    operation that ``through_cache`` selects. A partial fiber is announced on ``completions`` once its lines
+    are acknowledged, a row of Z once its stop is taken; completions keep the order of the tasks. At the end
+    of work, the part-filled line of Z is written. The writer requests pages of Z on ``page_requests``, one
+    page ahead of use. They arrive on ``pages``.
 
-    Timing: one element a cycle. A line is sent in the cycle in which its last byte arrives.
+    Timing: one element a cycle. A line is sent in the cycle in which its last byte arrives, the part-filled
+    last line of a partial fiber with the stop.
 
     Args:
         name: instance name.
@@ -309,7 +310,7 @@ class FiberWriter(Consumer):
         return True
 
     def signals(self) -> tuple[Signal, ...]:
-        """Return the signals: the current task, its row of A, its destination and its number of elements.
+        """Return the signals: the current task, its row of the product, its destination and its elements.
 
         ``finishing`` is the number of tasks that are not announced. Without a task, ``task`` and ``row``
         are -1.

@@ -15,9 +15,9 @@ PAGE = Protocol("page", reference="page")
 class PageAllocator(Component):
     """Assigns consecutive pages of memory to the components that write one tensor together.
 
-    Each writer has a virtual address range of its own, which is backed page by page at the first write. The
-    length of the tensor and the share of each writer are therefore not needed in advance. Data that is
-    written at about the same time lies in neighboring pages.
+    Each writer has a virtual address range of its own, which is backed page by page, as the writer requests
+    pages. The length of the tensor and the share of each writer are therefore not needed in advance. Data
+    that is written at about the same time lies in neighboring pages.
 
     Interface: a token on ``page_requests[i]`` requests a page. The number of the page leaves as reference on
     ``pages[i]``.

@@ -24,7 +24,7 @@ class PageAllocatorParameters(Parameters):
 
     Args:
         askers: number of writers that request pages, 1 to 128.
-        first: number of the first page, up to 2**20.
+        first: number of the first page, up to 2**20, and at most the largest page number.
         page_bits: width of a page number in bits, 8 to 32.
     """
 
