@@ -133,7 +133,7 @@ def leftovers() -> list[str]:
     return [path.name for path in Path().iterdir() if path.suffix in (".partial", ".tmp")]
 
 
-@pytest.mark.parametrize("method", ["begin", "change", "keep"])
+@pytest.mark.parametrize("method", ["begin", "write", "keep"])
 def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
     toy: str, method: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,6 +149,31 @@ def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
     assert "Waveform:" not in out
     document = json.loads(Path("out.json").read_text())
     assert (document["complete"], document["verification"]["passed"]) == (True, True)
+    assert not Path("out.vcd").exists()
+    assert leftovers() == []
+
+
+def test_a_disk_that_gets_full_in_the_middle_of_a_run_is_written_no_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """This waveform of 1.7 MB exceeds the buffer of 1 MiB before the end of the run."""
+    from fiberscope.sim.vcd_file import VcdFile
+
+    attempts: list[None] = []
+
+    def full(_file: object) -> None:
+        attempts.append(None)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(VcdFile, "write", full)
+    run = ["sim", "gamma", "uniform:rows=100,cols=100,nonzeros=1000", "-q"]
+    assert cli.run([*run, "--vcd", "out.vcd", "--json", "out.json"]) == 2
+    assert (
+        capsys.readouterr().err == "fiberscope: out.vcd: cannot write the waveform: No space left on device\n"
+    )
+    assert json.loads(Path("out.json").read_text())["complete"] is True
+    assert len(attempts) == 1
     assert not Path("out.vcd").exists()
     assert leftovers() == []
 
@@ -176,7 +201,7 @@ def test_a_run_that_goes_wrong_is_told_before_its_waveform(
     def full(*_arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(VcdFile, "change", full)
+    monkeypatch.setattr(VcdFile, "write", full)
     assert cli.run(["sim", toy, SMALL, "--vcd", "out.vcd", "--set", "fault=deadlock"]) == 3
     assert capsys.readouterr().err.startswith("fiberscope: deadlock at cycle")
 
