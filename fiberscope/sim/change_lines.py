@@ -59,10 +59,10 @@ class ChangeLines:  # C: final
         self.time = time
         self.scale: Fraction = scale
         units, ticks = scale.numerator, scale.denominator
-        fits = max(units, ticks) < SHORT
+        fits = units * ticks < SHORT
         self.units: int = units if fits else 1
         self.ticks: int = ticks if fits else 1
-        self.short_end: int = (SHORT - 1) // units if fits else -1
+        self.short_end: int = min((SHORT * ticks - 1) // units, MAX_TIME) if fits else -1
         self.stamp: int = min(int(time * scale), SHORT)
         self.stamp_digits, self.power = 1, 10  # digits of the stamp, and the least power of 10 with more
         self.stamp_bytes: int = len(f"#{int(MAX_TIME * scale)}\n")
@@ -96,7 +96,8 @@ class ChangeLines:  # C: final
         """Write the line of a base tick, unless it is the last line's time; return the position after it."""
         if time > self.short_end:
             return self._append_long_stamp(time, end)
-        stamp = time * self.units // self.ticks  # C: long
+        rest = time % self.ticks  # C: long
+        stamp = time // self.ticks * self.units + rest * self.units // self.ticks  # C: long
         if stamp == self.stamp:
             return end
         self.stamp = stamp

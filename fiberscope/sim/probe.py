@@ -65,9 +65,9 @@ class Changes:  # C: final
             The number of these positions.
         """
         count = 0  # C: long
-        for first in range(0, len(self._mark_memory), BLOCK):
-            if self._has_marks(first):
-                for i in range(first, first + BLOCK):
+        for block in range(len(self._mark_memory) // BLOCK):  # a step of range would make objects of Python
+            if self._has_marks(BLOCK * block):
+                for i in range(BLOCK * block, BLOCK * (block + 1)):
                     if self._words[i]:
                         count = self._gather_word(i, count)
         return count
