@@ -27,10 +27,12 @@ def held(program):
     compare(program, machine)
     assume(machine.stages[0].cut.empty == 0)  # of tasks that are passed over nothing is read
     traffic = machine.traffic()
+    # With an empty tensor there may be no task at all, and nothing is read of the others.
+    is_empty = any(len(tree.values) == 0 for tree in trees.values())
     for name, bits in bits_of_the_trace(specification, trees).items():
         read = 8 * traffic[name].read_bytes if name in traffic else 0
         assert read <= bits
-        assert read == bits or not all_is_used(specification, machine, name)
+        assert read == bits or is_empty or not all_is_used(specification, machine, name)
 
 
 def all_is_used(specification, machine, name):
