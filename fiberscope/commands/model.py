@@ -94,10 +94,10 @@ def _check_show(view: str | None, json: Path | None, output: Path | None) -> Non
     Raises:
         InputError: the view is unknown, or an output option does not apply.
     """
-    from fiberscope.models.trace.show import check
+    from fiberscope.models.trace.show import check_view
 
     if view is not None:
-        check(view)
+        check_view(view)
     if output is not None and view != "spacetime":
         raise InputError("--output is of the picture that --show spacetime draws; leave it out")
     if json is not None and view not in (None, "traffic"):
@@ -108,12 +108,11 @@ def _show_static_view(view: str, specification: str, settings: Mapping[str, obje
     """Show a view that needs no operands; return whether the view is one."""
     from fiberscope.models.trace import show
     from fiberscope.models.trace.api import load_outline
-    from fiberscope.models.trace.show import loop_nests
 
-    if view not in show.OF_SPECIFICATIONS:
+    if view not in show.SPECIFICATION_VIEWS:
         return False
     outline = load_outline(specification, settings)
-    print(loop_nests(outline) if view == "loopnest" else show.blocks_in_words(outline))
+    print(show.loop_nests(outline) if view == "loopnest" else show.describe_blocks(outline))
     return True
 
 

@@ -17,7 +17,7 @@ from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.text import open_text
 from fiberscope.workloads.tns import read_tns
-from fiberscope.workloads.windows import WINDOWS, unroll_windows, windows
+from fiberscope.workloads.windows import WINDOWS, parse_windows, unroll_windows
 
 Source = Literal["real", "surrogate", "generated", "memory"]
 
@@ -67,8 +67,9 @@ class NamedTensor:
     def of_order(self, order: int, label: str) -> NamedTensor:
         """Return the tensor with another number of ranks.
 
-        For a matrix, a vector becomes a column, and of a tensor with ``rows`` the first ``rows`` ranks become
-        rows and the others columns. In all other cases, as many ranks of size 1 as necessary are dropped.
+        A vector becomes a matrix of one column. A tensor with ``rows`` becomes a matrix whose rows are its
+        first ``rows`` ranks, and whose columns are the others. In all other cases, as many ranks of size 1 as
+        necessary are dropped.
 
         Args:
             order: the number of ranks.
@@ -105,14 +106,14 @@ class NamedTensor:
         return replace(self, tensor=tensor, notice=notice)
 
 
-def generate_tensor(full: str, tensor: SparseTensor) -> NamedTensor:
-    """Return a drawn tensor with its origin.
+def generate_tensor(full_text: str, tensor: SparseTensor) -> NamedTensor:
+    """Return a generated tensor with its origin.
 
     Args:
-        full: the text of the generator with all defaults, which becomes the name and the origin.
-        tensor: the drawn tensor.
+        full_text: the text of the generator with all defaults, which becomes the name and the origin.
+        tensor: the generated tensor.
     """
-    return _named_tensor(full, "generated", tensor, full)
+    return _named_tensor(full_text, "generated", tensor, full_text)
 
 
 def _named_tensor(name: str, source: Source, tensor: SparseTensor, origin: str, **more: Any) -> NamedTensor:  # noqa: ANN401
@@ -128,25 +129,25 @@ def tensor_in(text: str) -> NamedTensor | None:
         WorkloadError: the tensor cannot be read or drawn, or its file is missing.
     """
     if (view := spec.view_in(text)) is not None:
-        return _in_windows(text) if view == WINDOWS else None
-    if (place := named_array(text)) is not None:
-        called = f"{Path(place[0]).stem}:{place[1]}"
-        return _named_tensor(called, "real", read_array(*place), Path(text).name, rows=1)
+        return _unroll_image(text) if view == WINDOWS else None
+    if (named := named_array(text)) is not None:
+        tensor_name = f"{Path(named[0]).stem}:{named[1]}"
+        return _named_tensor(tensor_name, "real", read_array(*named), Path(text).name, rows=1)
     if spec.is_spec(text) and not Path(text).exists():
-        drawn, full = spec.generate(text)
-        tensor = drawn if isinstance(drawn, SparseTensor) else SparseTensor.from_matrix(drawn)
-        return generate_tensor(full, tensor)
+        generated, full_text = spec.generate(text)
+        tensor = generated if isinstance(generated, SparseTensor) else SparseTensor.from_matrix(generated)
+        return generate_tensor(full_text, tensor)
     file = _tensor_file(text)
     if file is not None and suffix_of(file) == ".tns":
         return _named_tensor(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
-    if file is not None and file.is_file() and (market := _in_market(file)) is not None:
+    if file is not None and file.is_file() and (market := _read_market_file(file)) is not None:
         return _named_tensor(file.name.partition(".")[0], "real", market, file.name)
     if file is not None and file.is_file() and (array := array_in(str(file))) is not None:
         return _named_tensor(file.stem, "real", array, file.name)
     return None
 
 
-def _in_market(file: Path) -> SparseTensor | None:
+def _read_market_file(file: Path) -> SparseTensor | None:
     """Return the tensor or vector of a MatrixMarket file; None for any other file."""
     if suffix_of(file) not in (".mtx", ".ttx"):
         return None
@@ -157,15 +158,16 @@ def _in_market(file: Path) -> SparseTensor | None:
         return read_market_tensor(stream, str(file))
 
 
-def _in_windows(text: str) -> NamedTensor:
-    view, of = windows(text)
-    image = tensor_in(of)
+def _unroll_image(text: str) -> NamedTensor:
+    view, image_text = parse_windows(text)
+    image = tensor_in(image_text)
     if image is None:
-        if suffix_of(Path(of)) and not Path(of).exists():
-            raise WorkloadError("no such file", location=of)
-        raise WorkloadError("no array", location=of, fix="an image is one, as image.npy or net.npz:NAME")
+        if suffix_of(Path(image_text)) and not Path(image_text).exists():
+            raise WorkloadError("no such file", location=image_text)
+        fix = "an image is one, as image.npy or net.npz:NAME"
+        raise WorkloadError("no array", location=image_text, fix=fix)
     tensor = unroll_windows(image.tensor, view, text)
-    return _named_tensor(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)
+    return _named_tensor(text, image.source, tensor, view.format_view(image.origin), rows=image.tensor.order)
 
 
 def _tensor_file(text: str) -> Path | None:

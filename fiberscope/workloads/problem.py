@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import Operand
-from fiberscope.workloads.verification import TOLERANCE, Comparison, Precision, compare, overflow
+from fiberscope.workloads.verification import TOLERANCE, Comparison, Precision, compare, find_overflow
 
 
 class ProblemParameters(BaseModel):
@@ -78,16 +78,18 @@ class Problem(ABC):
         in_order: bool = True,
     ) -> None:
         if not self.least <= len(operands) <= len(self.tensors):
-            raise WorkloadError(f"{self.kind} takes {self._takes()}, and {len(operands)} were given")
+            raise WorkloadError(
+                f"{self.kind} takes {self._describe_operands()}, and {len(operands)} were given"
+            )
         self.operands = dict(zip(self.tensors, operands, strict=False))
         self.in_order = in_order
         self.parameters = self.Parameters.model_validate(dict(parameters or {}))
         self.check_operands()
 
-    def _takes(self) -> str:
-        most = len(self.tensors)
-        number = str(most) if most == self.least else f"{self.least} to {most}"
-        return f"{number} {'operand' if most == 1 else 'operands'} ({', '.join(self.tensors)})"
+    def _describe_operands(self) -> str:
+        maximum = len(self.tensors)
+        number = str(maximum) if maximum == self.least else f"{self.least} to {maximum}"
+        return f"{number} {'operand' if maximum == 1 else 'operands'} ({', '.join(self.tensors)})"
 
     @property
     @abstractmethod
@@ -172,9 +174,9 @@ class MatrixProduct(Problem):
         Raises:
             WorkloadError: an entry may overflow; the message names the entry.
         """
-        place = overflow(a, b)
-        if place is not None:
-            location = f"row {place[0] + 1}, column {place[1] + 1}"
+        overflow = find_overflow(a, b)
+        if overflow is not None:
+            location = f"row {overflow[0] + 1}, column {overflow[1] + 1}"
             fault = f"{self.title}: the products of {location} overflow a double (above 1.8e308)"
             raise WorkloadError(fault, fix="scale the values")
 

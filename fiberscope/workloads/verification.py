@@ -1,10 +1,10 @@
 """Verification of a product: comparison with the product of scipy, entry by entry.
 
-Two sums of the same n products in different orders differ by rounding: to first order by at most 2 n u (|A|
-|B|)_ij, with the unit roundoff u (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section
-3.1). The relative error of an entry is therefore relative to (|A| |B|)_ij, the size of the terms. The entry
-itself can be arbitrarily small because of cancellation. An entry exists if at least one product does, even if
-the sum is zero.
+Two sums of the same n products in different orders differ by rounding: to first order by at most
+2 n u (|A| |B|)_ij, with the unit roundoff u (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd
+ed., section 3.1). The relative error of an entry is therefore relative to (|A| |B|)_ij, the magnitude of its
+terms. The entry itself can be arbitrarily small because of cancellation. An entry exists if at least one
+product does, even if the sum is zero.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from fiberscope.workloads.sparse import sparse
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
-TOLERANCE = 1e-12  # about 9,000 unit roundoffs of a double
+TOLERANCE = 1e-12  # about 9000 unit roundoffs of a double
 DOUBLE_ROUNDOFF = 2.0**-53
-PRODUCTS_A_BLOCK = 1 << 18  # limits the memory of the reference
+PRODUCTS_PER_BLOCK = 1 << 18  # limits the memory of the reference
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,14 @@ class Comparison:
     """Comparison of an answer with the reference.
 
     Args:
-        max_relative_error: largest error of a value, relative to the size of its terms. It is infinite if a
-            value is infinite or NaN without an overflow, or nonzero although all its terms are zero.
+        max_relative_error: largest error of a value, relative to the magnitude of its terms. It is infinite
+            if a value is infinite or NaN without an overflow, or nonzero although all its terms are zero.
         missing: number of entries that the answer lacks.
         extra: number of entries that only the answer has.
         tolerance: the largest relative error that passes.
         overflows: number of values that are infinite or NaN because sums or products exceed their type.
-        zeros: number of explicit zeros that only one side has, if only values are compared; else None.
+        zeros: number of entries of value 0, up to rounding, that only one side has. None if such an entry
+            counts as missing or extra.
     """
 
     max_relative_error: float
@@ -51,7 +52,7 @@ class Comparison:
     @property
     def differences(self) -> str:
         """Description of the differences from the reference, for a message."""
-        overflows = f", {overflows_in_words(self.overflows)}" if self.overflows else ""
+        overflows = f", {describe_overflows(self.overflows)}" if self.overflows else ""
         return (
             f"relative error {self.max_relative_error:.3g}, "
             f"{self.missing} entries missing, {self.extra} too many{overflows}"
@@ -63,13 +64,20 @@ class Comparison:
         return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
 
 
-def overflows_in_words(count: int) -> str:
+def describe_overflows(count: int) -> str:
     """Describe the number of values that overflow."""
     return f"{count:,} value{'s' * (count != 1)} overflow{'s' * (count == 1)} to infinity"
 
 
 class Precision(Protocol):
-    """Precision of a value type: whether it is a float, its roundoff, least positive and largest value."""
+    """Precision of a value type.
+
+    Attributes:
+        floats: whether the type is a float; the others apply to floats.
+        roundoff: the unit roundoff.
+        least: the smallest positive normal number.
+        most: the largest finite value.
+    """
 
     floats: bool
     roundoff: float
@@ -82,35 +90,35 @@ class Rounding:
     """Limits of rounding of a value.
 
     Args:
-        tolerance: allowed error relative to the size of the terms.
-        floor: added to the size of the terms, for underflow.
-        most: the largest finite value of the type.
+        tolerance: allowed error relative to the magnitude of the terms.
+        floor: added to the magnitude of the terms, for underflow.
+        largest: the largest finite value of the type.
     """
 
     tolerance: float = TOLERANCE
     floor: float = 0.0
-    most: float = sys.float_info.max
+    largest: float = sys.float_info.max
 
     @classmethod
     def estimate(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
-        """Return an upper bound of rounding; that of doubles if ``precision`` is None or of an integer type.
+        """Return an upper bound of rounding; ``DOUBLE_LIMITS`` without a precision and for integer types.
 
         Args:
             precision: precision of the values' type.
             terms: number of terms of the longest sum. Each addition rounds, in the reference too.
-            reads: number of operands that are rounded before the sum; each counts 16 roundoffs, to cover
-                functions that are applied to it.
+            reads: number of operands that are rounded before the sum. Each counts 16 roundoffs, to cover
+                functions applied to it.
 
         Source: Jeannerod and Rump, "Improved error bounds for inner products in floating-point arithmetic",
         2013.
         """
         if precision is None or not precision.floats:
-            return EXACT
+            return DOUBLE_LIMITS
         allowed = (terms + 16 * reads) * (precision.roundoff + DOUBLE_ROUNDOFF)
         return cls(allowed, precision.least / precision.roundoff, precision.most)
 
 
-EXACT = Rounding()  # limits for doubles
+DOUBLE_LIMITS = Rounding()
 
 
 def compare(
@@ -133,15 +141,15 @@ def compare(
     """
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
-    rounding = Rounding.estimate(precision, _most_terms(a, b), 2)
+    rounding = Rounding.estimate(precision, _max_terms(a, b), 2)
     error, missing, extra, overflows, zeros = 0.0, 0, 0, 0, 0
-    reference_of = _positive_reference if _stays_positive(a, b) else _any_reference
-    for rows in _blocks(a, b):
-        expected, values, sizes = reference_of(a[rows], b)
-        scale = sizes + rounding.floor if rounding.floor else sizes
-        answer = _sorted(product[rows])
+    compute_reference = _positive_reference if _stays_positive(a, b) else _any_reference
+    for rows in _row_blocks(a, b):
+        expected, values, magnitudes = compute_reference(a[rows], b)
+        scale = magnitudes + rounding.floor if rounding.floor else magnitudes
+        answer = _sort_rows(product[rows])
         if values_only:
-            answer, changes = _with_zeros(expected, values, scale, answer, rounding.tolerance)
+            answer, changes = _align_zeros(expected, values, scale, answer, rounding.tolerance)
             zeros += changes
         block = _compare_entries(expected, values, scale, answer, rounding)
         error, missing, extra, overflows = (
@@ -153,12 +161,13 @@ def compare(
     return Comparison(error, missing, extra, rounding.tolerance, overflows, zeros if values_only else None)
 
 
-def _with_zeros(
+def _align_zeros(
     expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, tolerance: float
 ) -> tuple[CsrArray, int]:
-    """Return a product without its unexpected zeros and with the missing entries that are 0 up to rounding.
+    """Return a product with explicit zeros where the reference has them, and the number of changed entries.
 
-    The missing entries get their expected values. The number of changes is returned, too.
+    Unexpected entries of value 0 are removed. A missing entry is added, with its expected value, if that
+    value is 0 up to rounding.
     """
     positions, product_positions = _positions(expected), _positions(product)
     is_absent = ~np.isin(positions, product_positions)
@@ -175,7 +184,7 @@ def _with_zeros(
     return sparse.csr_array((values[order], columns, starts), shape=product.shape), changes
 
 
-def _most_terms(a: CsrArray, b: CsrArray) -> int:
+def _max_terms(a: CsrArray, b: CsrArray) -> int:
     """Return an upper bound of the number of terms of an entry of a product."""
     longest_row, longest_column = np.diff(a.indptr), np.bincount(b.indices)
     return min(int(lengths.max(initial=0)) for lengths in (longest_row, longest_column))
@@ -188,21 +197,21 @@ def _stays_positive(a: CsrArray, b: CsrArray) -> bool:
 
 
 def _positive_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
-    """Return the entries of a block's product, their values, and the sizes of the terms: the values again."""
-    expected = _sorted(block @ b)
+    """Return the entries of a block's product, their values, and the terms' magnitudes: the values again."""
+    expected = _sort_rows(block @ b)
     return expected, expected.data, expected.data
 
 
 def _any_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
-    """Return entries, values and sizes as ``_positive_reference`` does, for values of any sign.
+    """Return entries, values and magnitudes as ``_positive_reference`` does, for values of any sign.
 
     Products of ones keep the entries whose sum is 0.
     """
-    expected = _sorted(ones_of(block) @ ones_of(b))
-    return expected, _values_at(expected, block @ b), _values_at(expected, _sizes(block) @ _sizes(b))
+    expected = _sort_rows(ones_of(block) @ ones_of(b))
+    return expected, _values_at(expected, block @ b), _values_at(expected, _absolute(block) @ _absolute(b))
 
 
-def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
+def find_overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
     """Return 0-based row and column of an entry of |A| |B| beyond the largest double; None if there is none.
 
     The sum of such an entry depends on the order of its terms, so that no reference exists.
@@ -214,34 +223,41 @@ def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
     with np.errstate(over="ignore"):
         if np.isfinite(largest[0] * largest[1] * a.shape[1]):
             return None
-        for rows in _blocks(a, b):
-            sizes = _sizes(a[rows]) @ _sizes(b)
-            overflowed = np.flatnonzero(~np.isfinite(sizes.data))
+        for rows in _row_blocks(a, b):
+            magnitudes = _absolute(a[rows]) @ _absolute(b)
+            overflowed = np.flatnonzero(~np.isfinite(magnitudes.data))
             if overflowed.size:
-                row, column = divmod(int(_positions(sizes)[overflowed[0]]), sizes.shape[1])
+                row, column = divmod(int(_positions(magnitudes)[overflowed[0]]), magnitudes.shape[1])
                 return rows.start + row, column
     return None
 
 
 def compare_entries(
-    entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray, rounding: Rounding = EXACT
+    entries: CsrArray,
+    values: CsrArray,
+    magnitudes: CsrArray,
+    product: CsrArray,
+    rounding: Rounding = DOUBLE_LIMITS,
 ) -> Comparison:
     """Compare a product with its expected entries.
 
     Args:
         entries: a matrix with an entry at each expected position.
-        values, sizes: the expected values, and the sizes of their terms; zeros may be omitted.
+        values: the expected values; zeros may be omitted.
+        magnitudes: the sums of the magnitudes of their terms; zeros may be omitted.
         product: the actual entries, in any order.
         rounding: limits of rounding of the values' type.
     """
-    expected = _sorted(entries)
-    scale = _values_at(expected, sizes) + rounding.floor
-    comparison = _compare_entries(expected, _values_at(expected, values), scale, _sorted(product), rounding)
+    expected = _sort_rows(entries)
+    scale = _values_at(expected, magnitudes) + rounding.floor
+    comparison = _compare_entries(
+        expected, _values_at(expected, values), scale, _sort_rows(product), rounding
+    )
     return replace(comparison, tolerance=rounding.tolerance)
 
 
 def _compare_entries(
-    expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, rounding: Rounding = EXACT
+    expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, rounding: Rounding
 ) -> Comparison:
     positions, product_positions = _positions(expected), _positions(product)
     values = product.data
@@ -255,15 +271,16 @@ def _compare_entries(
 
 
 def compare_values(
-    reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding = EXACT
+    reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding = DOUBLE_LIMITS
 ) -> tuple[float, int]:
-    """Return the largest error relative to the size of the terms, and the number of overflows.
+    """Return the largest error relative to the magnitude of the terms, and the number of overflows.
 
     The error is infinite if a value is not finite and no order of the sum overflows.
 
     Args:
-        reference, scale, values: arrays of the same shape: expected values, sizes of the terms, actual
-            values.
+        reference: the expected values.
+        scale: the magnitudes of their terms, in the same shape.
+        values: the actual values, in the same shape.
         rounding: limits of rounding of the values' type.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -282,29 +299,29 @@ def compare_values(
 def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding) -> Numbers:
     """Return whether sums with exact value ``reference`` may become infinite, or NaN, in some order.
 
-    The positive terms of a sum add up to (scale + reference) / 2, the negative terms to (scale - reference) /
-    2. If the scale exceeds a double, every result is possible. NaN is possible if the sums of both signs can
-    overflow. The smaller of them is computed as a difference, whose rounding error is added.
+    The positive terms of a sum add up to (scale + reference) / 2, the negative terms to
+    (scale - reference) / 2. If the scale exceeds a double, every result is possible. NaN is possible if the
+    sums of both signs can overflow. The smaller sum is a difference with a rounding error, hence the margin.
     """
-    limit = rounding.most * (1.0 - rounding.tolerance)
+    limit = rounding.largest * (1.0 - rounding.tolerance)
     is_unbounded = ~np.isfinite(scale)
     with np.errstate(invalid="ignore"):
         positive, negative = scale / 2 + reference / 2, scale / 2 - reference / 2
-        rounded = TOLERANCE * scale
-        both = (positive + rounded > limit) & (negative + rounded > limit)
-        same_sign = np.where(values > 0, positive, negative) > limit
-    may_overflow: Numbers = is_unbounded | np.where(np.isnan(values), both, same_sign)
+        margin = TOLERANCE * scale
+        both_overflow = (positive + margin > limit) & (negative + margin > limit)
+        same_sign_overflows = np.where(values > 0, positive, negative) > limit
+    may_overflow: Numbers = is_unbounded | np.where(np.isnan(values), both_overflow, same_sign_overflows)
     return may_overflow
 
 
-def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
-    """Yield consecutive rows of ``a`` with about ``PRODUCTS_A_BLOCK`` products, at least one row."""
+def _row_blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
+    """Yield consecutive rows of ``a`` with about ``PRODUCTS_PER_BLOCK`` products, at least one row."""
     lengths = np.diff(b.indptr)
     products_before = np.concatenate([[0], np.cumsum(lengths[a.indices])])
     products = products_before[a.indptr]
     first = 0
     while first < a.shape[0]:
-        end = int(np.searchsorted(products, products[first] + PRODUCTS_A_BLOCK, side="right")) - 1
+        end = int(np.searchsorted(products, products[first] + PRODUCTS_PER_BLOCK, side="right")) - 1
         end = max(end, first + 1)
         yield slice(first, end)
         first = end
@@ -315,7 +332,7 @@ def ones_of(matrix: CsrArray) -> CsrArray:
     return _with_values(matrix, np.ones_like(matrix.data))
 
 
-def _sizes(matrix: CsrArray) -> CsrArray:
+def _absolute(matrix: CsrArray) -> CsrArray:
     return _with_values(matrix, np.abs(matrix.data))
 
 
@@ -323,7 +340,7 @@ def _with_values(matrix: CsrArray, values: Numbers) -> CsrArray:
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _sorted(matrix: CsrArray) -> CsrArray:
+def _sort_rows(matrix: CsrArray) -> CsrArray:
     """Return the matrix with sorted rows, by two conversions in linear time."""
     return matrix if matrix.has_sorted_indices else matrix.tocsc().tocsr()
 
@@ -336,7 +353,7 @@ def _positions(matrix: CsrArray) -> Numbers:
 
 def _values_at(structure: CsrArray, matrix: CsrArray) -> Numbers:
     """Return the values of ``matrix`` at the entries of ``structure``; scipy omits sums that are zero."""
-    matrix = _sorted(matrix)
+    matrix = _sort_rows(matrix)
     if matrix.nnz == structure.nnz:
         return matrix.data
     values = np.zeros(structure.nnz)

@@ -1,7 +1,8 @@
 """Windows of a convolution over an image: ``windows:size=3x3,of=image.npy``.
 
-A convolution is then the product of two tensors, O[m, p, q] = F[m, c, r, s] * W[c, r, s, p, q], or of two
-matrices. The ranks of ``W`` are in the order of ``torch.nn.functional.unfold``.
+With the windows W of an image, a convolution with filters F is a product of two tensors, summed over c, r and
+s: O[m, p, q] = F[m, c, r, s] * W[c, r, s, p, q]. Flattened, it is a product of two matrices. The ranks of W
+are in the order of ``torch.nn.functional.unfold``.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ WINDOWS = "windows"  # first word of a view's text
 
 
 class Windows(BaseModel):
-    """Windows of a convolution: their size, their stride, and the zero padding of the image.
+    """Windows of a convolution.
 
-    ``stride`` and ``pad`` apply to all ranks along which the windows move.
+    Args:
+        size: extents of a window, such as ``3x3``. The windows move along as many ranks, the image's last.
+        stride: distance of adjacent windows, the same along all these ranks.
+        pad: zeros added before and after the image along each of these ranks.
     """
 
     model_config = Spec.model_config
@@ -33,19 +37,19 @@ class Windows(BaseModel):
     stride: Size = 1
     pad: Annotated[int, Field(ge=0, le=2**20)] = 0
 
-    def full(self, of: str) -> str:
-        """Return the text of a view with all defaults."""
-        return f"{WINDOWS}:size={self.size},stride={self.stride},pad={self.pad},of={of}"
+    def format_view(self, image_text: str) -> str:
+        """Return the text of the view with every key, including defaults."""
+        return f"{WINDOWS}:size={self.size},stride={self.stride},pad={self.pad},of={image_text}"
 
 
-def windows(text: str) -> tuple[Windows, str]:
-    """Parse the windows and the image of a text.
+def parse_windows(text: str) -> tuple[Windows, str]:
+    """Parse a text such as ``windows:size=3x3,of=image.npy``; return the windows and the text of the image.
 
     Raises:
         WorkloadError: no image, an unknown key (naming the nearest), or an invalid value.
     """
-    head, of = split_view(text)
-    return parse_parameters(head, Windows), of
+    head, image_text = split_view(text)
+    return parse_parameters(head, Windows), image_text
 
 
 def unroll_windows(image: SparseTensor, view: Windows, location: str) -> SparseTensor:
@@ -66,14 +70,18 @@ def unroll_windows(image: SparseTensor, view: Windows, location: str) -> SparseT
     size = sizes_in(view.size)
     outer_ranks = image.order - len(size)
     if outer_ranks < 0:
-        raise WorkloadError(f"windows of {len(size)} ranks, and an image of {image.order}", location=location)
+        message = f"the windows have {len(size)} ranks, but the image has only {image.order}"
+        raise WorkloadError(message, location=location)
     counts = tuple(
         (extent + 2 * view.pad - width) // view.stride + 1
         for extent, width in zip(image.shape[outer_ranks:], size, strict=True)
     )
     if min(counts, default=1) < 1:
         sizes = " x ".join(map(str, image.shape[outer_ranks:]))
-        raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", location=location)
+        padding = f" with padding {view.pad}" * (view.pad > 0)
+        raise WorkloadError(
+            f"a window of {view.size} does not fit an image of {sizes}{padding}", location=location
+        )
     elements = [_elements_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
     *coordinates, values = (np.concatenate(column) for column in zip(*elements, strict=True))
     return SparseTensor.from_coordinates((*image.shape[:outer_ranks], *size, *counts), coordinates, values)
@@ -85,12 +93,13 @@ def _elements_at(
     """Return the elements at one offset within the windows: the coordinates of each rank, and the values."""
     outer_ranks = image.order - len(offsets)
     inside = np.ones(image.nonzeros, dtype=np.bool_)
-    numbers: list[Integers] = []
+    window_numbers: list[Integers] = []
     for column, offset, count in zip(image.coordinates[outer_ranks:], offsets, counts, strict=True):
+        # the inverse of: coordinate = number * stride + offset - pad
         number, remainder = np.divmod(column + view.pad - offset, view.stride)
         inside &= (remainder == 0) & (number >= 0) & (number < count)
-        numbers.append(number)
+        window_numbers.append(number)
     inside_count = np.count_nonzero(inside)
     window_ranks = [np.full(inside_count, offset, dtype=np.int64) for offset in offsets]
     outer = [column[inside] for column in image.coordinates[:outer_ranks]]
-    return [*outer, *window_ranks, *(number[inside] for number in numbers), image.values[inside]]
+    return [*outer, *window_ranks, *(number[inside] for number in window_numbers), image.values[inside]]

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads import from_scipy, verification
-from fiberscope.workloads.verification import TOLERANCE, Comparison, compare, overflow
+from fiberscope.workloads.verification import TOLERANCE, Comparison, compare, find_overflow
 
 ANY = (-1.5, -1.0, 0.0, 1.0, 2.5)
 POSITIVE = (0.25, 1.0, 2.5)
@@ -63,9 +63,9 @@ def test_a_plain_product_passes_and_one_that_lacks_an_entry_does_not(
         assert (lacking.missing, lacking.extra, lacking.passed) == (1, 0, False)
 
 
-@pytest.mark.parametrize("products_a_block", [1, 7, 1000])
-def test_blocks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPatch, products_a_block: int) -> None:
-    monkeypatch.setattr(verification, "PRODUCTS_A_BLOCK", products_a_block)
+@pytest.mark.parametrize("products_per_block", [1, 7, 1000])
+def test_blocks_of_any_size_find_the_same(monkeypatch: pytest.MonkeyPatch, products_per_block: int) -> None:
+    monkeypatch.setattr(verification, "PRODUCTS_PER_BLOCK", products_per_block)
     a, b = matrix(20, 15, 0.3, 1), matrix(15, 25, 0.3, 2)
     product = plain_product(a, b)
     assert compare(a, b, product).passed
@@ -228,15 +228,15 @@ def test_products_that_overflow_are_found(
     a: list[list[float]], b: list[list[float]], place: tuple[int, int] | None
 ) -> None:
     first, second = (from_scipy(np.array(values)).matrix for values in (a, b))
-    assert overflow(first, second) == place
+    assert find_overflow(first, second) == place
 
 
-@pytest.mark.parametrize("products_a_block", [1, 1000])
-def test_an_overflow_far_down_is_found(monkeypatch: pytest.MonkeyPatch, products_a_block: int) -> None:
-    monkeypatch.setattr(verification, "PRODUCTS_A_BLOCK", products_a_block)
+@pytest.mark.parametrize("products_per_block", [1, 1000])
+def test_an_overflow_far_down_is_found(monkeypatch: pytest.MonkeyPatch, products_per_block: int) -> None:
+    monkeypatch.setattr(verification, "PRODUCTS_PER_BLOCK", products_per_block)
     a = sparse.eye_array(50, format="csr")
     a.data[37] = 1e200
-    assert overflow(from_scipy(a).matrix, from_scipy(a).matrix) == (37, 37)
+    assert find_overflow(from_scipy(a).matrix, from_scipy(a).matrix) == (37, 37)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_as_a_tensor_and_as_the_right_factor_of_a_product(image):
         ("size=2x3,stride=0,of={image}", "stride=0"),
         ("size=2y3,of={image}", "sizes, each of at most 268,435,456, have an x between them, as 250x100"),
         ("size=4x3,of={image}", "a window of 4x3 does not fit an image of 3 x 6"),
-        ("size=1x1x1x1,of={image}", "windows of 4 ranks, and an image of 3"),
+        ("size=1x1x1x1,of={image}", "the windows have 4 ranks, but the image has only 3"),
         ("sise=1,of={image}", "no key 'sise'; did you mean size"),
         ("size=2x2,of=wiki-Vote", "wiki-Vote: no array; an image is one, as image.npy or net.npz:NAME"),
         (

@@ -40,7 +40,7 @@ from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.memory_entries import DRAM_ONLY
-from fiberscope.models.trace.source import place_of
+from fiberscope.models.trace.source import format_position
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
@@ -126,7 +126,7 @@ def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
         ConfigurationError: for the reason of ``_timing``.
     """
     return {
-        f"timing.{key}": Entry(construct(node), place_of(drafted.source.file, node))
+        f"timing.{key}": Entry(construct(node), format_position(drafted.source.file, node))
         for _scope, key, node in _timing(drafted, outline)
         if key != PART
     }
@@ -147,7 +147,7 @@ def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]
     for scope, key, node in _timing(drafted, outline):
         if key != PART:
             continue
-        location = place_of(drafted.source.file, node)
+        location = format_position(drafted.source.file, node)
         replaced = {
             component.name for component in components if scope in (component.name, component.kind)
         } & units.keys()
@@ -179,7 +179,7 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
         if not isinstance(node, MappingNode):
             yield "", key.value, node
         elif key.value not in names:
-            location = place_of(drafted.source.file, key)
+            location = format_position(drafted.source.file, key)
             raise ConfigurationError(
                 f"{location}: there is no component {key.value}; {nearest(key.value, names)}"
             )

@@ -15,7 +15,7 @@ from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.lanes import lane_loops, register_entries
 from fiberscope.models.trace.model import blocks
-from fiberscope.models.trace.specification import Component, Einsum, SpaceTimeRank, Specification
+from fiberscope.models.trace.specification import Component, Einsum, Specification, Stamp
 from fiberscope.workloads.expressions.expression import accesses
 
 MOST_LANES = 1 << 16  # limit of the lanes that share a step, as a channel between blocks must hold a step
@@ -227,5 +227,5 @@ def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tu
     return Stage(tuple(einsums), outer, widest.path[-2].lower(), copies, "" if units or not outer else basis)
 
 
-def _names(ranks: Sequence[SpaceTimeRank]) -> tuple[str, ...]:
+def _names(ranks: Sequence[Stamp]) -> tuple[str, ...]:
     return tuple(rank.rank for rank in ranks)

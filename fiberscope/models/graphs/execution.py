@@ -46,7 +46,7 @@ from fiberscope.sim import BuildError, Kernel, Run, SimulationError
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import EXACT, Comparison, Rounding
+from fiberscope.workloads.verification import DOUBLE_LIMITS, Comparison, Rounding
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class PhaseRuns(GraphRun):
         """Return the accepted rounding error of a result."""
         kind = self.parameters.value_type
         if not kind.floats:
-            return EXACT
+            return DOUBLE_LIMITS
         terms = count_terms(assignment, self._terms, self.prepared.sizes)
         self._terms[assignment.result.tensor] = terms
         return Rounding.estimate(

@@ -26,7 +26,7 @@ from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
+from fiberscope.workloads.verification import DOUBLE_LIMITS, Comparison, Rounding, compare_values
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def compare(
     expected: Points,
     sizes: Mapping[str, int],
     splits: Splits,
-    rounding: Rounding = EXACT,
+    rounding: Rounding = DOUBLE_LIMITS,
 ) -> Comparison:
     """Compare the result that the writers of a graph hold with the expected result.
 

@@ -20,7 +20,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.notebook import shown_progress
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
-from fiberscope.models.trace.energy import energy
+from fiberscope.models.trace.energy import compute_energy
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model
@@ -57,7 +57,7 @@ from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.ranked_names import without_ranks
-from fiberscope.workloads.verification import Comparison, overflows_in_words
+from fiberscope.workloads.verification import Comparison, describe_overflows
 
 LARGEST_SIZE = 2**40  # coordinates: more than a tensor has
 
@@ -136,7 +136,7 @@ class Prepared:
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
         table = read_table(Path(self.options.energies)) if self.options.energies else default_table()
-        energies = energy(self.specification, metrics, outcome.runs, table)
+        energies = compute_energy(self.specification, metrics, outcome.runs, table)
         solved = None
         if self.problem is not None and not outcome.interrupted:
             solved = ProblemAnswer(self.problem.title, *self.check_answer(outcome.tensors))
@@ -190,7 +190,7 @@ class Prepared:
         document = report(modelled_run, Timing(seconds, seconds), source)
         wrong = modelled_run.outcome.wrong
         if wrong is not None:
-            overflows = f", {overflows_in_words(wrong.overflows)}" if wrong.overflows else ""
+            overflows = f", {describe_overflows(wrong.overflows)}" if wrong.overflows else ""
             error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}{overflows}"
             raise VerificationError(f"{wrong.einsum} is wrong: {error}", document)
         if modelled_run.solved is not None and not modelled_run.solved.comparison.passed:

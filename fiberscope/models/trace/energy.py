@@ -21,7 +21,8 @@ class ActionTotal:
     """Energy of one action of a component in an Einsum.
 
     Args:
-        einsum, component: names.
+        einsum: name of the Einsum.
+        component: name of the component.
         tensor: the tensor that a memory moves; empty for other components.
         action: name of the action in the table.
         count: number of actions.
@@ -47,7 +48,7 @@ class Energy:
 
     Args:
         table: the name of the table of energies.
-        totals: energies by Einsum, component and action.
+        totals: energies of each action of each component in each Einsum.
         off_chip: names of the off-chip memories.
     """
 
@@ -76,12 +77,12 @@ class Energy:
     @property
     def by_tensor(self) -> dict[str, float]:
         """Return the energy in pJ of moving each tensor."""
-        return self._by(lambda total: total.tensor)
+        return self._sum_by(lambda total: total.tensor)
 
     @property
     def by_einsum(self) -> dict[str, float]:
         """Return the energy in pJ of each Einsum."""
-        return self._by(lambda total: total.einsum)
+        return self._sum_by(lambda total: total.einsum)
 
     @property
     def unknown(self) -> list[str]:
@@ -95,22 +96,24 @@ class Energy:
         """Return the entries of a report besides the energies by component."""
         return {"table": self.table, "by_tensor": self.by_tensor, "by_einsum": self.by_einsum}
 
-    def _by(self, owner: Callable[[ActionTotal], str]) -> dict[str, float]:
-        total: dict[str, float] = {}
-        for each in self.totals:
-            if owner(each):
-                total[owner(each)] = total.get(owner(each), 0.0) + each.picojoules
-        return total
+    def _sum_by(self, key_of: Callable[[ActionTotal], str]) -> dict[str, float]:
+        """Return the energy in pJ by key; totals with an empty key are left out."""
+        sums: dict[str, float] = {}
+        for total in self.totals:
+            if key := key_of(total):
+                sums[key] = sums.get(key, 0.0) + total.picojoules
+        return sums
 
 
-def energy(
+def compute_energy(
     specification: Specification, metrics: Mapping[str, Any], runs: Sequence[EinsumRun], table: EnergyTable
 ) -> Energy:
     """Return the energy of a cascade's run.
 
-    The actions are ``read`` and ``write`` of a memory, as many as its bits need; the operations of a compute
-    unit; ``try`` (a step) and ``success`` (a match) of an intersector; ``merge`` (a step) of a merger; and
-    ``iterate`` (a body) of a sequencer.
+    The actions are the accesses ``read`` and ``write`` of a memory, the operations of a compute unit, ``try``
+    (a step) and ``success`` (a match) of an intersector, ``merge`` (a step) of a merger, and ``iterate`` (a
+    body) of a sequencer. An access has the bits of the table's entry, or else of a line; the count is rounded
+    up.
 
     Args:
         specification: the cascade; the machine of ``extensor-energy`` is ``extensor``.
@@ -124,8 +127,8 @@ def energy(
             components = specification.configurations[einsum.bindings.config].components
             einsum_runs = [run for run in runs if run.prepared.einsum.name == einsum.name]
             for name, counts in metrics[einsum.name].items():
-                finder = _Finder(specification.name.partition("-")[0], components[name], table)
-                totals += finder.totals(einsum.name, counts, _matches(einsum_runs, name))
+                lookup = _EnergyLookup(specification.name.partition("-")[0], components[name], table)
+                totals += lookup.totals(einsum.name, counts, _matches(einsum_runs, name))
     off_chip = {
         name
         for architecture in specification.configurations.values()
@@ -138,15 +141,15 @@ def energy(
 def _matches(runs: Sequence[EinsumRun], component: str) -> int:
     """Return the number of bodies of the loops at which a component intersects."""
     return sum(
-        run.bodies[bound.rank]
+        run.bodies[binding.rank]
         for run in runs
-        for bound in run.prepared.einsum.bindings.intersectors
-        if bound.component == component
+        for binding in run.prepared.einsum.bindings.intersectors
+        if binding.component == component
     )
 
 
 @dataclass(frozen=True)
-class _Finder:
+class _EnergyLookup:
     """Lookup of the energies of one component's actions."""
 
     machine: str
@@ -157,10 +160,10 @@ class _Finder:
         """Yield the energies of a component's counts in an Einsum."""
         for tensor, action, count in self._actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
-            number = count
+            actions = count
             if self.component.kind in _MEMORIES:
-                number = -(-count // ((entry and entry.bits) or self.component.width or 1))
-            yield ActionTotal(einsum, self.component.name, tensor, action, number, entry)
+                actions = -(-count // ((entry and entry.bits) or self.component.width or 1))
+            yield ActionTotal(einsum, self.component.name, tensor, action, actions, entry)
 
     def _actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
         """Yield tensor, action and count; the count of a memory is in bits."""

@@ -25,7 +25,7 @@ from fiberscope.models.trace.mapping import MappingReader
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import SpecificationSchema
-from fiberscope.models.trace.source import Source, find, place_of, with_coefficients
+from fiberscope.models.trace.source import Source, find, format_position, with_coefficients
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
@@ -72,7 +72,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         values = dict(parameters)
         entries_by_symbol = {}
         for symbol, node in implied.items():
-            entries_by_symbol[symbol] = entries.get(symbol) or Entry(None, place_of(source.file, node))
+            entries_by_symbol[symbol] = entries.get(symbol) or Entry(None, format_position(source.file, node))
         for symbol, node in declared.items():
             entries_by_symbol[symbol] = entries.get(symbol) or _read_symbol(node, source.file, values)
             has_value = entries_by_symbol[symbol].value is not None
@@ -147,7 +147,7 @@ class Draft:
 
 def _read_symbol(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
     """Return the entry of a symbol in the file."""
-    location = place_of(file, node)
+    location = format_position(file, node)
     value = construct(node)
     if value == "":  # an empty entry: each run chooses the value
         return Entry(None, location)
@@ -169,14 +169,14 @@ def _machine(
     source: Source, settings: Mapping[str, Entry]
 ) -> tuple[tuple[Accelerator[Any], Configuration] | None, dict[str, object]]:
     """Return the machine that the file names, and its parameters with the settings."""
-    machine, machine_node = source.machine, source.text("machine")
+    machine, machine_node = source.machine, source.scalar("machine")
     if machine is None or machine_node is None:
         _check_keys(source, settings, "symbol", ())
         return None, {}
     try:
         accelerator = accelerators.find(machine)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{place_of(source.file, machine_node)}: {error}") from error
+        raise ConfigurationError(f"{format_position(source.file, machine_node)}: {error}") from error
     _check_keys(source, settings, "parameter", leaf_keys(accelerator.configuration))
     entries = layers(accelerator.shipped, name=accelerator.name, settings=settings)
     configuration: Configuration = validate(accelerator.configuration, entries, accelerator.name)
@@ -277,5 +277,5 @@ def _einsums(
 def _einsum(name: str, statement: Statement, cascade: Cascade, reader: MappingReader) -> Einsum:
     if isinstance(statement, Alias):
         return Einsum(name, statement)
-    mapping: Any = reader.mapping_of(name, statement)
+    mapping: Any = reader.einsum_mapping(name, statement)
     return Einsum(name, statement, operators=cascade.operators[name], **vars(mapping))

@@ -15,8 +15,8 @@ from fiberscope.models.trace.specification import (
     Follow,
     Partition,
     Spacetime,
-    SpaceTimeRank,
     Split,
+    Stamp,
     UniformOccupancy,
     UniformShape,
 )
@@ -72,7 +72,7 @@ class MappingReader:
         schema: the section, checked against its schema.
         cascade: the Einsums and their tensors.
         symbols: values of the symbols that sizes of partitions may name.
-        document: the file, for the places in messages.
+        document: the file, for the positions in messages.
     """
 
     schema: MappingSchema
@@ -86,7 +86,9 @@ class MappingReader:
         Raises:
             ConfigurationError: a name does not exist.
         """
-        declared, einsums = self.cascade.declared, self._mapped()
+        declared = self.cascade.declared
+        statements = self.cascade.statements.items()
+        einsums = [name for name, (statement, _path) in statements if not isinstance(statement, Alias)]
         sections: Mapping[str, tuple[Iterable[str], Iterable[str], str]] = {
             "rank-order": (self.schema.rank_order, declared, "tensor"),
             "uncompressed": (self.schema.uncompressed, declared, "tensor"),
@@ -99,11 +101,6 @@ class MappingReader:
                 if name not in names:
                     message = f"there is no {kind} {name}; {nearest(name, names)}"
                     raise self.document.error(("mapping", section, name), message, key=True)
-
-    def _mapped(self) -> list[str]:
-        """Return the names of the Einsums that have loops."""
-        statements = self.cascade.statements
-        return [name for name, (statement, _path) in statements.items() if not isinstance(statement, Alias)]
 
     def rank_order(self, tensor: str) -> tuple[str, ...]:
         """Return the ranks of a tensor in the order of storage, by default the declared order.
@@ -132,7 +129,7 @@ class MappingReader:
                 raise self.document.error(path, f"{tensor} has no rank {rank}; {advice}")
         return ranks
 
-    def mapping_of(self, name: str, equation: Equation) -> EinsumMapping:
+    def einsum_mapping(self, name: str, equation: Equation) -> EinsumMapping:
         """Return the mapping of one Einsum.
 
         Args:
@@ -178,9 +175,10 @@ class MappingReader:
                 raise self.document.error(path, f"loop {rank} of {name} is {count_fault}")
         return Spacetime(space, time, spacetime.opt == "slip")
 
-    def _stamps(self, schema: Sequence[str], loops: Sequence[str], path: Path) -> tuple[SpaceTimeRank, ...]:
+    def _stamps(self, texts: Sequence[str], loops: Sequence[str], path: Path) -> tuple[Stamp, ...]:
+        """Return the stamps of loops; a text is a rank, with ``.pos`` (the default) or ``.coord``."""
         stamps = []
-        for position, text in enumerate(schema):
+        for position, text in enumerate(texts):
             rank, _dot, kind = text.partition(".")
             if rank not in loops:
                 raise self.document.error(
@@ -189,7 +187,7 @@ class MappingReader:
             if kind not in ("", "pos", "coord"):
                 message = f"{text}: a rank is placed by pos or by coord, as in {rank}.coord"
                 raise self.document.error((*path, position), message)
-            stamps.append(SpaceTimeRank(rank, "coord" if kind == "coord" else "pos"))
+            stamps.append(Stamp(rank, "coord" if kind == "coord" else "pos"))
         return tuple(stamps)
 
     def _partitioning(
@@ -197,7 +195,7 @@ class MappingReader:
     ) -> tuple[tuple[Partition, ...], tuple[str, ...]]:
         """Return the partitions of an Einsum in the order of application, and the loops after them."""
         pending = {
-            key: (self._ranks(name, key), self._directives(name, key, equation))
+            key: (self._parse_ranks(name, key), self._parse_directives(name, key, equation))
             for key in self.schema.partitioning.get(name, {})
         }
         steps: list[Partition] = []
@@ -206,17 +204,17 @@ class MappingReader:
         for key in follows:
             pending.pop(key)
         while pending:
-            ready = next((key for key, (parts, _) in pending.items() if set(parts) <= set(loops)), None)
+            # a partition of ranks that another partition creates waits for the other
+            ready = next((key for key, (ranks, _) in pending.items() if set(ranks) <= set(loops)), None)
             if ready is None:
-                raise self._unknown_rank(name, next(iter(pending)), pending, loops)
-            parts, directives = pending.pop(ready)
-            step = self._step(name, ready, parts, directives)
+                raise self._unknown_rank_error(name, next(iter(pending)), pending, loops)
+            step = self._partition(name, ready, *pending.pop(ready))
             steps.append(step)
             loops = _replace_ranks(loops, step)
         steps += [self._follow(name, key, *entry, steps, equation) for key, entry in follows.items()]
         return tuple(steps), loops
 
-    def _unknown_rank(
+    def _unknown_rank_error(
         self, name: str, key: str, pending: Mapping[str, tuple[tuple[str, ...], object]], loops: Sequence[str]
     ) -> Exception:
         rank = next(rank for rank in pending[key][0] if rank not in loops)
@@ -225,7 +223,7 @@ class MappingReader:
             path, f"{name} has no rank {rank} to part; {nearest(rank, loops)}", key=True
         )
 
-    def _ranks(self, name: str, key: str) -> tuple[str, ...]:
+    def _parse_ranks(self, name: str, key: str) -> tuple[str, ...]:
         path = ("mapping", "partitioning", name, key)
         try:
             ranks = parse_ranks(key)
@@ -235,14 +233,14 @@ class MappingReader:
             raise self.document.error(path, f"{key}: a rank stands twice", key=True)
         return ranks
 
-    def _directives(self, name: str, key: str, equation: Equation) -> list[Directive]:
+    def _parse_directives(self, name: str, key: str, equation: Equation) -> list[Directive]:
         path: Path = ("mapping", "partitioning", name, key)
         texts = self.schema.partitioning[name][key]
         if not texts:
             raise self.document.error(path, f"{key} has no directive, such as {_DIRECTIVES['uniform_shape']}")
-        return [self._directive(text, equation, (*path, index)) for index, text in enumerate(texts)]
+        return [self._parse_directive(text, equation, (*path, index)) for index, text in enumerate(texts)]
 
-    def _directive(self, text: str, equation: Equation, path: Path) -> Directive:
+    def _parse_directive(self, text: str, equation: Equation, path: Path) -> Directive:
         """Return a directive after a check of its name, its size and its leader."""
         if text.partition("(")[0].strip().upper() == DYNAMIC:
             instead = f"write {_DIRECTIVES['uniform_occupancy']}, or use `fiberscope tile --compare drt`"
@@ -256,11 +254,11 @@ class MappingReader:
             raise self.document.error(
                 path, f"there is no directive {directive.name}; {nearest(directive.name, _DIRECTIVES)}"
             )
-        leads = directive.name == "uniform_occupancy"
-        sized = directive.name != "flatten"
-        if leads != (directive.leader is not None) or sized != (directive.size is not None):
+        has_leader = directive.name == "uniform_occupancy"
+        has_size = directive.name != "flatten"
+        if has_leader != (directive.leader is not None) or has_size != (directive.size is not None):
             raise self.document.error(path, f"{text}: write it as {_DIRECTIVES[directive.name]}")
-        if leads:
+        if has_leader:
             self._check_leader(str(directive.leader), equation, path)
         return directive
 
@@ -271,7 +269,10 @@ class MappingReader:
                 path, f"{leader} leads, but is not read by this Einsum; {nearest(leader, inputs)}"
             )
 
-    def _step(self, name: str, key: str, ranks: tuple[str, ...], directives: list[Directive]) -> Partition:
+    def _partition(
+        self, name: str, key: str, ranks: tuple[str, ...], directives: list[Directive]
+    ) -> Partition:
+        """Return the partition of ``ranks``; ``K`` split by two directives becomes ``K2``, ``K1``, ``K0``."""
         path: Path = ("mapping", "partitioning", name, key)
         kinds = [directive.name for directive in directives]
         if len(ranks) > 1 or "flatten" in kinds:
@@ -282,21 +283,21 @@ class MappingReader:
             raise self.document.error(path, f"{key}: follow() stands alone")
         if kinds != sorted(kinds, key=lambda kind: kind == "uniform_occupancy"):
             raise self.document.error(path, f"{key}: no part by shape lies within one by occupancy")
-        cuts = tuple(self._cut(directive, (*path, index)) for index, directive in enumerate(directives))
-        self._check_sizes(cuts, path)
-        names = tuple(f"{ranks[0]}{level}" for level in range(len(cuts), -1, -1))
-        return Split(ranks[0], names, cuts)
+        splits = tuple(self._split_directive(each, (*path, index)) for index, each in enumerate(directives))
+        self._check_sizes(splits, path)
+        names = tuple(f"{ranks[0]}{level}" for level in range(len(splits), -1, -1))
+        return Split(ranks[0], names, splits)
 
-    def _check_sizes(self, cuts: tuple[UniformShape | UniformOccupancy, ...], path: Path) -> None:
-        """Refuse a partition that is larger than the partition of its kind around it."""
-        for index, (outer, inner) in enumerate(pairwise(cuts), start=1):
+    def _check_sizes(self, splits: tuple[UniformShape | UniformOccupancy, ...], path: Path) -> None:
+        """Refuse pieces that are larger than the pieces of the same kind around them."""
+        for index, (outer, inner) in enumerate(pairwise(splits), start=1):
             comparable = type(outer) is type(inner) and outer.size and inner.size
             if comparable and inner.size > outer.size:
                 raise self.document.error(
                     (*path, index), f"a part of {inner.size} does not fit the one of {outer.size} around it"
                 )
 
-    def _cut(self, directive: Directive, path: Path) -> UniformShape | UniformOccupancy:
+    def _split_directive(self, directive: Directive, path: Path) -> UniformShape | UniformOccupancy:
         size = self._size(directive, path)
         if directive.name == "uniform_occupancy":
             return UniformOccupancy(str(directive.leader), size)
@@ -329,8 +330,8 @@ class MappingReader:
             raise self.document.error(path, f"{key}: follow() is of one rank, and stands alone")
         split = next((step for step in steps if isinstance(step, Split) and step.rank == leader), None)
         if split is None:
-            ranks_cut = [step.rank for step in steps if isinstance(step, Split)]
-            advice = nearest(leader, ranks_cut) if ranks_cut else "no rank is"
+            split_ranks = [step.rank for step in steps if isinstance(step, Split)]
+            advice = nearest(leader, split_ranks) if split_ranks else "no rank is"
             raise self.document.error(path, f"{rank} follows {leader}, which is not parted; {advice}")
         tensors = {access.tensor for access in accesses(equation.expression)}
         declared = [rank for tensor in sorted(tensors) for rank in self.cascade.declared[tensor]]

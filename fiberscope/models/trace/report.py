@@ -27,7 +27,7 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
 _OPERATIONS = {"mul": "multiply", "add": "add"}
-_STORAGE = ("read", "write")
+_DIRECTIONS = ("read", "write")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ class ModelledRun:
     """A run with its counts.
 
     Args:
-        specification, operands, options: the inputs of the run.
+        specification: the cascade and its machine.
+        operands: the operands by name of the input.
+        options: options of the model.
         outcome: the outcome of the loop nests.
         metrics: counts by Einsum and component, blocks, and seconds.
         energy: the energy of the counted actions.
@@ -158,17 +160,19 @@ def _config(modelled: ModelledRun) -> dict[str, Any]:
 def _cycles(specification: Specification, seconds: float) -> int:
     """Return the time in cycles of the fastest clock, rounded up."""
     clocks = [architecture.clock_frequency for architecture in specification.configurations.values()]
+    # without ``round``, an error of the product of floats could add a cycle
     return math.ceil(round(seconds * max(clocks, default=0.0), 6))
 
 
 def _operations(modelled: ModelledRun) -> dict[str, int]:
+    """Return the number of operations by name, of the functions and of bound intersectors and mergers."""
     counts: dict[str, int] = {}
     for run in modelled.outcome.runs:
         for name, count in run.operations.items():
             operation = _OPERATIONS.get(name, name)
             counts[operation] = counts.get(operation, 0) + count
-    for name, components in _einsums(modelled.metrics).items():
-        kinds = _kinds(modelled.specification, name)
+    for name, components in _einsum_metrics(modelled.metrics).items():
+        kinds = _component_kinds(modelled.specification, name)
         for component, component_counts in components.items():
             kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
             if kind:
@@ -177,12 +181,12 @@ def _operations(modelled: ModelledRun) -> dict[str, int]:
     return counts
 
 
-def _einsums(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the report's entries for each Einsum."""
+def _einsum_metrics(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the metrics of each Einsum, by component."""
     return {name: counts for name, counts in metrics.items() if isinstance(counts, Mapping)}
 
 
-def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
+def _component_kinds(specification: Specification, einsum: str) -> dict[str, str]:
     """Return the class of each component of an Einsum's configuration."""
     config = next(
         candidate.bindings.config for candidate in specification.einsums if candidate.name == einsum
@@ -193,18 +197,18 @@ def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
 
 
 def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
-    """Return the bytes of each tensor at DRAM; without DRAM, at the first store."""
+    """Return the bytes of each tensor at DRAM; without DRAM, at the first store of the Einsum."""
     bits: dict[str, dict[str, int]] = {}
-    for name, components in _einsums(modelled.metrics).items():
-        kinds = _kinds(modelled.specification, name)
-        storage = [
+    for einsum, components in _einsum_metrics(modelled.metrics).items():
+        kinds = _component_kinds(modelled.specification, einsum)
+        stores = [
             name for name in components if any(isinstance(v, Mapping) for v in components[name].values())
         ]
-        memory = [name for name in storage if kinds[name] == "DRAM"] or storage[:1]
-        for tensor, counts in [item for name in memory for item in components[name].items()]:
+        memories = [name for name in stores if kinds[name] == "DRAM"] or stores[:1]
+        for tensor, counts in [item for name in memories for item in components[name].items()]:
             if isinstance(counts, Mapping):
-                total = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
-                for direction in _STORAGE:
+                total = bits.setdefault(tensor, dict.fromkeys(_DIRECTIONS, 0))
+                for direction in _DIRECTIONS:
                     total[direction] += counts.get(direction, 0)
     return {
         tensor: parts.TensorTraffic(read_bytes=total["read"] // 8, write_bytes=total["write"] // 8)
@@ -220,13 +224,13 @@ def _cached(cached: CachedTraffic | None) -> parts.Cached | None:
 
 def _unmoved(modelled: ModelledRun) -> dict[str, str]:
     """Return tensors and ranks with a binding to memory that no buffer loads, with the reason."""
-    einsums = _einsums(modelled.metrics)
+    einsums = _einsum_metrics(modelled.metrics)
 
     def reason(entry: MemoryEntry) -> str:
         if not entry.buffered:
             return DRAM_ONLY
-        moved = einsums.get(entry.einsum, {}).get(entry.memory, {})
-        return "" if entry.tensor in moved else OTHER_ORDER
+        moved_tensors = einsums.get(entry.einsum, {}).get(entry.memory, {})
+        return "" if entry.tensor in moved_tensors else OTHER_ORDER
 
     return {} if modelled.outcome.interrupted else unmoved_tensors(modelled.specification, reason)
 
@@ -258,7 +262,7 @@ def _verification(modelled: ModelledRun) -> parts.Verification:
 
 def bottleneck(metrics: Mapping[str, Any]) -> str:
     """Describe the slowest component of each block, and its share of the time."""
-    phrases, einsums = [], _einsums(metrics)
+    phrases, einsums = [], _einsum_metrics(metrics)
     for block in metrics["blocks"]:
         times: dict[str, float] = {}
         for name in block:
@@ -285,7 +289,7 @@ def _teaal(modelled: ModelledRun) -> parts.Teaal:
 
 
 def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
-    """Count the bodies of each loop of each Einsum, over all rounds."""
+    """Return the number of bodies of each loop of each Einsum, over all rounds."""
     counts_by_body: dict[str, dict[str, int]] = {}
     for run in outcome.runs:
         counts = counts_by_body.setdefault(run.prepared.einsum.name, {})
@@ -295,7 +299,7 @@ def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
 
 
 def _elements(outcome: CascadeRun) -> dict[str, int]:
-    """Count the elements of the output of each Einsum, over all rounds."""
+    """Return the number of elements of each Einsum's output, summed over all rounds."""
     elements: dict[str, int] = {}
     for run in outcome.runs:
         name = run.prepared.einsum.name

@@ -22,7 +22,9 @@ from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_
 
 FILE = "spec.yaml"
 # The name in uniform_shape(K1), nway_shape(WAYS) or uniform_occupancy(A.K1).
-_SIZE = re.compile(r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)")
+_SIZE_SYMBOL = re.compile(
+    r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)"
+)
 
 # The name g in an index such as [g * x + r].
 _COEFFICIENT = re.compile(r"[A-Za-z_]\w*(?=\s*\*\s*[A-Za-z_]\w*[^\[]*\])")
@@ -49,13 +51,13 @@ class Source:
         return _section(self.node, name)
 
     def entries(self, name: str) -> Sequence[tuple[yaml.Node, yaml.Node]]:
-        """Return the entries of a section as key and value nodes, which have places."""
+        """Return the entries of a section as nodes of key and value, whose positions messages quote."""
         return _pairs(self.node, name)
 
     @property
     def machine(self) -> str | None:
-        """Return the machine that the file names; a path is relative to the file."""
-        node = self.text("machine")
+        """Return the machine that the file names, or None; a path is relative to the file."""
+        node = self.scalar("machine")
         if node is None:
             return None
         return os.path.join(self.path.parent, node.value) if is_path(node.value) else str(node.value)
@@ -68,12 +70,12 @@ class Source:
     def implied_symbols(self) -> Mapping[str, yaml.Node]:
         """Return sizes of partitions and scalars of expressions by name, each with its first node.
 
-        A file without declared symbols leaves their values to each run, as with the public tool.
+        A file without declared symbols leaves their values to each run, as TeAAL's public compiler does.
         """
         partitions, einsum = self.section("mapping").get("partitioning"), self.section("einsum")
         nodes: dict[str, yaml.Node] = {}
         for node in _scalars(partitions) if partitions else ():
-            for name in _SIZE.findall(str(node.value)):
+            for name in _SIZE_SYMBOL.findall(str(node.value)):
                 nodes.setdefault(name, node)
         tensors = {str(key.value) for key, _ranks in _entries(einsum.get("declaration"))}
         for node in _scalars(einsum["expressions"]) if "expressions" in einsum else ():
@@ -82,8 +84,8 @@ class Source:
                     nodes.setdefault(name, node)
         return nodes
 
-    def text(self, name: str) -> yaml.ScalarNode | None:
-        """Return a scalar value of the file, or None."""
+    def scalar(self, name: str) -> yaml.ScalarNode | None:
+        """Return the node of a scalar at the top level of the file, or None."""
         return next(
             (
                 value
@@ -129,15 +131,19 @@ def _format_number(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def split_symbols(name: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split words of a command line into operands, and settings of a specification's symbols (``a=2``).
+def split_symbols(name: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split arguments of a command into operands, and settings of a specification's symbols (``a=2``).
+
+    Args:
+        name: the specification, as for ``find``.
+        arguments: operands (``A=FILE``, ``FILE``) and settings, in any order.
 
     Raises:
         ConfigurationError: as ``find``.
     """
-    symbols = find(name).symbols if any("=" in word for word in words) else {}
-    settings = [word for word in words if "=" in word and word.partition("=")[0] in symbols]
-    return [word for word in words if word not in settings], settings
+    symbols = find(name).symbols if any("=" in text for text in arguments) else {}
+    settings = [text for text in arguments if "=" in text and text.partition("=")[0] in symbols]
+    return [text for text in arguments if text not in settings], settings
 
 
 def find(name: str) -> Source:
@@ -146,15 +152,15 @@ def find(name: str) -> Source:
     Raises:
         ConfigurationError: the specification does not exist or cannot be read.
     """
-    file, path, variant = _place(name)
+    file, path, variant = _locate(name)
     return Source(name, file, path, _apply_variant(_compose(path, file), variant, file))
 
 
-def _place(name: str) -> tuple[str, Path, str]:
-    """Return the name of a specification in messages, its file, and the variant."""
+def _locate(name: str) -> tuple[str, Path, str]:
+    """Return the name of a specification in messages, the path of its file, and the variant or ``""``."""
     if name.endswith((".yaml", ".yml")):
         return name, Path(name), ""
-    base, variant = _split(name)
+    base, variant = _split_variant(name)
     path = _machine_specification(base)
     if path is None:
         advice = nearest(name, names())
@@ -171,7 +177,7 @@ def _machine_specification(machine: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def _split(name: str) -> tuple[str, str]:
+def _split_variant(name: str) -> tuple[str, str]:
     """Split a name into the machine's name or path, and the variant after a hyphen."""
     if is_path(name) and Path(name).exists():
         return name, ""
@@ -181,13 +187,13 @@ def _split(name: str) -> tuple[str, str]:
 
 def names() -> list[str]:
     """Return the names of the accelerators' specifications and their variants."""
-    names_: list[str] = []
+    specifications: list[str] = []
     for name in accelerators.names():
         path = _machine_specification(name)
         if path is not None:
             variants = _section(_compose(path, f"{name}/{FILE}"), "variants")
-            names_ += [name, *(f"{name}-{variant}" for variant in variants)]
-    return names_
+            specifications += [name, *(f"{name}-{variant}" for variant in variants)]
+    return specifications
 
 
 def _compose(path: Path, file: str) -> yaml.MappingNode:
@@ -212,8 +218,8 @@ def _entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
     return node.value if isinstance(node, yaml.MappingNode) else []
 
 
-def place_of(file: str, node: yaml.Node) -> str:
-    """Return the place of a value: file, line and column."""
+def format_position(file: str, node: yaml.Node) -> str:
+    """Return the position of a value as ``FILE:LINE:COLUMN``, from 1."""
     return f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
 
 

@@ -21,9 +21,11 @@ class RankFormat:
     """Format of the fibers of one rank.
 
     Args:
-        kind: C stores nonempty elements, U the whole shape, B coordinates as a bitmap and payloads as C.
+        kind: C stores the nonempty elements. U stores the whole shape. B stores the coordinates as a bitmap,
+            and the payloads as C does.
         layout: coordinates and payloads in separate arrays, or interleaved.
-        cbits, pbits: bits of a coordinate and of a payload, 0 if the format stores none.
+        cbits: bits of a coordinate, 0 if the format stores none.
+        pbits: bits of a payload, 0 if the format stores none.
         fhbits: bits of a header of each fiber.
         rhbits: bits of a header of the rank.
     """
@@ -61,9 +63,9 @@ class Format:
         """
         kinds = []
         for rank in self.rank_order[self.rank_order.index(root) :]:
-            stored = self.ranks[rank]
-            names = ("elem",) if stored.layout == "interleaved" else ("coord", "payload")
-            kinds += [(rank, kind) for kind in names if stored.entry_bits(kind)]
+            rank_format = self.ranks[rank]
+            names = ("elem",) if rank_format.layout == "interleaved" else ("coord", "payload")
+            kinds += [(rank, kind) for kind in names if rank_format.entry_bits(kind)]
         return kinds
 
 
@@ -73,7 +75,7 @@ class Tensor:
 
     Args:
         name: its name.
-        ranks: declared ranks; the rows of an input's file are the first.
+        ranks: declared ranks; the rows of an input's file are the first rank.
         rank_order: order of storage, from the root of the tree.
         uncompressed: ranks whose whole shape an iterator visits.
         empty: the value that is not stored: 0, or the neutral value of a redefined ``+``.
@@ -90,11 +92,11 @@ class Tensor:
 
 @dataclass(frozen=True)
 class UniformShape:
-    """Partition by shape; one of both numbers is 0.
+    """Partition by shape; exactly one of the two numbers is not 0.
 
     Args:
-        size: coordinates of a piece, of ``uniform_shape``.
-        ways: number of pieces, of ``nway_shape``.
+        size: coordinates of a piece, for ``uniform_shape``.
+        ways: number of pieces, for ``nway_shape``.
     """
 
     size: int = 0
@@ -142,7 +144,7 @@ Partition: TypeAlias = Split | Flatten | Follow
 
 
 @dataclass(frozen=True)
-class SpaceTimeRank:
+class Stamp:
     """The stamp of a loop rank in space or time, by position (ordinal) or by relative coordinate."""
 
     rank: str
@@ -153,8 +155,8 @@ class SpaceTimeRank:
 class Spacetime:
     """Loops in space and loops in time; with ``slip``, the loops in space are not synchronized."""
 
-    space: tuple[SpaceTimeRank, ...]
-    time: tuple[SpaceTimeRank, ...]
+    space: tuple[Stamp, ...]
+    time: tuple[Stamp, ...]
     slip: bool = False
 
 
@@ -164,10 +166,12 @@ class StorageBinding:
 
     Args:
         component: name of the store.
-        tensor, rank: the tensor, and its rank by the name in the format.
+        tensor: name of the tensor.
+        rank: the tensor's rank, by the name in the format.
         kind: coordinates, payloads, or elements (both).
         format: name of the tensor's format.
-        evict_on: for buffets alone, the loop rank whose next iteration drains the buffet; ``root``: none.
+        evict_on: for buffets only, the loop rank whose next iteration drains the buffet; ``root`` if no loop
+            does.
         style: an ``eager`` binding moves the whole subtree of ``root`` at the first access.
         root: the upper rank of the subtree. A root in a file stands for a binding of each rank from the root
             down, and of each kind that the format stores.
@@ -241,17 +245,20 @@ class Bindings:
 
 @dataclass(frozen=True)
 class Component:
-    """A component of the architecture; the attributes of other classes are not set.
+    """A component of the architecture; attributes that its class does not have keep their defaults.
 
     Args:
-        name, kind: its name, and its class.
+        name: its name.
+        kind: its class.
         path: names from the root to the component, without counts.
         instances: instances of its level, without the levels above.
         all_instances: instances of its level, times those of all levels above.
         bandwidth: bits a second; None is unlimited.
         width, depth: bits of a line, and lines; None is unlimited.
-        ways, replacement: ways of a cache set, and replacement policy. The trace model uses ``ways`` only
-            with the effect ``replacement``, and takes 16 ways for None.
+        ways: ways of a cache set. The trace model uses them only with the effect ``replacement``, and takes
+            16
+            ways for None.
+        replacement: replacement policy of a cache.
         operations: the operations of a compute unit.
         intersection: the type of an intersector.
         inputs, outputs, radix: lists of a merger, and lists that it merges at a time; None is unlimited.
@@ -291,9 +298,9 @@ class Configuration:
     @property
     def memories(self) -> tuple[str, ...]:
         """Return the names of the DRAMs; without any, the first store with a bandwidth is the memory."""
-        stores = [each for each in self.components.values() if each.kind in ("DRAM", "Buffet", "Cache")]
-        dram = tuple(each.name for each in stores if each.kind == "DRAM")
-        return dram or tuple(each.name for each in stores if each.bandwidth is not None)[:1]
+        stores = [store for store in self.components.values() if store.kind in ("DRAM", "Buffet", "Cache")]
+        dram = tuple(store.name for store in stores if store.kind == "DRAM")
+        return dram or tuple(store.name for store in stores if store.bandwidth is not None)[:1]
 
 
 @dataclass(frozen=True)
@@ -393,8 +400,8 @@ class Specification:
     def inputs(self) -> tuple[str, ...]:
         """Return the tensors that are read before any Einsum writes them, in the order of declaration."""
         outputs: set[str] = set()
-        read: set[str] = set()
+        inputs: set[str] = set()
         for einsum in self.einsums:
-            read |= einsum.inputs - outputs
+            inputs |= einsum.inputs - outputs
             outputs.add(einsum.output)
-        return tuple(name for name in self.tensors if name in read)
+        return tuple(name for name in self.tensors if name in inputs)

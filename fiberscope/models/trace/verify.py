@@ -31,7 +31,7 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.points import Points, keys_of
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import blocks
-from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
+from fiberscope.workloads.verification import DOUBLE_LIMITS, Comparison, Rounding, compare_values
 
 SEED = 0
 UNCHECKED = "none"
@@ -231,7 +231,7 @@ class Verification(Comparison):
     reference: str
 
 
-def verify(work: Computation, output: FiberTree, rounding: Rounding = EXACT) -> Verification:
+def verify(work: Computation, output: FiberTree, rounding: Rounding = DOUBLE_LIMITS) -> Verification:
     """Compare the output of an Einsum with its reference; without a feasible reference, the output passes.
 
     Args:

@@ -17,7 +17,7 @@ from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import Family, families, rounds_of_stages
 from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import print_trimmed
-from fiberscope.workloads.verification import overflows_in_words
+from fiberscope.workloads.verification import describe_overflows
 
 MOST_FAMILIES = 16
 CROWDED = 1.0  # fraction of a cache above which the misses of a functional pass may be wrong
@@ -339,7 +339,7 @@ def verification_line(report: Record) -> str:
     if check.passed is None:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"
     error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
-    overflows = f"; {overflows_in_words(check.overflows)}" if check.overflows else ""
+    overflows = f"; {describe_overflows(check.overflows)}" if check.overflows else ""
     if check.zeros is not None:
         overflows += f"; values only: {check.zeros:,} zeros that only one side has do not matter"
     if check.passed:

@@ -10,7 +10,7 @@ import pytest
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.api import model
-from fiberscope.models.trace.energy import ActionTotal, Energy, energy
+from fiberscope.models.trace.energy import ActionTotal, Energy, compute_energy
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
@@ -57,7 +57,7 @@ def by_component(found):
 
 
 def test_what_all_actions_take_adds_up_in_every_way(ran):
-    found = energy(*ran, default_table())
+    found = compute_energy(*ran, default_table())
     assert found.unknown == []
     whole = sum(each.picojoules for each in found.totals)
     assert sum(by_component(found).values()) == pytest.approx(whole)
@@ -90,7 +90,7 @@ def test_what_several_einsums_take_of_a_component_adds_up():
 
 def test_a_run_takes_its_counts_times_their_energies(ran):
     _, metrics, runs = ran
-    found = energy(*ran, default_table())
+    found = compute_energy(*ran, default_table())
     bits = sum(
         bits
         for einsum in ("T", "Z")
@@ -111,7 +111,7 @@ def test_a_run_takes_its_counts_times_their_energies(ran):
 def test_a_table_of_ones_own_takes_the_place(ran, tmp_path):
     path = tmp_path / "ert.yaml"
     path.write_text(ERT)
-    found = energy(*ran, read_table(path))
+    found = compute_energy(*ran, read_table(path))
     _, metrics, _ = ran
     read = sum(metrics["T"]["MainMemory"][name]["read"] for name in "AB")
     assert by_component(found)["FPMul"] == 5 * metrics["Z"]["FPMul"]["mul"]
@@ -131,7 +131,7 @@ def test_bits_that_do_not_fill_an_access_take_a_whole_one(ran):
         for number in moved.values()
     ]
     assert any(number % 1000 for number in bits)
-    found = energy(*ran, table)
+    found = compute_energy(*ran, table)
     assert by_component(found)["MainMemory"] == sum(math.ceil(number / 1000) for number in bits)
 
 

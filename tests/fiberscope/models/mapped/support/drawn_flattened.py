@@ -10,9 +10,9 @@ from fiberscope.models.trace.specification import (
     Flatten,
     Follow,
     Spacetime,
-    SpaceTimeRank,
     Specification,
     Split,
+    Stamp,
     Tensor,
     UniformOccupancy,
     UniformShape,
@@ -75,7 +75,7 @@ def programs_of(draw, expression, operands, used, shapes, parts, order, declared
     ranks = {one.tensor: (declared or {}).get(one.tensor) or one.ranks for one in operands}
     output = tuple(draw(st.permutations(used))[: draw(st.integers(0, len(used)))])
     parallel = draw(st.integers(0, len(order)))
-    stamps = [SpaceTimeRank(rank) for rank in order]
+    stamps = [Stamp(rank) for rank in order]
     spacetime = Spacetime(tuple(stamps[:parallel]), tuple(stamps[parallel:]))
     declared = {name: Tensor(name, tuple(own), tuple(own)) for name, own in ranks.items()}
     trees = {name: draw(tensors(name, own, shapes)) for name, own in ranks.items()}

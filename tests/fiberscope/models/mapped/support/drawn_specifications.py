@@ -15,9 +15,9 @@ from fiberscope.models.trace.specification import (
     IntersectorBinding,
     MergerBinding,
     Spacetime,
-    SpaceTimeRank,
     Specification,
     Split,
+    Stamp,
     Tensor,
     UniformOccupancy,
     UniformShape,
@@ -146,7 +146,7 @@ def programs(draw, led=False, nested=False):
     pieces = {part.rank: part.names for part in parts}
     order = draw(orders([pieces.get(rank, (rank,)) for rank in used]))
     parallel = draw(st.integers(0, len(order)))
-    stamps = [SpaceTimeRank(rank) for rank in order]
+    stamps = [Stamp(rank) for rank in order]
     spacetime = Spacetime(tuple(stamps[:parallel]), tuple(stamps[parallel:]))
     declared, trees = {}, {}
     for one in accesses(expression):
@@ -241,7 +241,7 @@ def merging(draw, reduces=EITHER, pieces=SIZES):
 
 def in_space(einsum, outer):
     """These loops in space, the others in time."""
-    stamps = [SpaceTimeRank(loop) for loop in einsum.loop_order]
+    stamps = [Stamp(loop) for loop in einsum.loop_order]
     return Spacetime(tuple(stamps[: len(outer)]), tuple(stamps[len(outer) :]))
 
 
