@@ -21,11 +21,9 @@ class RankFormat:
     """Format of the fibers of one rank.
 
     Args:
-        kind: C stores the nonempty elements. U stores the whole shape. B stores the coordinates as a bitmap,
-            and the payloads as C does.
+        kind: C stores nonempty elements, U the whole shape, B coordinates as a bitmap and payloads as C.
         layout: coordinates and payloads in separate arrays, or interleaved.
-        cbits: bits of a coordinate, 0 if the format stores none.
-        pbits: bits of a payload, 0 if the format stores none.
+        cbits, pbits: bits of a coordinate and of a payload, 0 if the format stores none.
         fhbits: bits of a header of each fiber.
         rhbits: bits of a header of the rank.
     """
@@ -166,12 +164,10 @@ class StorageBinding:
 
     Args:
         component: name of the store.
-        tensor: name of the tensor.
-        rank: the tensor's rank, by the name in the format.
+        tensor, rank: the tensor, and its rank by the name in the format.
         kind: coordinates, payloads, or elements (both).
         format: name of the tensor's format.
-        evict_on: for buffets only, the loop rank whose next iteration drains the buffet; ``root`` if no loop
-            does.
+        evict_on: for buffets only, the loop rank whose next iteration drains the buffet; ``root``: no loop.
         style: an ``eager`` binding moves the whole subtree of ``root`` at the first access.
         root: the upper rank of the subtree. A root in a file stands for a binding of each rank from the root
             down, and of each kind that the format stores.
@@ -248,17 +244,14 @@ class Component:
     """A component of the architecture; attributes that its class does not have keep their defaults.
 
     Args:
-        name: its name.
-        kind: its class.
+        name, kind: its name, and its class.
         path: names from the root to the component, without counts.
         instances: instances of its level, without the levels above.
         all_instances: instances of its level, times those of all levels above.
         bandwidth: bits a second; None is unlimited.
         width, depth: bits of a line, and lines; None is unlimited.
-        ways: ways of a cache set. The trace model uses them only with the effect ``replacement``, and takes
-            16
-            ways for None.
-        replacement: replacement policy of a cache.
+        ways, replacement: ways of a cache set, and replacement policy. The trace model uses ``ways`` only
+            with the effect ``replacement``, and takes 16 ways for None.
         operations: the operations of a compute unit.
         intersection: the type of an intersector.
         inputs, outputs, radix: lists of a merger, and lists that it merges at a time; None is unlimited.
