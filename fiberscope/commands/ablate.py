@@ -48,13 +48,13 @@ def ablate(
     if json != STANDARD_OUTPUT:
         surrogates = outcomes[0].surrogates
         title = f"{accelerator} on {mark(a, SURROGATE if surrogates else '')}"
-        show([table(title, outcomes)], markdown=markdown)
+        show([_table(title, outcomes)], markdown=markdown)
         if surrogates:
             print(footnote(surrogates))
 
 
-def table(title: str, outcomes: Sequence[AblationResult]) -> Table:
-    """Return a row for each run."""
+def _table(title: str, outcomes: Sequence[AblationResult]) -> Table:
+    """Return a table with a row for each run; the unchanged run saves nothing and tells nothing."""
     ablations = Table(title, ("Changed", "Cycles", "Saved", "Share", "What it tells"), notes=1)
     for ablation in outcomes:
         saved = f"{ablation.saved:,}" if ablation.tells else ""

@@ -45,9 +45,9 @@ def analyze(inputs: _Inputs, options: ReportOptions, profile: _Profile = False) 
     from fiberscope.run.request import AnalyticRequest
 
     options.check({}, {f"the input {path}": path for path in inputs})
-    names = shlex.join(map(str, inputs))
+    mapping = shlex.join(map(str, inputs))
     with report_delivery(options.json, options.quiet) as deliver:
-        run = AnalyticRequest(names, settings=options.entries(), config=options.config, exact=options.exact)
+        run = AnalyticRequest(mapping, settings=options.entries(), config=options.config, exact=options.exact)
         report, analysis = run.analysis
     deliver(report)
     if options.quiet or options.json == STANDARD_OUTPUT or report.analytical is None:
@@ -57,10 +57,10 @@ def analyze(inputs: _Inputs, options: ReportOptions, profile: _Profile = False) 
     for note in report.analytical.notes:
         print(f"note: {note}")
     if profile:
-        print(_steps(analysis.seconds))
+        print(_format_steps(analysis.seconds))
 
 
-def _steps(seconds: Sequence[float]) -> str:
-    """Format the duration of each step."""
+def _format_steps(seconds: Sequence[float]) -> str:
+    """Format the duration of each step of the analysis, from seconds."""
     steps = zip(("dataflow", "sparse", "micro-architecture"), seconds, strict=True)
-    return "; ".join(f"{name} {1e3 * seconds_:.2f} ms" for name, seconds_ in steps)
+    return "; ".join(f"{name} {1e3 * duration:.2f} ms" for name, duration in steps)

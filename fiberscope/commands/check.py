@@ -76,7 +76,7 @@ def check(
     if json != STANDARD_OUTPUT:
         _show(checked)
     if not checked.is_consistent:
-        raise FailedRunError(_wrong(checked), checked.event)
+        raise FailedRunError(_describe_faults(checked), checked.event)
 
 
 def _parse_operands(
@@ -97,9 +97,9 @@ def _parse_operands(
 def _show(checked: Check) -> None:
     compared = [_table("Counts", checked.counts), _table("Bytes with the memory", checked.traffic)]
     show([table for table in compared if table.rows], markdown=False)
-    print(_bound(checked))
+    print(_format_bound(checked))
     if checked.analytical:
-        print(*_analytical(checked.analytical, checked.event.cycles), sep="\n")
+        print(*_format_analytical(checked.analytical, checked.event.cycles), sep="\n")
     _show_parts(checked)
     for component, reason in checked.excluded.items():
         print(f"the bound leaves out {component}: {reason}")
@@ -112,25 +112,26 @@ def _show_parts(checked: Check) -> None:
     minimum, indent = MIN_SHARE * checked.event.cycles, "    " if checked.longest else "  "
     for stage, counts in rounds_of_stages(checked.event.stages, checked.longest).items():
         rounds = f", {len(counts)} rounds" if len(counts) > 1 else ""
-        print(_share(checked, "  ", sum(counts), f"stage {stage}{rounds}"))
+        print(_cycle_line(checked, "  ", sum(counts), f"stage {stage}{rounds}"))
     if checked.longest:
         suffix = ", of which" if checked.parts else ""
-        print(
-            _share(checked, "  ", checked.event.stages[checked.longest], f"stage {checked.longest}{suffix}")
-        )
+        longest = checked.event.stages[checked.longest]
+        print(_cycle_line(checked, "  ", longest, f"stage {checked.longest}{suffix}"))
     small = [cycles for cycles in checked.parts.values() if abs(cycles) < minimum]
     parts = {cause: cycles for cause, cycles in checked.parts.items() if abs(cycles) >= minimum}
     if small:
         parts[f"{len(small)} parts of less than {MIN_SHARE:.1%} each, listed by --json"] = sum(small)
     for cause, cycles in parts.items():
-        print(_share(checked, indent, cycles, cause))
+        print(_cycle_line(checked, indent, cycles, cause))
 
 
-def _share(checked: Check, indent: str, cycles: int, label: str) -> str:
+def _cycle_line(checked: Check, indent: str, cycles: int, label: str) -> str:
+    """Format cycles and their share of the run."""
     return f"{indent}{cycles:>12,} cycles, {cycles / max(checked.event.cycles, 1):4.0%}: {label}"
 
 
 def _table(title: str, rows: Sequence[Comparison]) -> Table:
+    """Return a table with a row for each comparison; only a difference has a reason, or is wrong."""
     table = Table(title, ["", "event", "trace", "reason for the difference"], notes=1)
     for row in rows:
         reason = row.reason if row.event != row.trace else ""
@@ -140,15 +141,16 @@ def _table(title: str, rows: Sequence[Comparison]) -> Table:
     return table
 
 
-def _bound(checked: Check) -> str:
-    event, trace = 1e9 * checked.event.seconds, 1e9 * checked.bound
+def _format_bound(checked: Check) -> str:
+    """Format the simulated time and the lower bound of the trace model."""
+    event, trace = 1e9 * checked.event.seconds, 1e9 * checked.bound  # ns
     if checked.trace.teaal is not None and not checked.trace.teaal.bounds_time:
         return f"{event:,.0f} ns by components, no bound by the trace"
     share = f" ({trace / event:.0%})" if event else ""  # a machine without work takes no cycles
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace{share}"
 
 
-def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
+def _format_analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
     """Return the analytical model's cycles relative to the event model, and the unmodelled parts."""
     if not analysis.phases:
         return [f"no cycles by the analytical model: {reason}" for reason in analysis.without]
@@ -157,8 +159,8 @@ def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
     return [summary, *(f"the analytical model leaves out: {reason}" for reason in analysis.without)]
 
 
-def _wrong(checked: Check) -> str:
-    """Describe the failed comparisons."""
+def _describe_faults(checked: Check) -> str:
+    """Return the error message with the failed comparisons."""
     faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in checked.counts if not row.is_accepted]
     if not checked.bound_holds:
         faults.append("the machine is faster than the trace's bound")

@@ -37,9 +37,9 @@ from fiberscope.base.version import __version__
 from fiberscope.commands.group import lazy_group
 from fiberscope.results.errors import FailedRunError
 
-PIPE_BROKEN = 1  # click's exit code for a closed output
-LEAST_COLUMNS = 40  # minimum width of tables; a window may report 0
-YOUNG_OBJECTS = 200_000  # threshold of garbage collection, above the objects of a run
+CLOSED_OUTPUT = 1  # click's exit code if the reader has closed the output
+MIN_COLUMNS = 40  # minimum width of tables; a terminal may report 0
+GC_THRESHOLD = 200_000  # new objects before a garbage collection; more than those of a run
 
 # Base class of all usage errors; its module depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -63,14 +63,14 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"fiberscope {__version__}")
         raise typer.Exit
 
 
 _Version = Annotated[
-    bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
 ]
 
 
@@ -78,30 +78,30 @@ def reduce_overhead() -> None:
     """Set up the process of a command. Call this before libraries are imported, as it sets their environment.
 
     Garbage collection is rarer, and skipped at exit, which saves some percent of the time. Standard output
-    and standard error escape characters that their encoding lacks. Tables have at least ``LEAST_COLUMNS``.
+    and standard error escape characters that their encoding lacks. Tables have at least ``MIN_COLUMNS``.
     """
-    gc.set_threshold(YOUNG_OBJECTS)
+    gc.set_threshold(GC_THRESHOLD)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         cast(TextIOWrapper, stream).reconfigure(errors=ESCAPE_UNDECODABLE)
-    atexit.register(_leave)
-    if _columns() < LEAST_COLUMNS:
-        os.environ["COLUMNS"] = str(LEAST_COLUMNS)  # used by tables, bars and help
+    atexit.register(_skip_final_collection)
+    if _columns() < MIN_COLUMNS:
+        os.environ["COLUMNS"] = str(MIN_COLUMNS)  # used by tables, bars and help
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle threads would spin
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # avoids a scan of all libraries
 
 
 def _columns() -> int:
-    """Return the terminal's columns, or those of ``COLUMNS``; LEAST_COLUMNS if both are unknown."""
+    """Return the columns by the variable ``COLUMNS``, else of the terminal, else ``MIN_COLUMNS``."""
     text = os.environ.get("COLUMNS", "")
     if text.isdecimal():
         return int(text)
-    for number in range(3):
+    for descriptor in range(3):  # standard input, output and error
         with suppress(OSError):
-            return os.get_terminal_size(number).columns or LEAST_COLUMNS
-    return LEAST_COLUMNS
+            return os.get_terminal_size(descriptor).columns or MIN_COLUMNS
+    return MIN_COLUMNS
 
 
-def _leave() -> None:
+def _skip_final_collection() -> None:
     """Skip the final garbage collection, except with DuckDB, which would report leaks."""
     if "duckdb" not in sys.modules:
         gc.freeze()
@@ -131,7 +131,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
             _discard_output()
             return UNREAD
         except SystemExit as exit_:
-            if exit_.code != PIPE_BROKEN:
+            if exit_.code != CLOSED_OUTPUT:
                 raise
             return UNREAD
         except Exception as error:
@@ -142,7 +142,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupt_message(error: BaseException) -> str:
-    """Describe the outputs that an interrupted command has not written."""
+    """Return the message of an interrupted command: the error's, or the outputs that are not written."""
     missing = ", ".join(map(str, unwritten_outputs()))
     reason = str(error) if error.args else missing and f"not written: {missing}"
     return f"interrupted; {reason}" if reason else "interrupted before the end"
@@ -207,6 +207,7 @@ def _print_error(message: str, code: int) -> int:
 
 
 def _usage(error: Exception) -> str:
+    """Return a usage error as one line that names the help of the command."""
     message = getattr(error, "format_message", error.__str__)()
     context = getattr(error, "ctx", None)
     command = "fiberscope" if context is None else context.command_path
@@ -222,10 +223,7 @@ def _is_input_error(error: ValueError) -> bool:
 
 
 @app.callback(invoke_without_command=True)
-def _top(
-    context: typer.Context,
-    version: _Version = False,
-) -> None:
+def _top(context: typer.Context, version: _Version = False) -> None:
     """Simulate sparse tensor accelerators, cycle by cycle.
 
     \b

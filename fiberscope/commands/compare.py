@@ -1,4 +1,4 @@
-"""``fiberscope compare``: runs the published matrices and prints the errors."""
+"""``fiberscope compare``: runs of published workloads, with their errors against the published results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.checkout import is_checkout
-from fiberscope.commands.design_tables import design_tables
+from fiberscope.commands.design_tables import design_tables, name_with_source
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
@@ -27,8 +27,8 @@ Study: TypeAlias = Callable[[Sequence[str], Mapping[str, Any]], tuple[object, li
 
 STUDIES: Final = ("costs", "mint", "sage", "sam", "sparseloop", "tiles", "validation")
 
-# Note on errors of runs whose settings differ from the published ones.
-ASIDE: Final = "an error in parentheses is of settings that the published runs did not have, and in no mean"
+# explains parentheses in the table of cycles
+NOTE: Final = "an error in parentheses is of settings that the published runs did not have, and in no mean"
 
 _Matrices = Annotated[
     list[str] | None, typer.Argument(help="Published matrices, or figures of sam; all by default.")
@@ -133,7 +133,7 @@ def _published(
     from fiberscope.explore import compare as study
 
     runs = study.compare(kind, matrices, **options)
-    return [asdict(run) for run in runs], tables(runs)
+    return [asdict(run) for run in runs], [_cycles(runs), _traffic(runs)]
 
 
 def _designs(
@@ -152,25 +152,23 @@ def _designs(
     return [asdict(run) for run in runs], design_tables(runs, speedups.read_designs(kind))
 
 
-def tables(runs: Sequence[Run]) -> list[Table]:
-    """Return a table of cycles with mean errors, and a table of traffic."""
-    return [_cycles(runs), _traffic(runs)]
-
-
 def _cycles(runs: Sequence[Run]) -> Table:
-    """Return a row for each run, and the mean absolute error of each memory model."""
+    """Return a table with a row for each run, and the mean absolute error of each memory model.
+
+    A model whose settings differ from those of the published runs has no mean.
+    """
     columns = ("Matrix", "Memory", "Cycles", "Reported", "Error", "TeAAL", "TeAAL's error")
     has_other_settings = any(not run.as_published for run in runs)
-    table = Table(f"Cycles; {ASIDE}" if has_other_settings else "Cycles", columns, labels=2)
+    table = Table(f"Cycles; {NOTE}" if has_other_settings else "Cycles", columns, labels=2)
     for run in runs:
         table.add(
-            _name(run),
+            name_with_source(run.matrix, run.source),
             run.model,
             _cycles_of(run),
             _number(run.reported),
-            _share(run.error) if run.as_published else f"({_share(run.error)})",
+            _percent(run.error) if run.as_published else f"({_percent(run.error)})",
             _number(run.teaal),
-            _share(run.teaal_error),
+            _percent(run.teaal_error),
         )
     for model in dict.fromkeys(run.model for run in runs if run.as_published):
         own_errors = [abs(run.error) for run in runs if run.model == model and run.error is not None]
@@ -182,29 +180,25 @@ def _cycles(runs: Sequence[Run]) -> Table:
 
 
 def _traffic(runs: Sequence[Run]) -> Table:
-    """Return a row for each run and tensor."""
+    """Return a table with a row for each run and tensor."""
     columns = ("Matrix", "Memory", "Tensor", "Traffic", "Reported", "TeAAL", "Error, of all")
     table = Table("Traffic in bytes; errors are parts of all reported traffic", columns, labels=3)
     for run in runs:
         for tensor_traffic in run.traffic:
             table.add(
-                _name(run),
+                name_with_source(run.matrix, run.source),
                 run.model,
                 tensor_traffic.tensor,
                 f"{tensor_traffic.ours:,}",
                 _number(tensor_traffic.reported),
                 _number(tensor_traffic.teaal),
-                _share(tensor_traffic.difference),
+                _percent(tensor_traffic.difference),
             )
     return table
 
 
-def _name(run: Run) -> str:
-    return run.matrix if run.source != "surrogate" else f"{run.matrix} ({run.source.upper()})"
-
-
 def _cycles_of(run: Run) -> str:
-    """Return the cycles, with the range of several draws."""
+    """Format the cycles, with the range if several surrogates were drawn."""
     interval = f" ({run.least:,} to {run.most:,})" if run.most > run.least else ""
     return f"{run.cycles:,}{interval}"
 
@@ -213,7 +207,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
 
 
-def _share(value: float | None) -> str:
+def _percent(value: float | None) -> str:
     return "" if value is None else percent(value)
 
 

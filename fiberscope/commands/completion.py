@@ -1,6 +1,7 @@
 """Completion by the tab key: accelerators, matrices, parameters and their shipped values.
 
-A word without completions is left unchanged; the command reports the error.
+Each function gets the incomplete argument. An argument without completions is left unchanged, and the
+command reports the error.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ def complete_accelerator(incomplete: str) -> list[str]:
     """Return matching names of accelerators."""
     from fiberscope import accelerators
 
-    return _matching(incomplete, accelerators.names())
+    return _filter_prefix(incomplete, accelerators.names())
 
 
 def complete_matrix(incomplete: str) -> list[str]:
     """Return matching names of registered matrices; the shell completes files."""
     from fiberscope import workloads
 
-    return _matching(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
+    return _filter_prefix(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
 
 
 def complete_name(incomplete: str) -> list[str]:
@@ -32,32 +33,36 @@ def complete_name(incomplete: str) -> list[str]:
 
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
     """Return matching parameter keys of the accelerator on the command line."""
-    return _matching(incomplete, _shipped(context))
+    return _filter_prefix(incomplete, _shipped_values(context))
 
 
 def complete_setting(context: typer.Context, incomplete: str) -> list[str]:
     """Return matching parameters with their values, such as ``pe.count=32``."""
-    return _matching(incomplete, (f"{key}={value}" for key, value in _shipped(context).items()))
+    return _filter_prefix(incomplete, (f"{key}={value}" for key, value in _shipped_values(context).items()))
 
 
-def _matching(incomplete: str, candidates: Iterable[str]) -> list[str]:
+def _filter_prefix(incomplete: str, candidates: Iterable[str]) -> list[str]:
     return [candidate for candidate in candidates if candidate.startswith(incomplete)]
 
 
-def _shipped(context: typer.Context) -> dict[str, str]:
-    """Return the shipped parameters of the named machine as texts; empty without a machine."""
+def _shipped_values(context: typer.Context) -> dict[str, str]:
+    """Return the shipped values by key, as texts, of the machine on the command line; empty without one."""
     from fiberscope import accelerators
     from fiberscope.accelerators.configuration import format_value, parameters
 
     try:
-        shipped = parameters(_file(context))
+        shipped = parameters(_parameter_file(context))
     except accelerators.ConfigurationError:
         return {}
     return {parameter.key: format_value(parameter.value).replace(" ", "") for parameter in shipped}
 
 
-def _file(context: typer.Context) -> Path:
-    """Return the parameter file of the command's only machine, or of the named machine."""
+def _parameter_file(context: typer.Context) -> Path:
+    """Return the parameter file of the command's only machine, or of the named machine.
+
+    Raises:
+        ConfigurationError: no machine is named, or it does not exist.
+    """
     from fiberscope import accelerators
 
     if context.info_name == "convert":
@@ -68,6 +73,7 @@ def _file(context: typer.Context) -> Path:
         from fiberscope.models.graphs.settings import DEFAULTS
 
         return DEFAULTS
+    arguments = (context.params.get(name) for name in ("accelerator", "name", "specification"))
     # After an option without a value, arguments are not parsed.
-    values = (context.params.get(word) for word in ("accelerator", "name", "specification"))
-    return accelerators.find(next(filter(None, values), None) or next(iter(context.args), "")).shipped
+    named = next(filter(None, arguments), None) or next(iter(context.args), "")
+    return accelerators.find(named).shipped

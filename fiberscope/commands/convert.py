@@ -16,7 +16,7 @@ from fiberscope.commands.rtl_options import Folder, Simulator
 from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import matrices
 
-NOT_WITH_RTL = (
+NOT_WITH_RTL = (  # options that are refused with --rtl
     *("config", "json", "timeline", "perfetto", "memory_trace", "part"),
     *("exact", "histograms", "checked", "cycle_limit", "energy", "live"),
 )
@@ -61,8 +61,8 @@ def convert(
     if rtl is not None:
         formats = {"problem.source": source.lower(), "problem.target": target.lower()}
         return _run_with_rtl(rtl, matrix, options, settings | formats, simulator, output)
-    make = partial(request_conversion, f"{source} {target}", (matrix,))
-    return options.ended(options.simulate(make, matrices(matrix, None), settings))
+    make_conversion = partial(request_conversion, f"{source} {target}", (matrix,))
+    return options.finish(options.simulate(make_conversion, matrices(matrix, None), settings))
 
 
 def _run_with_rtl(
@@ -73,7 +73,11 @@ def _run_with_rtl(
     simulator: str,
     output: Path,
 ) -> int:
-    """Run a conversion with RTL, and compare it with the event simulation."""
+    """Run a conversion with RTL, and compare it with the event simulation; return the exit code.
+
+    Raises:
+        InputError: an option does not apply to a comparison, or the run is invalid.
+    """
     from fiberscope.commands.rtl import make_request, print_comparison
 
     for option in NOT_WITH_RTL:

@@ -32,7 +32,7 @@ _SnapshotMemory = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="Memory for these copies, for example 4GiB; half of all by default."),
 ]
-STANDARD_INPUT = "standard input"  # in messages
+STANDARD_INPUT = "standard input"  # its name in messages
 _WAVES = "the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'"
 _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
 
@@ -85,7 +85,7 @@ def script_lines(script: Path | None) -> list[str] | None:
 
 
 def _run_options(options: SimulationOptions) -> dict[str, Any]:
-    """Return the options of the run."""
+    """Return the requested options of the run by name."""
     from fiberscope.accelerators.user_parts import parse_parts
 
     names = ("histograms", "checked", "cycle_limit")
@@ -128,6 +128,7 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
 
 
 def _console() -> Console:
+    """Return the console of standard output; outside of a terminal, it has ``WIDTH`` columns."""
     from rich.console import Console
 
     from fiberscope.run.debug.shown import WIDTH
@@ -154,6 +155,7 @@ def _run_script(session: Session, console: Console, source: str, lines: object) 
 
 
 def _execute(session: Session, console: Console, line: str) -> None:
+    """Execute a debugger command, and print its answer: a view or a report."""
     from fiberscope.results.report.summary import show
     from fiberscope.run.debug.interpreter import execute
     from fiberscope.run.debug.shown import Shown

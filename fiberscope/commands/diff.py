@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fiberscope.results.report.document import Report
 
 MAX_CHANGES = MAX_PROVENANCE = 20  # rows of a table
-MIN_EFFECT = 0.001  # smallest effect of a change that gets a row
+MIN_EFFECT = 0.001  # smallest ``Change.effect`` that gets a row
 
 _Before = Annotated[
     Path, typer.Argument(metavar="BEFORE", help="Report of the first run, written with --json.")
@@ -62,14 +62,14 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
         before, after: the reports.
     """
     if difference.provenance:
-        print_stacked(_settings("What it was made of", difference.provenance, MAX_PROVENANCE), "")
+        print_stacked(_settings_table("What it was made of", difference.provenance, MAX_PROVENANCE), "")
     print_stacked(_headline(difference, before, after))
     if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
         print_stacked(note)
     if difference.settings:
-        print_stacked("", _settings("Settings", difference.settings, len(difference.settings)))
+        print_stacked("", _settings_table("Settings", difference.settings, len(difference.settings)))
     if difference.changes:
-        print_stacked("", _changes(difference, before, after))
+        print_stacked("", _changes_table(difference, before, after))
     if note := _estimate_note(before, after):
         print_stacked(note)
     if not difference.settings and not difference.changes:
@@ -102,23 +102,18 @@ def _estimate_note(before: Report, after: Report) -> str:
     return f"Estimates from samples: {names}" if names else ""
 
 
-def _settings(title: str, settings: Sequence[Setting], limit: int) -> RichTable:
+def _settings_table(title: str, settings: Sequence[Setting], limit: int) -> RichTable:
     table = ruled_table(title, "before", "after", numbers=["before", "after"])
     for setting in settings[:limit]:
-        table.add_row(setting.name, *_setting_texts(setting))
+        texts = ("" if value is None else str(value) for value in (setting.before, setting.after))
+        table.add_row(setting.name, *texts)
     if len(settings) > limit:
         table.caption = f"and {len(settings) - limit} more; --json FILE has them all"
         table.caption_justify = "left"
     return table
 
 
-def _setting_texts(setting: Setting) -> tuple[str, str]:
-    return ("" if setting.before is None else str(setting.before)), (
-        "" if setting.after is None else str(setting.after)
-    )
-
-
-def _changes(difference: Difference, before: Report, after: Report) -> RichTable:
+def _changes_table(difference: Difference, before: Report, after: Report) -> RichTable:
     from fiberscope.results.report.estimates import format_interval
 
     intervals = format_interval(before), format_interval(after)
@@ -126,18 +121,15 @@ def _changes(difference: Difference, before: Report, after: Report) -> RichTable
     table = ruled_table("What changed, by effect", *numbers, numbers=numbers)
     largest = list(_largest_changes(difference.changes))[:MAX_CHANGES]
     for change in largest:
-        cells = _numbers(change)
-        table.add_row(change.name, *(_with_intervals(cells, intervals) if change.name == "cycles" else cells))
+        old, new, growth = _format_change(change)
+        suffixes = intervals if change.name == "cycles" else ("", "")
+        table.add_row(change.name, old + suffixes[0], new + suffixes[1], growth)
     if len(largest) < len(difference.changes):
         table.caption = (
             f"and {len(difference.changes) - len(largest)} smaller changes; --json FILE has them all"
         )
         table.caption_justify = "left"
     return table
-
-
-def _with_intervals(cells: tuple[str, str, str], intervals: tuple[str, str]) -> tuple[str, str, str]:
-    return cells[0] + intervals[0], cells[1] + intervals[1], cells[2]
 
 
 def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
@@ -150,7 +142,8 @@ def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
             yield change
 
 
-def _numbers(change: Change) -> tuple[str, str, str]:
+def _format_change(change: Change) -> tuple[str, str, str]:
+    """Return the cells of a row: the values before and after, and the change."""
     if change.unit == "share":
         points = 100 * (change.after - change.before)
         return f"{change.before:.1%}", f"{change.after:.1%}", f"{points:+.1f} points"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.commands.completion import complete_matrix
-from fiberscope.commands.options import Exact, Json, Markdown, ValueBits
+from fiberscope.commands.options import Exact, Json, Markdown
 from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.results.report.table import Table, percent
@@ -25,7 +25,8 @@ _Tensor = Annotated[
         autocompletion=complete_matrix,
     ),
 ]
-_Chosen = Annotated[
+_Bits = Annotated[int, typer.Option("--bits", help="Width of a value in bits: 8, 16 or 32.")]
+_Formats = Annotated[
     list[str] | None,
     typer.Option(
         "--format", metavar="NAME", help="Show only this format, for example csr, bsr4 or rlc5; repeatable."
@@ -35,8 +36,8 @@ _Chosen = Annotated[
 
 def formats(
     tensor: _Tensor,
-    bits: ValueBits = 32,
-    chosen: _Chosen = None,
+    bits: _Bits = 32,
+    chosen: _Formats = None,
     exact: Exact = False,
     markdown: Markdown = False,
     json: Json = None,
@@ -52,31 +53,26 @@ def formats(
       fiberscope formats wiki-Vote --format csr --format bsr4 --format rlc5-value
     """
     from fiberscope.workloads import file_of, load_tensor
-    from fiberscope.workloads.formats import check_width, format_called
+    from fiberscope.workloads.formats import FORMATS, check_width, format_called
 
     check_width(bits)
-    forms = [format_called(name) for name in chosen or ()]
+    shown_formats = [format_called(name) for name in chosen or ()]
     check_outputs({"--json": json}, {"the tensor": file_of(tensor)})
     loaded = load_tensor(tensor, exact=exact)
     if loaded.notice:
         print_progress(f"fiberscope: {loaded.notice}")
-    document = _document(loaded, forms or _possible_formats(loaded), bits)
+    possible = [each for each in FORMATS.values() if each.holds(loaded.tensor.shape)]
+    document = _document(loaded, shown_formats or possible, bits)
     if json is not None:
         write_json(json, document)
     if json != STANDARD_OUTPUT:
         show([_table(document)], markdown=markdown)
 
 
-def _possible_formats(loaded: NamedTensor) -> list[Format]:
-    from fiberscope.workloads.formats import FORMATS
-
-    return [form for form in FORMATS.values() if form.holds(loaded.tensor.shape)]
-
-
-def _document(loaded: NamedTensor, forms: Sequence[Format], bits: int) -> dict[str, Any]:
+def _document(loaded: NamedTensor, shown_formats: Sequence[Format], bits: int) -> dict[str, Any]:
     """Return the sizes of a tensor in each format as plain data for JSON."""
     tensor = loaded.tensor.without_zeros()
-    layouts = {form.name: (form, form.layout_of(tensor, bits)) for form in forms}
+    layouts = {each.name: (each, each.layout_of(tensor, bits)) for each in shown_formats}
     sizes = {name: int(sum(span.bits for span in layout)) for name, (_, layout) in layouts.items()}
     return {
         "schema": "fiberscope-formats-1",
@@ -89,12 +85,13 @@ def _document(loaded: NamedTensor, forms: Sequence[Format], bits: int) -> dict[s
         },
         "value_bits": bits,
         "bits": sizes,
-        "line_bytes": {name: form.line_bytes(layout) for name, (form, layout) in layouts.items()},
+        "line_bytes": {name: each.line_bytes(layout) for name, (each, layout) in layouts.items()},
         "smallest": min(sizes, key=sizes.__getitem__),
     }
 
 
 def _table(document: dict[str, Any]) -> Table:
+    """Return a row for each format; "Beside nonzeros" are the bits beyond the values of the nonzeros."""
     workload, sizes = document["workload"], document["bits"]
     shape = " x ".join(f"{size:,}" for size in workload["shape"])
     values = workload["nonzeros"] * document["value_bits"]

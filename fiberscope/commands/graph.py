@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from fiberscope.commands.graph_compile import compile_, gallery
 from fiberscope.commands.graph_orders import cascade, orders
 from fiberscope.commands.graph_source import (
     Formats,
+    GraphFile,
     Order,
     Source,
     Tensors,
@@ -26,9 +27,6 @@ from fiberscope.commands.options import Exact
 from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
-if TYPE_CHECKING:
-    from fiberscope.results.report.document import Report
-
 graph = Group()
 
 _File = Annotated[Path, typer.Argument(metavar="FILE.gv", help="Graph file in the format of SAM's compiler.")]
@@ -39,12 +37,6 @@ _Output = Annotated[
 ]
 
 _Rewrites = Annotated[str, typer.Option("--optimise", metavar="NAME,...", help="Rewrites to apply, or all.")]
-_Graph = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE.gv", help="Graph file to write; named after the input by default."
-    ),
-]
 
 
 @graph.callback()
@@ -83,16 +75,19 @@ def run(
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
+    from fiberscope.commands.output import show
+    from fiberscope.models.graphs.streams import streams_table
     from fiberscope.run.request import GraphRequest
 
     operands = tensors_by_name(tensors)
 
-    def make(**arguments: Any) -> GraphRequest:  # noqa: ANN401  (settings and the like)
+    def make_request(**arguments: Any) -> GraphRequest:  # noqa: ANN401  (settings, config and exact)
         return GraphRequest(graph_of(source, formats, order, operands), tensors=operands, **arguments)
 
-    report = options.simulate(make, {"the graph": file_of_graph(source), **_files(operands)})
-    _show_streams(report if streams and options.json != STANDARD_OUTPUT else None)
-    return options.ended(report)
+    report = options.simulate(make_request, {"the graph": file_of_graph(source), **_files(operands)})
+    if streams and options.json != STANDARD_OUTPUT:
+        show([streams_table(report)], markdown=False)
+    return options.finish(report)
 
 
 @graph.command()
@@ -137,15 +132,15 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
     from fiberscope.models.graphs.draw import svg_text
     from fiberscope.results.report.files import write_text
 
-    name, graph_read = named_graph(source, formats, order)
+    name, drawn_graph = named_graph(source, formats, order)
     path = output or Path(f"{name}.svg")
     check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
-    write_text(path, svg_text(graph_read, name))
+    write_text(path, svg_text(drawn_graph, name))
     print(f"Picture: {path}")
 
 
 @graph.command()
-def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) -> None:
+def optimise(file: _File, rewrites: _Rewrites = "all", output: GraphFile = None) -> None:
     """Rewrite a graph to compute the same with fewer blocks or tokens.
 
     \b
@@ -202,13 +197,6 @@ def cost(
     estimate = estimate_graph(prepared)
     print(cost_line(prepared.graph, estimate))
     show([cost_table(prepared.graph, estimate)] if streams else [], markdown=False)
-
-
-def _show_streams(report: Report | None) -> None:
-    from fiberscope.commands.output import show
-    from fiberscope.models.graphs.streams import streams_table
-
-    show([streams_table(report)] if report else [], markdown=False)
 
 
 def _files(operands: dict[str, str]) -> dict[str, Path | None]:

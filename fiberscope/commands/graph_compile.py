@@ -11,6 +11,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.graph_source import (
     AUTO,
+    Expression,
     Formats,
     Order,
     Tensors,
@@ -31,9 +32,6 @@ class _Shown(StrEnum):
     GRAPH = "graph"
 
 
-_Expression = Annotated[
-    str, typer.Argument(metavar="EXPRESSION", help="Expression, for example X(i,j) = B(i,k) * C(k,j).")
-]
 _Reorder = Annotated[str, typer.Option(metavar="k,j", help="Exchange these two neighbouring loops.")]
 _Factor = Annotated[
     bool, typer.Option("--factor", help="Compute each sum over a part in a statement of its own.")
@@ -64,7 +62,7 @@ _Json = Annotated[
 
 
 def compile_(
-    expression: _Expression,
+    expression: Expression,
     tensors: Tensors = None,
     formats: Formats = None,
     order: Order = "",
@@ -117,7 +115,6 @@ def compile_(
 
 def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None) -> list[str]:
     """Return the lines that describe a compiled graph."""
-
     from fiberscope.models.graphs.splits import split_lines
 
     lines: list[str] = []
@@ -125,7 +122,8 @@ def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None
         lines += map(str, graph.notations)
     if _Shown.GRAPH in shown:
         lines += map(str, graph.graph.nodes.values())
-        lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in graph.graph.streams]
+        streams = graph.graph.streams
+        lines += [f"{each.source}.{each.output} -> {each.target}.{each.input}" for each in streams]
     lines += split_lines(graph.graph.splits)
     lines += [f"Order: {','.join(graph.order) or 'no loops'}", f"Primitives: {_format_counts(graph.counts)}"]
     lines.append(f"Blocks: {_format_counts(dict(sorted(graph.graph.counts().items())))}")

@@ -7,29 +7,20 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.commands.graph_source import Formats, Tensors, tensors_by_name
+from fiberscope.commands.graph_source import Expression, Formats, GraphFile, Tensors, tensors_by_name
 from fiberscope.commands.options import Exact, Settings
 from fiberscope.results.report.files import check_outputs
 
-_Expression = Annotated[
-    str, typer.Argument(metavar="EXPRESSION", help="Expression, for example X(i,j) = B(i,k) * C(k,j).")
-]
 _Specification = Annotated[
     str,
     typer.Argument(
         metavar="SPECIFICATION", help="Specification: gamma, outerspace, extensor, or a YAML file."
     ),
 ]
-_Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE.gv", help="Graph file to write; named after the input by default."
-    ),
-]
 
 
 def orders(
-    expression: _Expression, tensors: Tensors = None, formats: Formats = None, exact: Exact = False
+    expression: Expression, tensors: Tensors = None, formats: Formats = None, exact: Exact = False
 ) -> None:
     """Estimate the cycles of every order of an expression's loops.
 
@@ -49,7 +40,7 @@ def orders(
     print(f"Choice: {','.join(orders_by_cost[0].order)} (a guess from statistics, not a run)")
 
 
-def cascade(specification: _Specification, settings: Settings = None, output: _Output = None) -> None:
+def cascade(specification: _Specification, settings: Settings = None, output: GraphFile = None) -> None:
     """Write the Einsums of a specification as a graph.
 
     Each Einsum is a phase of the graph, in the specified order of loops.

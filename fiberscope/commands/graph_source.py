@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import CompiledExpression
     from fiberscope.models.graphs.netlist import Graph
 
-AUTO = "auto"
+AUTO = "auto"  # value of --order: the order with the fewest estimated cycles
+Expression = Annotated[
+    str, typer.Argument(metavar="EXPRESSION", help="Expression, for example X(i,j) = B(i,k) * C(k,j).")
+]
+GraphFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE.gv", help="Graph file to write; named after the input by default."
+    ),
+]
 Source = Annotated[
     str,
     typer.Argument(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG
 from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
-from fiberscope.commands.options import Config, Exact, Settings
+from fiberscope.commands.options import Config, Exact, Settings, setting_values
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Points, ValueBits
 
 _Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure the area of each block with Yosys.")]
@@ -75,23 +75,23 @@ def rtl(
     Examples:
       fiberscope graph rtl "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:s" --no-area
     """
-    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show
     from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
-    name, graph = named_graph(source, formats, order, operands := tensors_by_name(tensors))
-    rtl_blocks()
+    operands: dict[str, Any] = dict(tensors_by_name(tensors))
+    name, graph = named_graph(source, formats, order, operands)
+    rtl_blocks()  # raises an error without the extra, which the next imports need
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulate
     from fiberscope.models.graphs.execution import graph_settings
     from fiberscope.models.graphs.random_tensors import generate_operands
 
-    values = {name: setting.value for name, setting in parse_settings(settings or []).items()}
+    parameters = setting_values(settings)
     sizes = {"value_bits": value_bits, "points": points}
-    is_integer = not graph_settings(values).value_type.floats
-    drawn = operands or generate_operands(graph, integers=is_integer)
+    is_integer = not graph_settings(parameters).value_type.floats
+    operands = operands or generate_operands(graph, integers=is_integer)
     try:
-        run = cosimulate(name, graph, drawn, values, **sizes, simulator=simulator, folder=output)
+        run = cosimulate(name, graph, operands, parameters, **sizes, simulator=simulator, folder=output)
         tables = [area_table(run.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)

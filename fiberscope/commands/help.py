@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,11 +16,11 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.output import print_stacked
 from fiberscope.workloads.errors import nearest
 
-CHECKOUT = Path(__file__).parents[2]
-INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")
-# A row of the index page
+CHECKOUT = Path(__file__).parents[2]  # folder of the sources, if the package is not installed
+INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")  # pages of an installed package
+# A row of the index page, with the question that the page answers.
 PAGE_ROW = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)
-HEADING = re.compile(r"^(?P<level>#+) (?P<words>.+)$")
+HEADING = re.compile(r"^(?P<level>#+) (?P<title>.+)$")
 INVISIBLE = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments and pictures
 FENCE = "```"
 
@@ -41,20 +41,21 @@ def help_(topic: _Topic = None) -> None:
     words = " ".join(topic or ()).lower().split()
     folder = CHECKOUT / "docs" if (CHECKOUT / "mkdocs.yml").is_file() else INSTALLED
     if not words:
-        _list(folder)
+        pages = PAGE_ROW.finditer((folder / "index.md").read_text(encoding="utf-8"))
+        _print_table("answers", ((page["name"], page["question"]) for page in pages))
     elif (page := folder / f"{'_'.join(words).replace('-', '_')}.md").is_file():
         _show(page.read_text(encoding="utf-8"))
     else:
         _look_up(folder, words)
 
 
-def _list(folder: Path) -> None:
-    """Print the pages, as listed by the index page."""
+def _print_table(heading: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Print names of pages, each with a text under the heading."""
     from fiberscope.results.report.table import ruled_table
 
-    table = ruled_table("fiberscope help", "answers")
-    for page in PAGE_ROW.finditer((folder / "index.md").read_text(encoding="utf-8")):
-        table.add_row(page["name"], page["question"])
+    table = ruled_table("fiberscope help", heading)
+    for row in rows:
+        table.add_row(*row)
     print_stacked(table)
 
 
@@ -68,49 +69,48 @@ class _Section:
 
 
 def _look_up(folder: Path, words: Sequence[str]) -> None:
-    """Show the section whose heading has the words, preferably exactly; list several matches."""
+    """Show the section whose heading has all words; list the sections if several match.
+
+    Headings that equal the words come before headings that contain them.
+
+    Raises:
+        InputError: no heading has the words.
+    """
     query = " ".join(words)
     matches = [
         section
         for section in _sections(folder)
         if all(word in section.heading.lower().split() for word in words)
     ]
-    exact = [section for section in matches if section.heading.lower() == query]
+    best = [section for section in matches if section.heading.lower() == query] or matches
     if not matches:
         pages = [page.stem for page in folder.glob("*.md")]
         raise InputError(f"no page is called {query!r}, and no heading has it; {nearest(query, pages)}")
-    if len(exact or matches) == 1:
-        _show((exact or matches)[0].text)
+    if len(best) == 1:
+        _show(best[0].text)
     else:
-        _choose(exact or matches)
-
-
-def _choose(sections: Sequence[_Section]) -> None:
-    from fiberscope.results.report.table import ruled_table
-
-    table = ruled_table("fiberscope help", "has a part on")
-    for section in sections:
-        table.add_row(section.page, section.heading)
-    print_stacked(table)
+        _print_table("has a part on", ((section.page, section.heading) for section in best))
 
 
 def _sections(folder: Path) -> Iterator[_Section]:
+    """Yield the sections of all pages."""
     for page in sorted(folder.glob("*.md")):
         lines = page.read_text(encoding="utf-8").splitlines()
         headings = list(_headings(lines))
         for start, level, title in headings:
-            end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
+            later = (line for line, other_level, _ in headings if line > start and other_level <= level)
+            end = next(later, len(lines))
             yield _Section(page.stem, title, "\n".join(lines[start:end]))
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield line, level and words of each heading below the title, outside of fenced blocks."""
+    """Yield line, level and title of each heading below the page's title, outside of fenced blocks."""
     is_fenced = False
     for start, line in enumerate(lines):
         is_fenced ^= line.startswith(FENCE)
         heading = None if is_fenced else HEADING.match(line)
         if heading and len(heading["level"]) > 1:
-            yield start, len(heading["level"]), heading["words"]
+            yield start, len(heading["level"]), heading["title"]
 
 
 def _show(text: str) -> None:
@@ -122,6 +122,6 @@ def _show(text: str) -> None:
     if not console.is_terminal:
         print(text)
         return
-    os.environ.setdefault("LESS", "-FRX")  # keeps colours; no pager for short texts
+    os.environ.setdefault("LESS", "-FRX")  # quit if one screen is enough, keep colours and the text
     with console.pager(styles=True):
         console.print(Markdown(text))

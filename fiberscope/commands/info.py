@@ -11,7 +11,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_name, complete_parameter
 from fiberscope.commands.options import Settings
-from fiberscope.commands.output import nonzeros, print_stacked, shape, width
+from fiberscope.commands.output import format_nonzeros, format_shape, print_stacked, terminal_width
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
 from fiberscope.results.report.table import ruled_table
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from fiberscope.workloads.character import Character, Degrees
 
 COLUMNS = ("Parameter", "Default", "Range", "Meaning")
-WIDE = 120  # columns of a terminal that shows meanings as a column
-PIPED = 100  # columns in a pipe or file
+WIDE = 120  # columns from which a terminal shows the parameters as a table
+PIPE_COLUMNS = 100  # columns in a pipe or file
 
 _Name = Annotated[
     str,
@@ -106,9 +106,12 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
         print(f"Drawing: {output}")
 
 
-def _describe(name: str, parameter: str | None) -> _Machine | _Matrix:
-    """Return the description of the machine or matrix with this name."""
+def _describe(name: str, parameter: str | None) -> _MachineDescription | _MatrixDescription:
+    """Return the description of the machine or matrix with this name.
 
+    Raises:
+        InputError: nothing has this name, or a matrix is asked for a parameter.
+    """
     from fiberscope import accelerators, workloads
     from fiberscope.run.find_machine import find, is_machine
     from fiberscope.workloads.cache import location_of
@@ -117,22 +120,29 @@ def _describe(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope.workloads.registry import is_registered
     from fiberscope.workloads.spec import is_spec
 
-    machines = accelerators.names()
     if is_machine(name):
-        return _Machine(find(name), parameter)
+        return _MachineDescription(find(name), parameter)
     entry = workloads.lookup(name) if is_registered(name) else None
     if entry is None and not is_spec(name) and file_of(name) is None:
-        every = [*machines, *workloads.names()]
-        raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, every)}")
+        names = [*accelerators.names(), *workloads.names()]
+        raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, names)}")
     if parameter is not None:
-        called = name if entry is None else entry.name
-        raise InputError(f"{called} is a matrix, which has no parameter {parameter}")
+        matrix = name if entry is None else entry.name
+        raise InputError(f"{matrix} is a matrix, which has no parameter {parameter}")
     is_available = entry is None or (entry.is_matrix and location_of(entry))
-    return _Matrix(entry, workloads.load(name) if is_available else None)
+    return _MatrixDescription(entry, workloads.load(name) if is_available else None)
 
 
-class _Machine:
-    """Description of an accelerator from its parameter file, optionally of one parameter or section."""
+class _MachineDescription:
+    """Description of an accelerator from its parameter file, optionally of one parameter or section.
+
+    Args:
+        machine: the accelerator.
+        key: the dotted key of the parameter or section; None for all.
+
+    Raises:
+        InputError: there is no such parameter or section.
+    """
 
     def __init__(self, machine: Accelerator[Any], key: str | None) -> None:
         from fiberscope.accelerators.configuration import header
@@ -142,13 +152,15 @@ class _Machine:
 
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
-        every = machine_parameters(machine)
+        all_parameters = machine_parameters(machine)
         self._selected = [
-            parameter for parameter in every if key is None or f"{parameter.key}.".startswith(f"{key}.")
+            parameter
+            for parameter in all_parameters
+            if key is None or f"{parameter.key}.".startswith(f"{key}.")  # the dot excludes longer names
         ]
-        self._single = key is not None and [parameter.key for parameter in self._selected] == [key]
+        self._is_single = [parameter.key for parameter in self._selected] == [key]
         if not self._selected:
-            hint = nearest(str(key), [parameter.key for parameter in every])
+            hint = nearest(str(key), [parameter.key for parameter in all_parameters])
             raise InputError(f"{machine.name} has no parameter {key}; {hint}")
 
     def document(self) -> dict[str, object]:
@@ -175,11 +187,11 @@ class _Machine:
         """Print one parameter with its sources, or several as a table below the sources."""
         from rich.text import Text
 
-        columns, show = width(PIPED), partial(print_stacked, piped=PIPED)
+        columns, show = terminal_width(PIPE_COLUMNS), partial(print_stacked, pipe_width=PIPE_COLUMNS)
         sources = Text(("\n" if columns >= max(map(len, self._header)) else " ").join(self._header))
         rows = [self._row(parameter) for parameter in self._selected]
-        if self._single:
-            show(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
+        if self._is_single:
+            show(_label_table(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
         elif columns < WIDE:
             show(sources, *(part for row in rows for part in ("", *_paragraph(row))))
         else:
@@ -209,7 +221,7 @@ def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, Renderab
     return head, Padding(Text(meaning), (0, 0, 0, 4))
 
 
-class _Matrix:
+class _MatrixDescription:
     """Description of a matrix or tensor by the registry, and by its content if available."""
 
     def __init__(self, entry: Entry | None, workload: Workload | None) -> None:
@@ -234,7 +246,7 @@ class _Matrix:
     def show(self) -> None:
         """Print all known properties, and a picture."""
         parts: list[RenderableType] = (
-            [] if self._entry is None else [_labelled(_registered_rows(self._entry))]
+            [] if self._entry is None else [_label_table(_registered_rows(self._entry))]
         )
         if self._workload is not None and self._character is not None:
             from rich.text import Text
@@ -242,7 +254,7 @@ class _Matrix:
             from fiberscope.workloads.character import picture
 
             lines = picture(self._workload.matrix)
-            parts += [_labelled(_measured_rows(self._character)), Text("\n".join(_frame_lines(lines)))]
+            parts += [_label_table(_measured_rows(self._character)), Text("\n".join(_frame_lines(lines)))]
         print_stacked(*[item for part in parts for item in ("", part)][1:])
 
 
@@ -251,8 +263,8 @@ def _registered_rows(entry: Entry) -> dict[str, str]:
         "Name": entry.name,
         "Also called": ", ".join(entry.aliases),
         "Collection": f"{entry.collection} {entry.group or ''}".strip(),
-        "Shape": shape(entry),
-        "Nonzeros": nonzeros(entry),
+        "Shape": format_shape(entry),
+        "Nonzeros": format_nonzeros(entry),
         "Kind": entry.kind,
         "Address": entry.address or "",
         "Source": entry.source,
@@ -265,28 +277,28 @@ def _registered_rows(entry: Entry) -> dict[str, str]:
 
 def _measured_rows(character: Character) -> dict[str, str]:
     sizes = " x ".join(f"{size:,}" for size in character.shape)
-    square = character.multiplies is not None
-    full = f"{character.density:.2g} of all places; {character.diagonal:,} on the diagonal"
+    is_square = character.multiplies is not None
+    share = f"{character.density:.2g} of all places; {character.diagonal:,} on the diagonal"
     return {
         "Read": f"{character.origin}, {character.source}",
         "Shape": sizes,
-        "Nonzeros": f"{character.nonzeros:,}, {full}",
+        "Nonzeros": f"{character.nonzeros:,}, {share}",
         "Values": "whole numbers" if character.whole else "real numbers",
-        "Rows": _spread(character.rows),
-        "Columns": _spread(character.columns),
-        "Pattern": ("symmetric" if character.symmetric else "not symmetric") if square else "",
-        "A times A": f"{character.multiplies:,} multiplications" if square else "",
+        "Rows": _format_degrees(character.rows),
+        "Columns": _format_degrees(character.columns),
+        "Pattern": ("symmetric" if character.symmetric else "not symmetric") if is_square else "",
+        "A times A": f"{character.multiplies:,} multiplications" if is_square else "",
         "Digest": character.digest,
     }
 
 
-def _spread(degrees: Degrees) -> str:
+def _format_degrees(degrees: Degrees) -> str:
     empty = f"; {degrees.empty:,} are empty" if degrees.empty else ""
-    most = f"median {degrees.median:g}, at most {degrees.most:,}"
-    return f"{degrees.mean:.1f} nonzeros on average, {most}{empty}"
+    range_ = f"median {degrees.median:g}, at most {degrees.most:,}"
+    return f"{degrees.mean:.1f} nonzeros on average, {range_}{empty}"
 
 
-def _labelled(rows: dict[str, str]) -> Table:
+def _label_table(rows: dict[str, str]) -> Table:
     """Return a line for each label with a text."""
     from rich.table import Table
     from rich.text import Text
@@ -301,5 +313,6 @@ def _labelled(rows: dict[str, str]) -> Table:
 
 
 def _frame_lines(lines: list[str]) -> list[str]:
+    """Return the lines between two horizontal rules."""
     rule = "─" * len(lines[0])
     return [rule, *lines, rule]

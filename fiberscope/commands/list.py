@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.output import nonzeros, print_stacked, shape
+from fiberscope.commands.output import format_nonzeros, format_shape, print_stacked
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json
 from fiberscope.results.report.table import ruled_table
 
@@ -41,6 +41,7 @@ def list_(json: _Json = None) -> None:
 
 
 def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:
+    """Return the lists as plain data for JSON; ``machines`` has summaries by name."""
     from fiberscope.workloads.cache import location_of
 
     return {
@@ -55,13 +56,14 @@ def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
 
     from fiberscope.workloads.cache import location_of
 
-    above = ruled_table("Accelerator", "What it is")
+    machine_table = ruled_table("Accelerator", "What it is")
     for name, summary in machines.items():
-        above.add_row(name, summary)
-    below = ruled_table("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
-    for column in list(below.columns)[:-1]:
+        machine_table.add_row(name, summary)
+    matrix_table = ruled_table("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
+    for column in list(matrix_table.columns)[:-1]:
         column.no_wrap = True  # the last column shrinks instead
     for entry in matrices:
         kind = Text(entry.kind, no_wrap=True, overflow="ellipsis")
-        below.add_row(entry.name, shape(entry), nonzeros(entry), location_of(entry), kind)
-    print_stacked(above, "", below)
+        numbers = format_shape(entry), format_nonzeros(entry)
+        matrix_table.add_row(entry.name, *numbers, location_of(entry), kind)
+    print_stacked(machine_table, "", matrix_table)

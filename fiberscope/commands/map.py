@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fiberscope.commands.options import Json, Quiet
+from fiberscope.commands.options import Json, Quiet, setting_values
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
@@ -81,7 +81,6 @@ def map_(
       fiberscope map arch.yaml problem.yaml --metric delay --metric energy
       fiberscope map matmul --search exhaustive --metric energy
     """
-    from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import progress_display
     from fiberscope.models.analytic.mapper.api import find
     from fiberscope.models.analytic.mapper.search import Limits
@@ -96,7 +95,7 @@ def map_(
         "limits": Limits(points, victory, invalid),
         "seed": seed,
         "workers": workers,
-        "settings": {key: entry.value for key, entry in parse_settings(settings or []).items()},
+        "settings": setting_values(settings),
     }
     with report_delivery(json, quiet) as deliver:
         with progress_display(quiet) as progress:
@@ -106,11 +105,11 @@ def map_(
             write_text(output, best.mapping())
     deliver(report)
     if not quiet and json != STANDARD_OUTPUT:
-        _show(best, mapping=output is None)
+        _show(best, prints_mapping=output is None)
 
 
-def _show(best: MapperResult, mapping: bool) -> None:
-    """Print the numbers of evaluated and invalid mappings with reasons, and the improvements of the best."""
+def _show(best: MapperResult, prints_mapping: bool) -> None:
+    """Print the numbers of evaluated and rejected mappings, each improvement, and the best mapping."""
     search = best.outcome
     print(
         f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.end_reason}."
@@ -120,5 +119,5 @@ def _show(best: MapperResult, mapping: bool) -> None:
     print(f"Better ones, and what they cost by {best.metrics[0]}:")
     for evaluated, cost in search.improvements:
         print(f"  {evaluated:>10,}  {cost:.6g}")
-    if mapping:
+    if prints_mapping:
         print(best.mapping())

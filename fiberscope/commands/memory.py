@@ -66,16 +66,20 @@ def replay(
     from fiberscope.hw.dram.replay import by_channel
     from fiberscope.hw.dram.replay import replay as run
 
-    specification = _specification(accelerator, settings or [], config, request_bytes)
-    parts = by_channel(_requests(trace), specification)
+    specification = _dram_specification(accelerator, settings or [], config, request_bytes)
+    parts = by_channel(_read_requests(trace), specification)
     results = [run(part, specification, specification.requests_per_cycle) for part in parts]
     show([_table(results)], markdown=False)
 
 
-def _specification(
+def _dram_specification(
     accelerator: str, settings: Sequence[str], config: Path | None, request_bytes: int
 ) -> DramSpecification:
-    """Return a DRAM channel of the accelerator, regardless of ``memory.model``."""
+    """Return the DRAM channels of the accelerator, even if its ``memory.model`` is another.
+
+    Raises:
+        InputError: the accelerator has no memory parameters, or they do not fit the size of a request.
+    """
     from fiberscope import accelerators
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.accelerators.memory import MemoryParameters
@@ -94,9 +98,8 @@ def _specification(
         raise InputError(f"{descriptor.name}: {error}") from error
 
 
-def _requests(trace: Path) -> list[Request]:
+def _read_requests(trace: Path) -> list[Request]:
     """Return the requests of a trace file; each fault is an ``InputError``."""
-
     from fiberscope.hw.dram.trace_file import read_trace
 
     try:
@@ -114,20 +117,9 @@ def _requests(trace: Path) -> list[Request]:
 
 def _table(results: Sequence[ReplayResult]) -> Table:
     """Return a row for each channel and a total; cycles are those of the memory clock."""
-    table = Table(
-        f"{sum(result.requests for result in results):,} requests",
-        (
-            "channel",
-            "requests",
-            "reads",
-            "last cycle",
-            "read latency",
-            "hits",
-            "misses",
-            "conflicts",
-            "GiB/s",
-        ),
-    )
+    counts, rows = ("requests", "reads", "last cycle"), ("hits", "misses", "conflicts")
+    title = f"{sum(result.requests for result in results):,} requests"
+    table = Table(title, ("channel", *counts, "read latency", *rows, "GiB/s"))
     for number, result in enumerate(results):
         table.add(str(number), *_cells(result))
     if len(results) > 1:
@@ -136,6 +128,7 @@ def _table(results: Sequence[ReplayResult]) -> Table:
 
 
 def _cells(result: ReplayResult) -> tuple[str, ...]:
+    """Format a row of the table, without its first column."""
     rows = (result.counters[name] for name in ("row_hits", "row_misses", "row_conflicts"))
     counts = (result.requests, result.reads, result.last_completion_cycle)
     return (
@@ -147,17 +140,21 @@ def _cells(result: ReplayResult) -> tuple[str, ...]:
 
 
 def _total(results: Sequence[ReplayResult]) -> ReplayResult:
-    """Return the sums over all channels, with the mean latency of reads and the bandwidth of all channels."""
+    """Return the sums over all channels, with the mean latency of all reads.
+
+    The bandwidth is over the time until the last channel has ended.
+    """
     last = max(result.last_completion_cycle for result in results)
     reads = sum(result.reads for result in results)
     latency = sum(result.counters["read_latency"] for result in results)
-    moved = sum(result.bytes_per_second * result.last_completion_cycle for result in results)
+    # Bandwidth times cycles is the bytes of a channel, times the cycles of a second.
+    scaled_bytes = sum(result.bytes_per_second * result.last_completion_cycle for result in results)
     return replace(
         results[0],
         requests=sum(result.requests for result in results),
         reads=reads,
         last_completion_cycle=last,
         mean_read_latency=latency / reads if reads else 0.0,
-        bytes_per_second=moved / last if last else 0.0,
+        bytes_per_second=scaled_bytes / last if last else 0.0,
         counters={name: sum(result.counters[name] for result in results) for name in results[0].counters},
     )

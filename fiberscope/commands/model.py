@@ -13,7 +13,7 @@ from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import ReportOptions, exit_code
-from fiberscope.results.report.files import STANDARD_OUTPUT
+from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files
 
 if TYPE_CHECKING:
     from fiberscope.run.request import TraceRequest
@@ -105,7 +105,7 @@ def _check_show(view: str | None, json: Path | None, output: Path | None) -> Non
 
 
 def _show_static_view(view: str, specification: str, settings: Mapping[str, object]) -> bool:
-    """Show a view that needs no operands; return whether the view is one."""
+    """Print a view that needs no operands, ``loopnest`` or ``blocks``; return whether ``view`` is one."""
     from fiberscope.models.trace import show
     from fiberscope.models.trace.api import load_outline
 
@@ -117,7 +117,11 @@ def _show_static_view(view: str, specification: str, settings: Mapping[str, obje
 
 
 def _draw(path: Path, run: TraceRequest) -> None:
-    """Draw the loop bodies in space and time."""
+    """Draw the loop bodies in space and time.
+
+    Raises:
+        InputError: the specification has no ``mapping: spacetime:``, or the file cannot be written.
+    """
     from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
 
@@ -132,8 +136,5 @@ def _draw(path: Path, run: TraceRequest) -> None:
 
 def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
     """Return the files that the model reads, which no output may overwrite, by their names in messages."""
-    from fiberscope.workloads import file_of
-
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}
-    files = {f"the matrix {name}": file_of(matrix) for name, matrix in operands.items()}
-    return {"the specification": Path(specification), **files}
+    return {"the specification": Path(specification), **operand_files(operands)}

@@ -43,8 +43,8 @@ def machine(
     """
     from fiberscope.template.new import new_machine
 
-    folder_ = new_machine(name, folder)
-    for file in sorted(folder_.iterdir()):
+    created = new_machine(name, folder)
+    for file in sorted(created.iterdir()):
         print(file)
-    path = folder_ if folder_.is_absolute() else f"./{folder_}"
+    path = created if created.is_absolute() else f"./{created}"
     print(f"Run it: fiberscope sim {path} uniform:rows=300,cols=300,nonzeros=3000")

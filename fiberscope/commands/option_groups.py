@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from fiberscope.base.errors import InputError
 
-Code = TypeVar("Code")
+Code = TypeVar("Code")  # exit code of a command, or None
 
 
 class Needs(NamedTuple):
@@ -20,9 +20,12 @@ class Needs(NamedTuple):
 
 
 class Options:
-    """Base class of groups: a field per option, annotated for typer, with its default.
+    """Base class of groups: a class attribute per option, annotated for typer, with its default.
 
-    It is no dataclass, because the creation of a dataclass takes milliseconds at every start.
+    A group is no dataclass, because the creation of a dataclass takes milliseconds at every start.
+
+    Args:
+        values: the values of all options by field.
     """
 
     def __init__(self, values: Mapping[str, object]) -> None:
@@ -40,11 +43,11 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def expand_groups(**cannot: str) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
+def expand_groups(**unsupported: str) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
     """Return a decorator that replaces group parameters of a command by their options.
 
     Args:
-        cannot: unsupported options of the command by field, with the reason.
+        unsupported: reason by field of each option that the command does not support.
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
@@ -59,14 +62,14 @@ def expand_groups(**cannot: str) -> Callable[[Callable[..., Code]], Callable[...
         def run_with_options(**arguments: Any) -> Code:  # noqa: ANN401  (values parsed by typer)
             for name, group in groups.items():
                 values = {option: arguments.pop(option) for option in declared_options(group)}
-                _check(declared_options(group), values, cannot)
+                _check(declared_options(group), values, unsupported)
                 arguments[name] = group(values)
             return command(**arguments)
 
         parameters = [option for parameter in signature.parameters.values() for option in _options(parameter)]
         run_with_options.__annotations__ = {option.name: option.annotation for option in parameters}
         vars(run_with_options).update(
-            __signature__=signature.replace(parameters=parameters), groups=groups, cannot=cannot
+            __signature__=signature.replace(parameters=parameters), groups=groups, unsupported=unsupported
         )
         return run_with_options
 
@@ -87,15 +90,15 @@ def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(name, keyword, default=getattr(group, name), annotation=annotation)
 
 
-def _check(hints: Mapping[str, Any], values: Mapping[str, object], cannot: Mapping[str, str]) -> None:
+def _check(hints: Mapping[str, Any], values: Mapping[str, object], unsupported: Mapping[str, str]) -> None:
     """Check that the command supports all options, and that required options are given.
 
     Raises:
         InputError: an option is not supported, or lacks a required option.
     """
     for name in (name for name, value in values.items() if value):
-        if name in cannot:
-            raise InputError(f"{flag(name)}: {cannot[name]}")
-        for need in getattr(hints[name], "__metadata__", ()):
-            if isinstance(need, Needs) and values[need.option] is None:
-                raise InputError(f"{flag(name)} needs {need.text}")
+        if name in unsupported:
+            raise InputError(f"{flag(name)}: {unsupported[name]}")
+        for requirement in getattr(hints[name], "__metadata__", ()):
+            if isinstance(requirement, Needs) and values[requirement.option] is None:
+                raise InputError(f"{flag(name)} needs {requirement.text}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -76,6 +77,16 @@ Live = Annotated[
         help="Show the progress on a web page of this computer; at any free port by default.",
     ),
 ]
+ReportFile = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
+AllSources = Annotated[
+    bool, typer.Option("--all-sources", help="Also show runs of sources that have changed since.")
+]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
-ValueBits = Annotated[int, typer.Option("--bits", help="Width of a value in bits: 8, 16 or 32.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no summary.")]
+
+
+def setting_values(settings: Iterable[str] | None) -> dict[str, object]:
+    """Return the values of ``--set`` by key."""
+    from fiberscope.accelerators.configuration import parse_settings
+
+    return {key: entry.value for key, entry in parse_settings(settings or ()).items()}

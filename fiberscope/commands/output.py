@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fiberscope.workloads import Entry
 
-PIPE_WIDTH = 10_000
+PIPE_WIDTH = 10_000  # columns outside of a terminal, where no row wraps
 
 
 def show(tables: Sequence[Table], *, markdown: bool) -> None:
@@ -22,7 +22,7 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
         print("\n".join(table.markdown() for table in tables))
         return
     for table in tables:
-        for block in table.blocks(width()):
+        for block in table.blocks(terminal_width()):
             print_stacked(block.rich(), "")
 
 
@@ -31,12 +31,12 @@ def print_progress(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def print_stacked(*parts: RenderableType, piped: int = PIPE_WIDTH) -> None:
+def print_stacked(*parts: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:
     """Print parts one below the other, without trailing blanks.
 
     Args:
         parts: renderables of ``rich``.
-        piped: number of columns outside of a terminal; by default each row is a single line.
+        pipe_width: number of columns outside of a terminal; by default each row is a single line.
     """
     from rich.console import Console
 
@@ -44,22 +44,22 @@ def print_stacked(*parts: RenderableType, piped: int = PIPE_WIDTH) -> None:
     if console.is_terminal:
         console.print(*parts, sep="\n")
         return
-    print(print_trimmed(Console(width=piped, highlight=False, markup=False), *parts))
+    print(print_trimmed(Console(width=pipe_width, highlight=False, markup=False), *parts))
 
 
-def width(piped: int = PIPE_WIDTH) -> int:
-    """Return the number of columns of the terminal, or ``piped`` outside of a terminal."""
+def terminal_width(pipe_width: int = PIPE_WIDTH) -> int:
+    """Return the number of columns of the terminal, or ``pipe_width`` outside of a terminal."""
     from rich.console import Console
 
     console = Console()
-    return console.width if console.is_terminal else piped
+    return console.width if console.is_terminal else pipe_width
 
 
-def shape(entry: Entry) -> str:
+def format_shape(entry: Entry) -> str:
     """Format the shape of a matrix or tensor of the registry."""
     return " x ".join(f"{size:,}" for size in entry.shape)
 
 
-def nonzeros(entry: Entry) -> str:
+def format_nonzeros(entry: Entry) -> str:
     """Format the number of nonzeros, marked if approximate."""
     return f"{'about ' if entry.approximate else ''}{entry.nonzeros:,}"

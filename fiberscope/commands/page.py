@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.commands.options import AllSources
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 from fiberscope.results.report.remote_files import address_of
 
@@ -24,16 +25,11 @@ _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write; - prints it.")
 ]
 _Title = Annotated[str, typer.Option(metavar="TEXT", help="Title of the page.")]
-_Sources = Annotated[
+_RunSources = Annotated[
     bool,
     typer.Option(
         "--run-sources", help="Run the Python file of the machine that the report names, to draw the machine."
     ),
-]
-
-
-_AllSources = Annotated[
-    bool, typer.Option("--all-sources", help="Also show runs of sources that have changed since.")
 ]
 
 
@@ -42,8 +38,8 @@ def page(
     output: _Output = None,
     timeline: _Timeline = None,
     title: _Title = "",
-    run_sources: _Sources = False,
-    all_sources: _AllSources = False,
+    run_sources: _RunSources = False,
+    all_sources: AllSources = False,
 ) -> None:
     """Write runs as one HTML page with tables and charts.
 

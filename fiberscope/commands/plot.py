@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.commands.options import ReportFile
 from fiberscope.results.report.files import check_outputs
 
-_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
 _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Picture to write, .png, .svg or .pdf.")
 ]
 
 
-def plot(report: _Report, output: _Output = None) -> None:
+def plot(report: ReportFile, output: _Output = None) -> None:
     """Draw the states, the traffic and their course over time.
 
     Also draws the iterations of an algorithm on a graph, and how full the channels were if the run had

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 
     from fiberscope.run.api import Progress
 
-LINE_SECONDS = 60
+LINE_SECONDS = 60  # minimum time between two printed lines
 
 
 @contextmanager
 def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
-    """Yield the progress callback of a run, or None if quiet; all output goes to stderr."""
+    """Yield the progress callback of a run, or None if quiet; all output goes to stderr.
+
+    Args:
+        quiet: whether to show nothing.
+        clock: returns the time in seconds.
+    """
     if quiet:
         yield None
         return
@@ -29,14 +34,14 @@ def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with _bars(console, clock) as show:
+        with _progress_bars(console, clock) as show:
             yield StageWatcher(show, clock)
     else:
-        yield StageWatcher(_Lines(clock), clock)
+        yield StageWatcher(_LinePrinter(clock), clock)
 
 
-class _Lines:
-    """Prints a line at most once per minute."""
+class _LinePrinter:
+    """Prints the stage of a run to stderr, at most once in ``LINE_SECONDS``."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._last = clock, clock()
@@ -48,15 +53,12 @@ class _Lines:
         self._last = now
         share = "" if stage.share is None else f" {stage.share:.0%}"
         estimate = stage.text(now)
-        print(
-            f"fiberscope: {stage.name}{share}{', ' if estimate else ''}{estimate}",
-            file=sys.stderr,
-            flush=True,
-        )
+        comma = ", " if estimate else ""
+        print(f"fiberscope: {stage.name}{share}{comma}{estimate}", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
+def _progress_bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
     """Yield a function that shows a bar for each stage."""
     from fiberscope.base.progress_bar import progress_display
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
+from fiberscope.commands.options import ReportFile
 
 
-def report(file: _Report) -> None:
+def report(file: ReportFile) -> None:
     """Print the summary of a saved report.
 
     \b

@@ -41,8 +41,9 @@ def rerun(
     """Repeat a run, or the runs of an archive, and show what differs.
 
     The command, parameters and operands are those of the report. If the sources or an operand have changed
-    since, the run is refused. Relative paths start at the current folder. With --to, the run stops in a cycle
-    and starts the debugger. Only for an archive, a difference gives an error exit code.
+    since, the run is refused, except with --anyway. Relative paths start at the current folder. With --to,
+    the run stops in a cycle and starts the debugger. Only for an archive, a difference gives an error exit
+    code.
 
     \b
     Examples:

@@ -13,9 +13,9 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
-from fiberscope.commands.options import Markdown
-from fiberscope.commands.stored_comparison import StoredComparison
-from fiberscope.commands.study_files import StudyFiles
+from fiberscope.commands.options import AllSources, Markdown
+from fiberscope.commands.stored_comparison import ComparisonOptions
+from fiberscope.commands.study_files import StudyFileOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from fiberscope.results.store import Store
 
-MOST_ROWS = 40  # in a terminal
+MAX_ROWS = 40  # printed rows, except as Markdown
+# SQL expressions and columns of the table runs
 NAME = "coalesce(workload_name, workload)"
 WORKLOAD = f"{NAME} || if(workload_source = '{SURROGATE}', '{DAGGER}', '') AS workload"
 CYCLES, INTERVAL, SAMPLING = "cycles", ("cycles_low", "cycles_high"), "sampling"
@@ -50,9 +51,6 @@ _Sources = Annotated[
     bool,
     typer.Option("--sources", help="Show all rows with their sources and version, grouped by these."),
 ]
-_AllSources = Annotated[
-    bool, typer.Option("--all-sources", help="Also show rows of sources that have changed since.")
-]
 _Sql = Annotated[
     str | None, typer.Option(metavar="SQL", help="Run this DuckDB query; the table is called runs.")
 ]
@@ -71,13 +69,13 @@ _Latex = Annotated[
 @expand_groups()
 def results(
     address: _Address,
-    files: StudyFiles,
-    comparison: StoredComparison,
+    files: StudyFileOptions,
+    comparison: ComparisonOptions,
     where: _Where = None,
     sort: _Sort = None,
     columns: _Columns = None,
     sources: _Sources = False,
-    all_sources: _AllSources = False,
+    all_sources: AllSources = False,
     sql: _Sql = None,
     csv: _Csv = None,
     json: _Json = None,
@@ -100,25 +98,25 @@ def results(
     """
     _check_query(sql, where or sort or columns or sources or files.plot)
     comparison.check(files.against, files.plot, {"--sql": sql, "--sources": sources, "--json": json})
-    rows_to = {"--csv": csv, "--json": json, "--latex": latex}
-    check_outputs({**rows_to, "--plot": files.plot, "--archive": files.archive}, {})
+    outputs = {"--csv": csv, "--json": json, "--latex": latex}
+    check_outputs({**outputs, "--plot": files.plot, "--archive": files.archive}, {})
     store, all_rows = _open(address), sources or all_sources
     files.write(store, where, sort or [], all_sources=all_rows)
     if comparison.compare:
         tables = {"columns": columns, "latex": latex, "csv": csv, "markdown": markdown}
-        comparison.write(store, tables, (where, sort or [], files.against, all_rows))
+        row_options = {"store": store, "where": where, "sort": sort or [], "against": files.against}
+        comparison.write(tables, **row_options, all_sources=all_rows)
         return
-    is_for_file = not {csv, json, files.plot, files.archive} <= {None}
+    hides_table = not {csv, json, files.plot, files.archive} <= {None} or latex == STANDARD_OUTPUT
     order = sort or (["version", "source"] if sources else [])
     if csv is not None or json is not None:
         selection = columns or "* EXCLUDE (report)"
         _write_rows(store.table(sql or _query(selection, where, order), all_sources=all_rows), csv, json)
-    if latex is not None or not is_for_file:
+    if latex is not None or not hides_table:
         selection = ", ".join([*([SOURCES] if sources else []), columns or _default_columns(store, all_rows)])
         rows = store.table(sql or _query(selection, where, order), all_sources=all_rows)
-        is_for_file = is_for_file or latex == STANDARD_OUTPUT
-        _write_table(rows, latex, None if is_for_file else markdown, store, all_rows)
-    _print_hidden(store, 0 if all_rows else store.hidden(), is_for_file, bool(sources or sql))
+        _write_table(rows, latex, None if hides_table else markdown, store, all_rows)
+    _print_hidden(store, 0 if all_rows else store.hidden(), hides_table, bool(sources or sql))
 
 
 def _open(address: str) -> Store:
@@ -127,30 +125,30 @@ def _open(address: str) -> Store:
     return Store(address)
 
 
-def _check_query(sql: str | None, others: object) -> None:
+def _check_query(sql: str | None, additions: object) -> None:
     """Check that no option adds to a complete query.
 
     Raises:
         InputError: there are a query and such options.
     """
-    if sql is not None and others:
+    if sql is not None and additions:
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
 
 
-def _print_hidden(store: Store, hidden: int, is_for_file: bool, is_selected: bool) -> None:
+def _print_hidden(store: Store, hidden: int, hides_table: bool, has_selected_sources: bool) -> None:
     """Print the number of hidden rows, or that rows have several sources.
 
     Args:
         store: the store.
         hidden: the number of hidden rows.
-        is_for_file: whether the standard output belongs to a file.
-        is_selected: whether the user has selected the sources.
+        hides_table: whether files are written in place of the table; the note then goes to stderr.
+        has_selected_sources: whether the user has selected the sources.
     """
     from fiberscope.results.store.store import hidden_rows
 
     if hidden:
-        print(hidden_rows(hidden), file=sys.stderr if is_for_file else sys.stdout)
-    elif not (is_for_file or is_selected):
+        print(hidden_rows(hidden), file=sys.stderr if hides_table else sys.stdout)
+    elif not (hides_table or has_selected_sources):
         _print_source_count(store)
 
 
@@ -174,7 +172,7 @@ def _surrogate_note(store: Store, all_sources: bool) -> str:
     return footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
 
 
-def _estimates(store: Store, all_sources: bool) -> int:
+def _count_estimates(store: Store, all_sources: bool) -> int:
     """Return the number of rows with estimated cycles."""
     query = "SELECT count(*) AS rows FROM runs WHERE cycles_low IS NOT NULL"
     return int(store.table(query, all_sources=all_sources)["rows"][0].as_py())
@@ -184,37 +182,26 @@ def _print_notes(store: Store, all_sources: bool) -> None:
     """Print notes on surrogates and on estimated cycles."""
     if note := _surrogate_note(store, all_sources):
         print(note)
-    if count := _estimates(store, all_sources):
+    if count := _count_estimates(store, all_sources):
         print(f"Estimated cycles: {count:,} rows; the 95% interval is from cycles_low to cycles_high")
 
 
 def _print_source_count(store: Store) -> None:
     """Print a note if rows of a machine have several sources."""
-    rows_by_command = store.table(
+    counts = store.table(
         "SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator, parts"
     )
-    most = max((row["count"] for row in rows_by_command.to_pylist()), default=0)
-    if most > 1:
-        print(f"Rows of a machine are of up to {most:,} sources; --sources tells them apart")
+    largest = max((row["count"] for row in counts.to_pylist()), default=0)
+    if largest > 1:
+        print(f"Rows of a machine are of up to {largest:,} sources; --sources tells them apart")
 
 
 def _default_columns(store: Store, all_sources: bool) -> str:
     """Return the default columns: machine, workload, parameters and the most important results."""
     parameters = [f'"{name}"' for name in store.parameters()]
-    interval = [*INTERVAL, SAMPLING] if _estimates(store, all_sources) else []
-    return ", ".join(
-        [
-            "machine",
-            WORKLOAD,
-            *parameters,
-            "status",
-            "cycles",
-            *interval,
-            "traffic_bytes",
-            "wall_seconds",
-            "reason",
-        ]
-    )
+    interval = [*INTERVAL, SAMPLING] if _count_estimates(store, all_sources) else []
+    first, last = ("machine", WORKLOAD), ("traffic_bytes", "wall_seconds", "reason")
+    return ", ".join([*first, *parameters, "status", CYCLES, *interval, *last])
 
 
 def _as_csv(rows: pa.Table) -> str:
@@ -242,8 +229,8 @@ def _as_json(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _labels(kinds: Sequence[pa.DataType]) -> int:
-    """Return the number of leading text columns."""
+def _count_label_columns(kinds: Sequence[pa.DataType]) -> int:
+    """Return the number of leading columns with texts or truth values, by the types of all columns."""
     return next((index for index, kind in enumerate(kinds) if kind not in ("string", "bool")), len(kinds))
 
 
@@ -255,16 +242,16 @@ def _as_latex(rows: pa.Table, note: str) -> str:
     columns = {
         index: texts
         for index, column in enumerate(rows.columns)
-        if any(texts := [_text(value) for value in column.to_pylist()])
+        if any(texts := [_format_value(value) for value in column.to_pylist()])
     }
     heads = [rows.column_names[index] for index in columns]
-    labels = _labels([rows.schema.field(index).type for index in columns])
+    labels = _count_label_columns([rows.schema.field(index).type for index in columns])
     tabular = latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))], labels=labels)
     return latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
 
 
 def _write_table(
-    rows: pa.Table, latex: Path | None, markdown: bool | None, store: Store, every: bool
+    rows: pa.Table, latex: Path | None, markdown: bool | None, store: Store, all_sources: bool
 ) -> None:
     """Write the table as LaTeX, and print the table with its notes.
 
@@ -273,13 +260,13 @@ def _write_table(
         latex: the file for LaTeX, if any.
         markdown: whether to print Markdown; None prints nothing.
         store: the store.
-        every: whether the rows include all sources.
+        all_sources: whether the rows include all sources.
     """
     if latex is not None:
-        write_text(latex, _as_latex(rows, _surrogate_note(store, every)))
+        write_text(latex, _as_latex(rows, _surrogate_note(store, all_sources)))
     if markdown is not None:
         _show_table(rows, markdown)
-        _print_notes(store, every)
+        _print_notes(store, all_sources)
 
 
 def _show_table(result_table: pa.Table, markdown: bool) -> None:
@@ -292,18 +279,18 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
     if markdown:
         table_rows = zip(*(column.to_pylist() for column in result_table.columns), strict=True)
         markdown_table = Table(
-            "Results", result_table.column_names, labels=_labels(result_table.schema.types)
+            "Results", result_table.column_names, labels=_count_label_columns(result_table.schema.types)
         )
         for row in table_rows:
-            markdown_table.add(*map(_text, row))
+            markdown_table.add(*map(_format_value, row))
         show([markdown_table], markdown=True)
         return
-    rows = result_table.slice(0, MOST_ROWS)
+    rows = result_table.slice(0, MAX_ROWS)
     texts = ("string", "bool")
     numbers = [field.name for field in result_table.schema if field.type not in texts or field.name == CYCLES]
     table = ruled_table(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        table.add_row(*(Text(_text(value)) for value in row))
+        table.add_row(*(Text(_format_value(value)) for value in row))
     print_stacked(table)
     remaining = result_table.num_rows - rows.num_rows
     if remaining > 0:
@@ -311,7 +298,10 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
 
 
 def _with_spreads(rows: pa.Table) -> pa.Table:
-    """Return rows with half-widths after estimated cycles, and sampling requests as text."""
+    """Return rows with half-widths after estimated cycles, and sampling requests as text.
+
+    The columns of the interval are dropped. Rows without these columns are returned as they are.
+    """
     import pyarrow as pa
 
     from fiberscope.accelerators.sampling import Sample
@@ -331,11 +321,11 @@ def _with_spread(cycles: int | None, low: int | None, high: int | None) -> str:
     from fiberscope.results.report.estimates import format_half_width, relative_half_width
 
     if cycles is None or low is None or high is None:
-        return _text(cycles)
-    return f"{_text(cycles)}{format_half_width(relative_half_width(cycles, low, high))}"
+        return _format_value(cycles)
+    return f"{_format_value(cycles)}{format_half_width(relative_half_width(cycles, low, high))}"
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

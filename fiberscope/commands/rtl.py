@@ -16,20 +16,20 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.group import Group
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands, Parts, Settings
-from fiberscope.commands.rtl_area import area_of_machine
+from fiberscope.commands.rtl_area import measure_machine_area
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_export import check_wrappers, export_block, write_verilog
-from fiberscope.commands.rtl_instance import export_leaf
+from fiberscope.commands.rtl_instance import export_instance
 from fiberscope.commands.rtl_line_coverage import print_line_coverage, select_simulator
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import (
+    BlockSettings,
     CoverageFile,
     Folder,
     Formal,
     Level,
     LineCoverageFile,
-    Numbers,
     Period,
     Points,
     Ports,
@@ -44,7 +44,7 @@ from fiberscope.commands.rtl_power import power
 from fiberscope.commands.rtl_prove import prove
 from fiberscope.commands.run_options import WaveformOptions
 from fiberscope.results.report.files import check_outputs
-from fiberscope.rtl.select_block import condense_error, find_block, input_errors, rtl_blocks
+from fiberscope.rtl.select_block import condense_error, find_block, input_errors, parse_parameters, rtl_blocks
 from fiberscope.run.find_machine import is_machine, specification_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 rtl = Group()
 
 _Block = Annotated[str, typer.Argument(help="Block: a name from 'fiberscope rtl list'.")]
-_Own = Annotated[
+_UserMachine = Annotated[
     str, typer.Argument(metavar="[MACHINE]", help="Folder of your own machine, if the block is its part.")
 ]
 _BlockOrMachine = Annotated[
@@ -66,18 +66,18 @@ _Tensors = Annotated[
         metavar="[[NAME=]TENSOR]...", help="Tensors of a machine; small random tensors by default."
     ),
 ]
-_Every = Annotated[
+_AnyBlock = Annotated[
     str | None,
     typer.Argument(help="Block or machine; by default every block with its default parameters."),
 ]
-_Sizing = Annotated[
+_SizingMatrix = Annotated[
     str, typer.Argument(metavar="[MATRIX]", help="Matrix for a machine, which sizes some of its parts.")
 ]
 _Parts = Annotated[
     list[str] | None,
     typer.Option("--part", metavar="NAME", help="Measure only this kind of part of a machine; repeatable."),
 ]
-_Lists = Annotated[
+_SettingLists = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -145,7 +145,7 @@ def list_() -> None:
 def export(
     block: _BlockOrMachine,
     tensors: _Tensors = None,
-    settings: Numbers = None,
+    settings: BlockSettings = None,
     level: Level = None,
     stage: Stage = "",
     value_bits: ValueBits = 32,
@@ -183,8 +183,8 @@ def export(
     """
     check_wrappers(block, sram_wrappers)
     if specification_of(block):
-        sizes = {"value_bits": value_bits, "points": points}
-        return export_leaf(block, level, stage, tensors, settings, simulator, output, **sizes, period=period)
+        options: dict[str, Any] = {"value_bits": value_bits, "points": points, "period": period}
+        return export_instance(block, level, stage, tensors, settings, simulator, output, **options)
     if block in names() and level is None:
         return export_machine(block, tensors, settings, output, period=period)
     if level is not None or tensors or stage:
@@ -196,7 +196,7 @@ def export(
 
 @rtl.command()
 def shell(
-    block: _Block, machine: _Own = "", settings: Numbers = None, output: Folder = Path("build")
+    block: _Block, machine: _UserMachine = "", settings: BlockSettings = None, output: Folder = Path("build")
 ) -> None:
     """Write an empty module with a block's ports, as BLOCK.v.
 
@@ -209,20 +209,19 @@ def shell(
     chosen = find_block(block, machine)
     from fiberscope.hw.rtl.kit.contract import contract
     from fiberscope.hw.rtl.kit.model import port_module
-    from fiberscope.hw.rtl.kit.parameters import parse
     from fiberscope.hw.rtl.kit.registered import registered
 
+    parameters = parse_parameters(chosen, settings or [])
     with input_errors():
-        parameters = parse(chosen.name, chosen.parameters, settings or [])
         ports = registered(chosen, inputs=True).interface(parameters)
     write_verilog(chosen, contract(ports, registered=True) + "\n" + port_module(ports), output)
 
 
 @rtl.command()
 def area(
-    block: _Every = None,
-    matrix: _Sizing = "uniform:rows=30,cols=30,nonzeros=90",
-    settings: _Lists = None,
+    block: _AnyBlock = None,
+    matrix: _SizingMatrix = "uniform:rows=30,cols=30,nonzeros=90",
+    settings: _SettingLists = None,
     liberty: _Liberty = None,
     json: _Json = None,
     parts: _Parts = None,
@@ -244,7 +243,7 @@ def area(
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
     if block is not None and block not in rtl_blocks() and is_machine(block):
-        area_of_machine(block, matrix, settings or [], parts or [], json, liberty)
+        measure_machine_area(block, matrix, settings or [], parts or [], json, liberty)
         return
     chosen = list(rtl_blocks().values()) if block is None else [find_block(block)]
     from fiberscope.hw.rtl.kit.parameters import combinations
@@ -294,8 +293,7 @@ def loop(
     request = make_request(context.params, waves.waveform())
     simulator = select_simulator(simulator, line_coverage, request.inputs)
     code = print_comparison(request, simulator, output, coverage)
-    if line_coverage is not None:
-        print_line_coverage(output, line_coverage)
+    print_line_coverage(output, line_coverage)
     return code
 
 
@@ -332,7 +330,16 @@ def print_comparison(
 
 
 def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> CosimRequest:
-    """Return the request of ``loop`` or of a conversion with RTL, after a check of its outputs."""
+    """Return the request of ``loop`` or of a conversion with RTL, after a check of its outputs.
+
+    Args:
+        options: values of the options of ``loop`` by parameter. Only ``blocks``, ``accelerator``,
+            ``operands`` and ``settings`` are required.
+        waveform: the waveform to record, if any.
+
+    Raises:
+        InputError: the request is invalid, or an output cannot be written.
+    """
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of

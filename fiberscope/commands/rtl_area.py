@@ -11,21 +11,21 @@ from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 
-def area_of_machine(
+def measure_machine_area(
     machine: str,
     matrix: str,
     settings: Sequence[str],
-    names: Sequence[str],
+    kinds: Sequence[str],
     output: Path | None,
     liberty: str | None,
 ) -> None:
-    """Measure parts of a machine, and print a table.
+    """Measure the areas of parts of a machine, and print a table.
 
     Args:
         machine: name or path of the machine.
         matrix: its operand, which sizes some of its parts.
         settings: its parameters, ``key=value``.
-        names: prefixes of the kinds of parts; all if empty.
+        kinds: prefixes of the measured kinds of parts; all if empty.
         output: a JSON file that is written too; ``-`` prints JSON in place of the table.
         liberty: the cell library, by its file or a known name; None for the default.
 
@@ -35,7 +35,7 @@ def area_of_machine(
     from fiberscope.rtl.machine_area import area_document, area_report, collect_parts, measure_families
 
     check_outputs({"the areas": output}, {"the library of cells": None if liberty is None else Path(liberty)})
-    parts = collect_parts(machine, matrix, settings, names)
+    parts = collect_parts(machine, matrix, settings, kinds)
     rows = measure_families(parts, print_progress, liberty or LIBRARY)
     if output is not None:
         write_json(output, area_document(parts, rows))
@@ -45,7 +45,7 @@ def area_of_machine(
 
 
 def _published(machine: str) -> Iterator[str]:
-    """Yield the published area of the machine, in a checkout with the published figures."""
+    """Yield a line with the published area of the machine, if known; needs a checkout with ``published/``."""
     if not is_checkout():
         return
     from published.costs import published

@@ -11,20 +11,24 @@ import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.rtl_line_coverage import print_line_coverage, select_simulator
-from fiberscope.commands.rtl_options import CoverageFile, Folder, HdlSimulator, LineCoverageFile, Numbers
+from fiberscope.commands.rtl_options import (
+    BlockSettings,
+    CoverageFile,
+    Folder,
+    HdlSimulator,
+    LineCoverageFile,
+)
 from fiberscope.results.report.files import check_outputs
-from fiberscope.rtl.select_block import condense_error, find_block, input_errors
+from fiberscope.rtl.select_block import condense_error, find_block, parse_parameters
 
 if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.block import RtlBlock
-    from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.user_bench import BenchResult
 
 
 def bench(
     file: Annotated[Path, typer.Argument(help="Python file with cocotb tests.")],
     block: Annotated[str, typer.Option(metavar="BLOCK", help="Block or machine to test.")],
-    settings: Numbers = None,
+    settings: BlockSettings = None,
     dut: Annotated[
         str,
         typer.Option(
@@ -53,28 +57,32 @@ def bench(
     from fiberscope.rtl.user_bench import RTL, run_block_bench, run_machine_bench
 
     check_outputs({"the coverage": coverage}, {"the bench": file})
-    texts, is_machine = settings or [], _is_machine(block, dut, matrix)
+    is_machine = _is_machine(block, dut, matrix)
     simulator = _select_simulator(simulator, line_coverage, dut, file)
     if is_machine:
-        attempt = partial(run_machine_bench, file, dut, texts, str(matrix))
+        run_bench = partial(run_machine_bench, file, dut, settings or [], str(matrix))
     else:
-        attempt = partial(run_block_bench, file, *_block_with_parameters(block, texts), dut)
-        attempt = partial(attempt, line_coverage=line_coverage is not None)
+        rtl_block, counts_lines = find_block(block), line_coverage is not None
+        parameters = parse_parameters(rtl_block, settings or [])
+        run_bench = partial(run_block_bench, file, rtl_block, parameters, dut, line_coverage=counts_lines)
     try:
-        outcome = attempt(simulator, output)
+        outcome = run_bench(simulator, output)
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
         raise condense_error(error, output) from error
     code = _print_outcome(file, block, outcome, coverage)
-    if line_coverage is not None:
-        print_line_coverage(output / RTL, line_coverage)
+    print_line_coverage(output / RTL, line_coverage)
     return code
 
 
 def _select_simulator(simulator: str, line_coverage: Path | None, dut: str, bench_file: Path) -> str:
-    """Return the simulator, after a check that a module with lines runs if its line coverage is wanted."""
+    """Return the simulator of a run: Verilator if line coverage is written.
+
+    Raises:
+        InputError: the device has no Verilog whose lines count, or the simulator counts no lines.
+    """
     from fiberscope.rtl.user_bench import BOTH_DEVICES, RTL
 
     if line_coverage is not None and dut not in (RTL, BOTH_DEVICES):
@@ -104,7 +112,11 @@ def _print_outcome(file: Path, block: str, outcome: BenchResult, coverage: Path 
 
 
 def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
-    """Return whether the device under test is a machine, after a check of the options."""
+    """Return whether the device under test is a machine.
+
+    Raises:
+        InputError: the device is unknown, or does not fit the block or the matrix.
+    """
     from fiberscope import accelerators
     from fiberscope.rtl.user_bench import DEVICES
     from fiberscope.workloads.errors import nearest
@@ -121,12 +133,3 @@ def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
     if matrix is None:
         raise InputError(f"--dut {dut}: say by --matrix (MTX=) what it is to work on")
     return True
-
-
-def _block_with_parameters(name: str, settings: list[str]) -> tuple[RtlBlock, Parameters]:
-    """Return a block and its parameters."""
-    from fiberscope.hw.rtl.kit.parameters import parse
-
-    block = find_block(name)
-    with input_errors():
-        return block, parse(block.name, block.parameters, settings)

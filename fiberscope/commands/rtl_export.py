@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fiberscope.base.errors import InputError
 from fiberscope.commands.rtl_prove import write_formal
 from fiberscope.results.report.files import make_folder, write_text
-from fiberscope.rtl.select_block import input_errors
+from fiberscope.rtl.select_block import input_errors, parse_parameters
 from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def export_block(
     """Write the Verilog of a block and the files of a handover.
 
     Args:
-        rtl_block, output: the block, and the folder.
+        rtl_block: the block.
         settings: its parameters, each as ``name=value``.
-        ports: the kind of ports.
+        output: the folder.
+        ports: the kind of ports: ``plain``, ``registered``, ``checked`` or ``axis``.
         status: whether the module has status outputs.
         period: clock period in ns; None for the default.
         formal: whether to write formal properties.
@@ -46,7 +47,6 @@ def export_block(
     """
     from dataclasses import asdict
 
-    from fiberscope.hw.rtl.kit.parameters import parse
     from fiberscope.rtl.handover.export import PERIOD, Handover, write_handover
     from fiberscope.rtl.handover.readme import check_readme
     from fiberscope.workloads.errors import nearest
@@ -54,9 +54,9 @@ def export_block(
     kinds = _kinds_of_ports(rtl_block, status)
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
+    parameters = parse_parameters(rtl_block, settings)
     with input_errors():
-        parameters = parse(rtl_block.name, rtl_block.parameters, settings)
-        text, wrappers = _text(rtl_block, partial(kinds[ports], parameters), sram_wrappers)
+        text, wrappers = _wrap_text(rtl_block, partial(kinds[ports], parameters), sram_wrappers)
     check_readme(output)
     sections = write_formal(rtl_block, parameters, output, ports, status=status) if formal else {}
     write_verilog(rtl_block, text, output)
@@ -81,8 +81,8 @@ def check_wrappers(block: str, is_requested: bool) -> None:
         raise InputError(f"{block} is a machine; --sram-wrappers is for a block, as in bank")
 
 
-def _text(block: RtlBlock, write: Callable[[], str], wraps: bool) -> tuple[str, dict[str, str]]:
-    """Return the Verilog of a block, and the files of its wrapped memories.
+def _wrap_text(block: RtlBlock, write: Callable[[], str], wraps: bool) -> tuple[str, dict[str, str]]:
+    """Return the Verilog of a block, and the Verilog of its wrapped memories, if any, by file name.
 
     Raises:
         ValueError: the block has no memory to wrap.

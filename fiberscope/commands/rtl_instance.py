@@ -7,10 +7,11 @@ from pathlib import Path
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
+from fiberscope.commands.options import setting_values
 from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
 
-def export_leaf(
+def export_instance(
     specification: str,
     level: str | None,
     stage: str,
@@ -23,30 +24,30 @@ def export_leaf(
     points: int,
     period: float | None,
 ) -> int:
-    """Write an instance, run it beside its machine, and print the outcome; return the exit code.
+    """Write the first instance of a level, run it, compare it with the machine, and print the outcome.
 
     The arguments are the values of the options of ``fiberscope rtl export``. Without tensors, small random
     tensors are drawn. Without a period, the constraints have the period of the machine.
+    Return the exit code: ``MACHINE_WRONG`` if the module differs from the machine, else 0.
 
     Raises:
-        InputError: an error that the user can correct.
+        InputError: an argument is invalid, a tool is missing, or a file cannot be written.
     """
     if level is None:
         raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
-    rtl_blocks()
-    from fiberscope.accelerators.configuration import parse_settings
+    rtl_blocks()  # raises an error without the extra, which the next imports need
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.results.report.files import make_folder
     from fiberscope.rtl.element_export import ElementRequest, check_element, draw_operands, export_element
 
     make_folder(folder)
-    parameters = {name: setting.value for name, setting in parse_settings(settings or []).items()}
+    parameters = setting_values(settings)
     is_integer = parameters.get("value", AUTO) in (AUTO, INTEGER)
     operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=is_integer)
     request = ElementRequest(specification, level, operands, parameters, value_bits, points, stage)
     request.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
-    simulator = _chosen_simulator(simulator)
+    simulator = _choose_simulator(simulator)
     exported = export_element(request, folder, period)
     for path in exported.files:
         print(f"Written: {path}")
@@ -61,7 +62,7 @@ def export_leaf(
     return 0
 
 
-def _chosen_simulator(name: str) -> str:
+def _choose_simulator(name: str) -> str:
     """Return the name of an installed simulator for the module.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Line coverage of RTL by commands that run it: the check of the option, and the output."""
+"""Line coverage of RTL: the simulator that counts lines, and the output."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def select_simulator(simulator: str, file: Path | None, inputs: Mapping[str, Pat
 
     Args:
         simulator: the simulator that the user names, or ``auto``.
-        file: the lcov file; None without line coverage.
+        file: the lcov file; ``-`` only prints; None without line coverage.
         inputs: files that the output must not overwrite, by their names in messages.
 
     Raises:
-        InputError: another simulator is named, or a file cannot be written.
+        InputError: a simulator other than Verilator is named, or a file cannot be written.
     """
     if file is None:
         return simulator
@@ -33,8 +33,10 @@ def select_simulator(simulator: str, file: Path | None, inputs: Mapping[str, Pat
     return Verilator.name
 
 
-def print_line_coverage(folder: Path, file: Path) -> None:
-    """Print and write the line coverage of the run in a folder."""
+def print_line_coverage(folder: Path, file: Path | None) -> None:
+    """Print the line coverage of the run in a folder, and write the lcov file; do nothing if it is None."""
+    if file is None:
+        return
     from fiberscope.rtl.line_coverage import write_line_coverage
 
     print(*write_line_coverage(folder, file), sep="\n")

@@ -8,6 +8,7 @@ from fiberscope.base.operand_arguments import a_and_b
 
 SIZE = 16  # rows and columns of the random matrix
 SEED = 1
+DENSITY = 0.3  # its expected share of nonzeros
 
 
 def export_machine(
@@ -18,7 +19,7 @@ def export_machine(
     *,
     period: float | None,
 ) -> int:
-    """Write the module and print the written files; return the exit code.
+    """Write the module and print the written files; return the exit code, 0.
 
     Args:
         accelerator: name of the machine.
@@ -28,7 +29,7 @@ def export_machine(
         period: clock period in ns; None for the period of the machine.
 
     Raises:
-        InputError: an error that the user can correct.
+        InputError: an argument is invalid, the extra ``rtl`` is missing, or a file cannot be written.
     """
     from fiberscope.results.report.files import make_folder
     from fiberscope.rtl.cosim_request import CosimRequest
@@ -36,7 +37,7 @@ def export_machine(
     from fiberscope.rtl.select_block import rtl_blocks
     from fiberscope.rtl.substitution import MACHINE
 
-    rtl_blocks()
+    rtl_blocks()  # raises an error without the extra, before anything is written
     make_folder(folder)
     operands = a_and_b(tensors or [_random_matrix(folder)])
     request = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
@@ -46,13 +47,13 @@ def export_machine(
 
 
 def _random_matrix(folder: Path) -> str:
-    """Write a small random matrix of signed integers, and return its path."""
+    """Write a small random matrix with integers of magnitude 1 to 8 to ``A.mtx``; return its path."""
     import numpy as np
     import scipy.io
     from scipy import sparse
 
     generator = np.random.default_rng(SEED)
-    pattern = generator.random((SIZE, SIZE)) < 0.3
+    pattern = generator.random((SIZE, SIZE)) < DENSITY
     values = generator.integers(1, 9, pattern.shape) * generator.choice([-1.0, 1.0], pattern.shape)
     scipy.io.mmwrite(folder / "A.mtx", sparse.coo_array(pattern * values))
     print(f"Written: {folder / 'A.mtx'}")

@@ -49,10 +49,10 @@ def netlists(
     from fiberscope.run.configure import resolve_run
     from fiberscope.run.find_machine import find
 
-    rtl_blocks()
+    rtl_blocks()  # raises an error without the extra, which the next import needs
     from fiberscope.rtl.netlists import Module, parse_call, update_table
 
-    rtl: dict[str, Module] = {}
+    modules: dict[str, Module] = {}
     for machine in machines:
         accelerator = find(machine)
         if not accelerator.costs_file.is_file():
@@ -60,11 +60,11 @@ def netlists(
         configured = resolve_run(accelerator, parse_settings(settings or []), None).configured
         for call in netlist_calls(read_cost_file(accelerator.costs_file), values(configured)):
             try:
-                rtl[call] = parse_call(call, machine)
-            except InputError:
+                modules[call] = parse_call(call, machine)
+            except InputError:  # no RTL of this size; the law of the block may give the area
                 area = find_netlist_area(call)
                 if area is None:
                     raise
                 print(f"{area.um2:>14,.0f} um2  {call}: {area.source}")
-    for row in update_table(rtl.values(), write or user_table(), print_progress, cells):
+    for row in update_table(modules.values(), write or user_table(), print_progress, cells):
         print(f"{row.um2:>14,.0f} um2  {row.call}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-Numbers = Annotated[
+BlockSettings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]
 Simulator = Annotated[

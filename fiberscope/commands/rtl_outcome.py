@@ -11,12 +11,16 @@ from fiberscope.base.errors import MACHINE_WRONG
 if TYPE_CHECKING:
     from fiberscope.rtl.cosimulation import CosimulationResult
 
-MOST_SHOWN = 10  # maximum of printed differences
+MAX_DIFFERENCES = 10  # printed entries of the report that differ
 WAVEFORM = "Waveform"  # description of the waveform among the files of a run with RTL
 
 
 def print_outcome(outcome: CosimulationResult) -> int:
-    """Print the comparison of RTL with the component; return the exit code."""
+    """Print the comparison of RTL with the component; return the exit code.
+
+    The exit code is ``MACHINE_WRONG`` for a difference at an output or a violation of the protocol. If inputs
+    are taken in other cycles, entries of the report may differ without an error.
+    """
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
     from fiberscope.rtl.exercise_coverage import exercise_lines
@@ -35,35 +39,31 @@ def print_outcome(outcome: CosimulationResult) -> int:
         print(f"identical in all {entries}, and at every output in every cycle")
     elif outcome.first_difference is None:
         print(f"note: as inputs are taken in other cycles, {len(different)} of {entries} differ:")
-        _show_differences(different)
+        _print_differences(different)
         print("identical at every output in every cycle")
     else:
-        scope = (
-            f"in {len(different)} of {entries}:"
-            if different
-            else "at its ports, though in no entry of the report"
-        )
-        print(f"DIFFERENT {scope}")
-        _show_differences(different)
+        at_ports = "at its ports, though in no entry of the report"
+        print(f"DIFFERENT {f'in {len(different)} of {entries}:' if different else at_ports}")
+        _print_differences(different)
         print(f"where that begins: {outcome.first_difference}")
     is_wrong = outcome.first_difference is not None or outcome.violation is not None
     show_files({name: path for name, path in outcome.files.items() if is_wrong or name == WAVEFORM})
     return MACHINE_WRONG if is_wrong else 0
 
 
-def _show_differences(lines: Sequence[str]) -> None:
-    for line in lines[:MOST_SHOWN]:
+def _print_differences(lines: Sequence[str]) -> None:
+    for line in lines[:MAX_DIFFERENCES]:
         print(f"  {line}")
 
 
 def show_files(files: Mapping[str, Path]) -> None:
-    """Print files by their description."""
+    """Print the paths of files by description, with the command that opens a waveform."""
     for name, path in files.items():
         print(f"{name}: {path}" + (f" (open it: fiberscope wave {path})" if name == WAVEFORM else ""))
 
 
 def print_coverage(outcome: CosimulationResult, file: Path) -> None:
-    """Print and write the port events of each module."""
+    """Print the port events of each module, and write them to a JSON file; ``-`` only prints."""
     from fiberscope.rtl.coverage import Coverage, write_coverage
 
     covered = {

@@ -18,12 +18,11 @@ from fiberscope.commands.progress import progress_display
 from fiberscope.commands.rtl_options import Folder
 from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.rtl.select_block import condense_error, find_block, input_errors, rtl_blocks
+from fiberscope.rtl.select_block import condense_error, find_block, parse_parameters, rtl_blocks
 from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
-    from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.rtl.cosim_request import CosimRequest
 
 _Block = Annotated[
@@ -94,11 +93,11 @@ def power(
       fiberscope rtl power bank gamma my.mtx --liberty my_cells.lib --table bank.csv
       fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
-    is_whole = block not in rtl_blocks() and is_machine(block)
+    measures_machine = block not in rtl_blocks() and is_machine(block)
     from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
 
     try:
-        if is_whole:
+        if measures_machine:
             _refuse({"--liberty": liberty != LIBRARY, "--at": at, "--table": table}, block, "a block")
             matrices = [*([] if accelerator is None else [accelerator]), *(operands or ())]
             _measure_machine(block, matrices, settings or (), simulator, json, output)
@@ -115,10 +114,11 @@ def power(
     return 0
 
 
-def _refuse(options: Mapping[str, object], name: str, whose: str) -> None:
-    """Refuse options of the other kind of measurement."""
-    for option in (option for option, is_set in options.items() if is_set):
-        raise InputError(f"{name}: {option} is for {whose}")
+def _refuse(options: Mapping[str, object], name: str, kind: str) -> None:
+    """Refuse options of the other kind of measurement, by their values."""
+    for option, value in options.items():
+        if value:
+            raise InputError(f"{name}: {option} is for {kind}")
 
 
 def _measure_block(
@@ -138,7 +138,7 @@ def _measure_block(
     if request is not None:
         measured = measure(request, simulator, liberty, output)
     else:
-        measured = measure_alone(block.name, _parameters(block, settings), liberty)
+        measured = measure_alone(block.name, parse_parameters(block, settings), liberty)
     if table is not None:
         write_rows(measured, table)
     if table != STANDARD_OUTPUT:
@@ -186,15 +186,7 @@ def _cosim_request(
         return None
     if not operands:
         raise InputError(f"{accelerator}: say on which matrix it runs, or leave it out too")
-    places = () if at is None else (at,)
+    components = () if at is None else (at,)
     return CosimRequest(
-        (block,), accelerator, *a_and_b(operands), settings=tuple(settings), at=places, lock_step=True
+        (block,), accelerator, *a_and_b(operands), settings=tuple(settings), at=components, lock_step=True
     )
-
-
-def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
-    """Return the parameters of a block."""
-    from fiberscope.hw.rtl.kit.parameters import parse
-
-    with input_errors():
-        return parse(block.name, block.parameters, settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
-from fiberscope.commands.rtl_options import Folder, Numbers
+from fiberscope.commands.rtl_options import BlockSettings, Folder
 from fiberscope.rtl.select_block import find_block, input_errors, rtl_blocks
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _Timeout = Annotated[int, typer.Option(min=1, metavar="SECONDS", help="Time limi
 
 def prove(
     block: _Block,
-    settings: Numbers = None,
+    settings: BlockSettings = None,
     ports: _Ports = "plain",
     depth: _Depth = DEPTH,
     timeout: _Timeout = 300,

@@ -14,7 +14,7 @@ from fiberscope.base.errors import INTERRUPTED, InputError
 from fiberscope.commands.option_groups import Needs, Options
 from fiberscope.commands.options import Config, Exact, Json, Live, Parts, Quiet, Settings
 from fiberscope.commands.report_output import report_delivery
-from fiberscope.commands.waveform_size import with_size_warning
+from fiberscope.commands.waveform_size import add_size_warning
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fiberscope.run.request import RunRequest
 
 _Files: TypeAlias = "Mapping[str, Path | None]"
-_of_vcd = Needs("vcd", "--vcd FILE, the waveform to write")
+_NEEDS_VCD = Needs("vcd", "--vcd FILE, the waveform to write")
 
 
 class WaveformOptions(Options):
@@ -39,33 +39,33 @@ class WaveformOptions(Options):
     vcd_window: Annotated[
         str | None,
         typer.Option(metavar="START:END", help="Record only these cycles, without cycle END."),
-        _of_vcd,
+        _NEEDS_VCD,
     ] = None
     vcd_scope: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATTERN", help="Record only these components, for example 'pe0[0-3]'; repeatable."
         ),
-        _of_vcd,
+        _NEEDS_VCD,
     ] = None
     vcd_trigger: Annotated[
         str | None,
         typer.Option(
             metavar="CONDITION", help="Start recording when this holds, for example 'pe07 input_stall > 100'."
         ),
-        _of_vcd,
+        _NEEDS_VCD,
     ] = None
     vcd_cycles: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Record at most this number of cycles."),
-        _of_vcd,
+        _NEEDS_VCD,
     ] = None
     vcd_plain: Annotated[
         bool,
         typer.Option(
             "--vcd-plain", help="Write texts as numbers with a table, for viewers other than GTKWave."
         ),
-        _of_vcd,
+        _NEEDS_VCD,
     ] = False
 
     def waveform(self) -> Waveform | None:
@@ -96,7 +96,14 @@ class ReportOptions(Options):
     quiet: Quiet = False
 
     def check(self, outputs: _Files, inputs: _Files) -> None:
-        """Check before any work that outputs can be written and overwrite no input."""
+        """Check before any work that outputs can be written and overwrite no input.
+
+        Args:
+            outputs, inputs: files besides those of this group, by their names in messages.
+
+        Raises:
+            InputError: a file cannot be written, would overwrite an input, or has an unknown ending.
+        """
         config = {"the file of --config": self.config}
         check_outputs({"the report": self.json, "the product": self.product, **outputs}, {**inputs, **config})
         if self.product is not None:
@@ -104,22 +111,22 @@ class ReportOptions(Options):
 
             check_product(self.product)
 
-    def take_symbols(self, specification: str, words: Sequence[str]) -> list[str]:
+    def take_symbols(self, specification: str, arguments: Sequence[str]) -> list[str]:
         """Move symbol assignments (``a=2``) from the operands to the settings; return the operands.
 
         Args:
             specification: the specification of the symbols; empty for a machine without one.
-            words: the operands on the command line.
+            arguments: the operands and symbol assignments on the command line.
 
         Raises:
             ConfigurationError: there is no such specification.
             InputError: ``--set`` also sets a symbol.
         """
         if not specification:
-            return list(words)
+            return list(arguments)
         from fiberscope.models.trace.source import split_symbols
 
-        operands, settings = split_symbols(specification, words)
+        operands, settings = split_symbols(specification, arguments)
         for name in (setting.partition("=")[0] for setting in settings):
             if name in self.entries():
                 raise InputError(f"{name} is given twice, with --set and without; leave one out")
@@ -127,7 +134,7 @@ class ReportOptions(Options):
         return operands
 
     def write_product(self, report: Report) -> None:
-        """Write the requested product of the run."""
+        """Write the requested product of the run; an incomplete run has none, which a warning says."""
         if self.product is not None and not report.complete:
             print("fiberscope: no product, as the run is incomplete", file=sys.stderr)
         elif self.product is not None:
@@ -178,23 +185,24 @@ class SimulationOptions(WaveformOptions, ReportOptions):
     energy: Annotated[
         bool, typer.Option("--energy", help="Show energy (pJ) and area (um2) by part and action.")
     ] = False
-
     live: Live = None
 
     def simulate(
         self,
-        make: Callable[..., RunRequest],
+        make_request: Callable[..., RunRequest],
         inputs: _Files,
-        wanted: Mapping[str, object] | None = None,
-        **others: object,
+        command_settings: Mapping[str, object] | None = None,
+        **run_options: object,
     ) -> Report:
-        """Run, and output the report.
+        """Run, output the report, write the requested product, and return the report.
+
+        Outputs are checked before the request is built.
 
         Args:
-            make: a function that builds the request from settings, config and exact.
+            make_request: a function that builds the request from settings, config and exact.
             inputs: the files that the run reads, by their names in messages.
-            wanted: settings of the command itself.
-            others: further options of the run.
+            command_settings: settings of the command itself, which override those of ``--set``.
+            run_options: further options of the run.
         """
         from fiberscope.accelerators.user_parts import parse_parts
         from fiberscope.commands.progress import progress_display
@@ -207,16 +215,17 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             "parts": parse_parts(self.part or []),
             "waveform": waveform,
             "timeline": states,
-            **others,
+            **run_options,
         }
         options |= {name: getattr(self, name) for name in names}
-        request = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
+        settings = {**self.entries(), **(command_settings or {})}
+        request = make_request(settings=settings, config=self.config, exact=self.exact)
         with self._live_run(request) as live:
             with (
                 report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
                 progress_display(self.quiet) as callback,
             ):
-                progress = with_size_warning(callback, waveform)
+                progress = add_size_warning(callback, waveform)
                 options |= (
                     {"progress": progress}
                     if live is None
@@ -243,8 +252,8 @@ class SimulationOptions(WaveformOptions, ReportOptions):
 
         return live_run(self.live, page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
 
-    def ended(self, report: Report) -> int:
-        """Print the requested energies; return the exit code."""
+    def finish(self, report: Report) -> int:
+        """Print the requested energies of a run; return the exit code of the command."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
             from fiberscope.results.report.costs_table import costs_tables
@@ -253,6 +262,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         return exit_code(report)
 
     def _outputs(self) -> _Files:
+        """Return the files of the waveform, memory trace and states, by their names in messages."""
         from fiberscope.results.recording.waveform import files_of
 
         files = {"the memory trace": self.memory_trace, **(files_of(self.vcd) if self.vcd else {})}
@@ -279,7 +289,11 @@ def page_title(run: RunRequest) -> str:
 def debugger_page(
     port: str | None, title: str
 ) -> AbstractContextManager[Callable[[Session], AbstractContextManager[object]]]:
-    """Return a context that yields a function which shows a debugging session on the requested page.
+    """Return a context that yields a function, which returns the context of the live page of a session.
+
+    Args:
+        port: the value of ``--live``; None for no page.
+        title: the title of the page.
 
     Raises:
         InputError: the errors of ``LiveView``.
@@ -297,6 +311,7 @@ def exit_code(report: Report) -> int:
 
 
 def _window(option: str, text: str | None) -> tuple[int, int] | None:
+    """Parse ``START:END``, a range of cycles without its end, as the value of an option."""
     if text is None:
         return None
     start, _, end = text.partition(":")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.sampling import Sample
 
 
-class Windows(Options):
-    """Options of windows, for a command whose seed has further uses."""
+class WindowOptions(Options):
+    """Options of sampled windows without a seed, for a command whose own ``--seed`` also selects them."""
 
     sample: Annotated[
         str | None,
@@ -25,11 +25,11 @@ class Windows(Options):
         int | None, typer.Option(min=100, metavar="N", help="Cycles of a window, about.")
     ] = None
 
-    def request(self, seed: int | None = None) -> Sample | None:
+    def request(self, seed: int | None) -> Sample | None:
         """Return the request of a sampled run; None for a full run.
 
         Args:
-            seed: the seed that selects the windows.
+            seed: the seed that selects the windows; 0 if None.
 
         Raises:
             InputError: the width is invalid, or an option needs ``--sample``.
@@ -45,13 +45,9 @@ class Windows(Options):
         return None
 
 
-class Sampled(Windows):
-    """Options of windows with a seed."""
+class SampleOptions(WindowOptions):
+    """Options of sampled windows, and the seed that selects them."""
 
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed that chooses the windows.")] = (
         None
     )
-
-    def seeded_request(self) -> Sample | None:
-        """Return ``request`` with this seed."""
-        return self.request(self.seed)

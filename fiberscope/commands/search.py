@@ -10,7 +10,7 @@ import typer
 
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator
-from fiberscope.commands.sample_options import Windows
+from fiberscope.commands.sample_options import WindowOptions
 from fiberscope.commands.sweep import ExecutorOptions
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _Over = Annotated[
         help="YAML file with a list for each parameter, or {from: 1, to: 9}, step, scale: log.",
     ),
 ]
-_Least = Annotated[
+_Minimise = Annotated[
     list[str] | None,
     typer.Option(
         "--minimise",
@@ -38,7 +38,7 @@ _Least = Annotated[
         help="Minimise this column of the results, or SQL over them; repeatable.",
     ),
 ]
-_Most = Annotated[
+_Maximise = Annotated[
     list[str] | None,
     typer.Option("--maximise", metavar="MEASURE", help="Maximise this column or SQL; repeatable."),
 ]
@@ -73,9 +73,9 @@ def search(
     workloads: _Workloads,
     over: _Over,
     executor_options: ExecutorOptions,
-    sampled: Windows,
-    minimise: _Least = None,
-    maximise: _Most = None,
+    sampled: WindowOptions,
+    minimise: _Minimise = None,
+    maximise: _Maximise = None,
     subject_to: _Subject = None,
     points: _Points = 100,
     seed: _Seed = 0,
@@ -102,7 +102,7 @@ def search(
 
     if plot is not None:
         check_picture(plot)
-    design = _design(command, accelerator, executor_options, sampled.request(seed))
+    design = _initial_design(command, accelerator, executor_options, sampled.request(seed))
     objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
     study = prepare_search(design, workloads, over, objectives, store)
     limit = Limits(
@@ -118,10 +118,10 @@ def search(
         print(f"Results: {store} (look at them: fiberscope results {store})")
 
 
-def _design(
+def _initial_design(
     command: str, accelerator: str, executor_options: ExecutorOptions, request: Sample | None
 ) -> Point:
-    """Return the initial design of a search, without a workload."""
+    """Return the point from which all designs of a search derive, without a workload."""
     from fiberscope.explore.sweeps.machines import parse_machine
     from fiberscope.explore.sweeps.point import Point
 
@@ -140,7 +140,7 @@ def _design(
 
 
 def _show(study: Search) -> None:
-    """Print the Pareto front, or that no design meets the limits."""
+    """Print the designs of the Pareto front, or that no run was completed or meets the limits."""
     from rich.text import Text
 
     from fiberscope.commands.output import print_stacked

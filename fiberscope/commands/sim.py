@@ -12,14 +12,13 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import SimulationOptions
-from fiberscope.commands.sample_options import Sampled
+from fiberscope.commands.sample_options import SampleOptions
 from fiberscope.results.report.files import operand_files
 
 _Chain = Annotated[
     str | None,
     typer.Option(metavar="PRODUCTS", help="Compute these products one after another: 'Y = A X; Z = Y W'."),
 ]
-
 _Window = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Simulate this window of --sample only, without an estimate."),
@@ -34,7 +33,7 @@ def sim(
     accelerator: Accelerator,
     operands: Operands,
     options: SimulationOptions,
-    sampled: Sampled,
+    sampled: SampleOptions,
     chain: _Chain = None,
     window: _Window = None,
     values_only: _ValuesOnly = False,
@@ -64,7 +63,7 @@ def sim(
     factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
-    request = sampled.seeded_request()
+    request = sampled.request(sampled.seed)
     if window is not None:
         if request is None:
             raise InputError("--window needs --sample, which it is of")
@@ -74,5 +73,5 @@ def sim(
         for name, value in full_run_options.items():
             if value:
                 raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
-    make = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)
-    return options.ended(options.simulate(make, inputs, sample=request, values_only=values_only))
+    make_request = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)
+    return options.finish(options.simulate(make_request, inputs, sample=request, values_only=values_only))

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import Options
-from fiberscope.commands.suite_tables import SuiteTables
-
-if TYPE_CHECKING:
-    from fiberscope.results.store import Store
+from fiberscope.commands.suite_tables import SuiteTableOptions
 
 
-class StoredComparison(Options):
-    """Options of the table of a suite."""
+class ComparisonOptions(Options):
+    """Options that show a store as the tables of a suite."""
 
     compare: Annotated[
         bool,
@@ -54,23 +51,15 @@ class StoredComparison(Options):
             if self.compare and value:
                 raise InputError(f"{name} is not for --compare; leave one out")
 
-    def write(
-        self,
-        store: Store,
-        tables: Mapping[str, object],
-        rows: tuple[str | None, Sequence[str], str | None, bool],
-    ) -> None:
+    def write(self, tables: Mapping[str, object], **rows: Any) -> None:  # noqa: ANN401
         """Write and print the tables of the suite.
 
         Args:
-            store: the store.
-            tables: values of the options of ``SuiteTables``.
-            rows: the arguments ``where``, ``sort``, ``against`` and ``all_sources`` of ``read_stored_suite``.
+            tables: values of the options of ``SuiteTableOptions``, except for ``mean``.
+            rows: arguments of ``read_stored_suite``.
         """
         from fiberscope.explore.sweeps.stored_suite import read_stored_suite
 
-        options = SuiteTables({**tables, "mean": self.mean})
-        choice = options.choice()
-        where, sort, against, includes_all = rows
-        suite = read_stored_suite(store, where=where, sort=sort, against=against, all_sources=includes_all)
-        options.write(suite.with_evaluation(choice))
+        options = SuiteTableOptions({**tables, "mean": self.mean})
+        evaluation_options = options.evaluation_options()  # detects errors before the store is read
+        options.write(read_stored_suite(**rows).with_evaluation(evaluation_options))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NEEDS_PLOT = Needs("plot", "--plot FILE, the figure to draw")
 
 
-class StudyFiles(Options):
+class StudyFileOptions(Options):
     """Options of a figure and of an archive of the runs of a store."""
 
     plot: Annotated[

@@ -11,8 +11,8 @@ from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import FigureWidth
-from fiberscope.commands.sample_options import Sampled
-from fiberscope.commands.suite_tables import SuiteTables
+from fiberscope.commands.sample_options import SampleOptions
+from fiberscope.commands.suite_tables import SuiteTableOptions
 from fiberscope.commands.sweep import ExecutorOptions
 from fiberscope.results.report.files import check_outputs
 
@@ -75,8 +75,8 @@ _Paper = Annotated[
 def suite(
     machines: _Machines,
     executor_options: ExecutorOptions,
-    sampled: Sampled,
-    tables: SuiteTables,
+    sampled: SampleOptions,
+    tables: SuiteTableOptions,
     workloads: _Workloads = None,
     against: _Against = None,
     same: _Same = None,
@@ -108,7 +108,7 @@ def suite(
     from fiberscope.explore.sweeps.suite import suite as run_suite
     from fiberscope.results.figures.style import parse_width
 
-    choice = tables.choice() | ({"width": parse_width(figure_width)} if figure_width else {})
+    evaluation = tables.evaluation_options() | ({"width": parse_width(figure_width)} if figure_width else {})
     _check_drawings(plot, paper)
     address = store or (study and read_suite(study).store) or STORE
     options = _sweep_options(executor_options, sampled) | {"store": address, "retry": retry}
@@ -116,7 +116,7 @@ def suite(
         outcome = run_suite(
             study or machines, workloads or (), against=against, same=same or (), follow=follow, **options
         )
-    outcome = outcome.with_evaluation(choice)
+    outcome = outcome.with_evaluation(evaluation)
     _draw(outcome, address, plot, paper)
     tables.write(outcome)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
@@ -166,12 +166,12 @@ def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> 
         print(f"Paper: {paper}, {len(pages)} {'page' if len(pages) == 1 else 'pages'}")
 
 
-def _sweep_options(executor_options: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
+def _sweep_options(executor_options: ExecutorOptions, sampled: SampleOptions) -> dict[str, Any]:
     """Return the options of ``fiberscope.sweep`` from those of the command."""
     executors = {name: getattr(executor_options, name) for name in ("scheduler", "slurm", "pbs", "workers")}
     study = {key: getattr(executor_options, key) for key in ("timeout", "memory", "exact")}
     study |= {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
     study |= {"config": executor_options.config and str(executor_options.config)}
-    study |= {"sample": sampled.seeded_request()}
+    study |= {"sample": sampled.request(sampled.seed)}
     executors["progress"] = not executor_options.quiet
     return executors | {key: value for key, value in study.items() if value}

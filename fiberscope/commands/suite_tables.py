@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from fiberscope.explore.sweeps.suite import Suite
 
 
-class SuiteTables(Options):
-    """Options of the tables."""
+class SuiteTableOptions(Options):
+    """Options of the tables of a suite."""
 
     columns: Annotated[
         str | None,
@@ -42,7 +42,7 @@ class SuiteTables(Options):
     ] = None
     markdown: Markdown = False
 
-    def choice(self) -> dict[str, list[str]]:
+    def evaluation_options(self) -> dict[str, list[str]]:
         """Return the requested columns and means, as keys of an ``Evaluation``.
 
         Raises:
@@ -55,7 +55,7 @@ class SuiteTables(Options):
         return columns | means
 
     def write(self, suite: Suite) -> None:
-        """Write the requested files, and print the tables with notes and failures."""
+        """Write the requested files; print tables, notes and failures unless a file is standard output."""
         from fiberscope.commands.output import show
         from fiberscope.explore.sweeps.suite_views import (
             evaluation_latex,
@@ -72,10 +72,7 @@ class SuiteTables(Options):
         if STANDARD_OUTPUT in (self.csv, self.latex):
             return
         resources = resource_table(suite)
-        tables = [
-            suite_table(suite, suite.evaluation.columns, suite.evaluation.mean),
-            *([resources] if resources.rows else []),
-        ]
-        show(tables, markdown=self.markdown)
+        comparison = suite_table(suite, suite.evaluation.columns, suite.evaluation.mean)
+        show([comparison, *([resources] if resources.rows else [])], markdown=self.markdown)
         for line in [*note_lines(suite), *failure_lines(suite)]:
             print(line)

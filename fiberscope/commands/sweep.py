@@ -11,8 +11,8 @@ import typer
 from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.option_groups import Options, expand_groups
-from fiberscope.commands.options import Config, Exact, Live, Parts, Quiet, Settings
-from fiberscope.commands.sample_options import Sampled
+from fiberscope.commands.options import Config, Exact, Live, Parts, Quiet, Settings, setting_values
+from fiberscope.commands.sample_options import SampleOptions
 from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:
@@ -118,9 +118,7 @@ class ExecutorOptions(Options):
 
     def settings_by_key(self) -> dict[str, object]:
         """Return the settings by dotted key."""
-        from fiberscope.accelerators.configuration import parse_settings
-
-        return {key: entry.value for key, entry in parse_settings(self.settings or []).items()}
+        return setting_values(self.settings)
 
 
 @expand_groups()
@@ -128,7 +126,7 @@ def sweep(
     context: typer.Context,
     swept: _Swept,
     executor_options: ExecutorOptions,
-    sampled: Sampled,
+    sampled: SampleOptions,
     workloads: _Workloads = None,
     grid: _Grid = None,
     command: _Command = None,
@@ -151,7 +149,7 @@ def sweep(
     from fiberscope.explore.sweeps.api import run_study
 
     parsed = {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
-    study = _study(context.params, {**parsed, "sample": sampled.seeded_request()})
+    study = _study(context.params, {**parsed, "sample": sampled.request(sampled.seed)})
     address = study.store or STORE
     with executor_options.live_page(f"sweep: {address}") as follow:
         executors = executor_options.executors()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, writ
 if TYPE_CHECKING:
     from fiberscope.models.tiles.kernel import Kernel
     from fiberscope.models.tiles.plan import Plan
-    from fiberscope.models.tiles.statistics import Statistics
 
 _Operands = Annotated[
     list[str],
@@ -98,18 +97,20 @@ def tile(
     from fiberscope.models.tiles.operands import load_operands
     from fiberscope.models.tiles.options import Options
     from fiberscope.models.tiles.plan import Methods, plan
+    from fiberscope.models.tiles.report import read_statistics
+    from fiberscope.workloads import file_of
 
     tiled_kernel = Kernel.read(kernel, order)
     operands = in_order(operands, tiled_kernel.inputs)
-    check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
+    files = {f"operand {number}": file_of(name) for number, name in enumerate(operands, start=1)}
+    check_outputs({"--json": json, "--plot": plot}, {**files, "--statistics": statistics})
     options = validate(Options, parse_settings(settings or []), "tile")
-    names = [name for name in compare.split(",") if name]
-    methods = Methods(names, scan, swiftiles, microtile, panel)
+    methods = Methods([name for name in compare.split(",") if name], scan, swiftiles, microtile, panel)
     capacity_words = _buffer_words(tiled_kernel, buffer, capacity)
     tensors = load_operands(tiled_kernel, operands, transpose_b=transpose_b, exact=exact)
-    statistics_of_tiles = None if statistics is None else _read_statistics(statistics, tiled_kernel)
+    statistics_of_tiles = None if statistics is None else read_statistics(statistics, tiled_kernel)
     choose = partial(plan, tiled_kernel, tensors, capacity_words, options, methods, statistics_of_tiles)
-    _deliver(_choose(choose, measure), measure, json, plot, markdown)
+    _write_plan(_choose(choose, measure), measure, json, plot, markdown)
 
 
 def _choose(choose: Callable[..., Plan], measure: bool) -> Plan:
@@ -124,14 +125,12 @@ def _choose(choose: Callable[..., Plan], measure: bool) -> Plan:
     return tiles
 
 
-def _files(operands: list[str]) -> dict[str, Path | None]:
-    from fiberscope.workloads import file_of
-
-    return {f"operand {number}": file_of(name) for number, name in enumerate(operands, start=1)}
-
-
 def _buffer_words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
-    """Return the words of an operand that fit in a buffer."""
+    """Return the capacity of the buffer of one operand in words of 4 bytes.
+
+    Raises:
+        InputError: the size is invalid.
+    """
     from fiberscope.accelerators.quantities import SIZE
     from fiberscope.models.tiles.base import capacity_of
 
@@ -143,14 +142,7 @@ def _buffer_words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
         raise InputError(f"--buffer {buffer}: {error}") from error
 
 
-def _read_statistics(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
-    """Return the statistics of every operand from an earlier report."""
-    from fiberscope.models.tiles.report import read_statistics
-
-    return read_statistics(path, kernel)
-
-
-def _deliver(tile_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
+def _write_plan(tile_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
     """Write the requested files, and print the tables."""
     from fiberscope.commands.output import show
     from fiberscope.models.tiles.pictures import draw_plan

@@ -39,10 +39,12 @@ def wave(vcd: _Waveform) -> None:
         raise InputError(
             f"there is no display to open {VIEWERS[program]} on; copy {vcd} to a machine that has one"
         )
-    view = vcd.with_suffix(".gtkw" if program == "gtkwave" else ".sucl")
+    view_file = vcd.with_suffix(".gtkw" if program == "gtkwave" else ".sucl")
     option = [] if program == "gtkwave" else ["--command-file"]
-    views = [*option, view.name] if view.is_file() else []
+    view_arguments = [*option, view_file.name] if view_file.is_file() else []
     # GTKWave finds the table of states in its working directory.
-    code = subprocess.run([program, vcd.name, *views], check=False, cwd=vcd.parent).returncode
-    if code != 0:
-        raise InputError(f"{VIEWERS[program]} ended with the exit code {code}; what it said stands above")
+    exit_status = subprocess.run([program, vcd.name, *view_arguments], check=False, cwd=vcd.parent).returncode
+    if exit_status != 0:
+        raise InputError(
+            f"{VIEWERS[program]} ended with the exit code {exit_status}; what it said stands above"
+        )

@@ -10,14 +10,14 @@ from fiberscope.base.progress import CYCLES, SIMULATING, Stage
 if TYPE_CHECKING:
     from fiberscope.run.api import Progress, Waveform
 
-LARGE_BYTES = 100 << 20
+LARGE_BYTES = 100 << 20  # expected size from which a warning is printed
 KNOWN_SHARE = 0.05  # simulated share from which the file size can be extrapolated
 
 
-def with_size_warning(progress: Progress | None, waveform: Waveform | None) -> Progress | None:
-    """Wrap a progress callback with warnings about the expected size of the waveform.
+def add_size_warning(progress: Progress | None, waveform: Waveform | None) -> Progress | None:
+    """Return a progress callback that also warns of a large expected waveform, again whenever it has doubled.
 
-    The warning is repeated when the expected size has doubled.
+    Without a waveform, or if a window or a number of cycles bounds it, the callback is ``progress`` itself.
     """
     if progress is None or waveform is None or waveform.window or waveform.cycles:
         return progress
@@ -30,13 +30,10 @@ class _SizeWatch:
     def __init__(self, progress: Progress, waveform: Waveform) -> None:
         from fiberscope.sim.partial_files import partial
 
-        self._report_progress, self._path, self._partial_file = (
-            progress,
-            waveform.path,
-            partial(waveform.path),
-        )
+        self._report_progress, self._path = progress, waveform.path
+        self._partial_file = partial(waveform.path)
         self._stage = Stage(SIMULATING, 0)
-        self._reported_bytes = 0.0  # bytes
+        self._reported_bytes = 0.0  # expected size in the last warning
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         self._report_progress(stage, done, total)

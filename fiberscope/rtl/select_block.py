@@ -16,6 +16,7 @@ from fiberscope.results.report.files import make_folder, write_text
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
+    from fiberscope.hw.rtl.kit.parameters import Parameters
 
 ALIASES = {"scanner": "compressed_scanner"}  # short names of blocks
 LOG = "fault.log"  # file with all lines of an error of several lines
@@ -103,6 +104,18 @@ def find_block(name: str, machine: str = "") -> RtlBlock:
     if name not in blocks:
         raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
     return blocks[name]
+
+
+def parse_parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
+    """Return the parameters of a block, each written ``name=value``, with defaults for the others.
+
+    Raises:
+        InputError: a parameter is unknown or invalid.
+    """
+    from fiberscope.hw.rtl.kit.parameters import parse
+
+    with input_errors():
+        return parse(block.name, block.parameters, settings)
 
 
 def rtl_blocks() -> Mapping[str, RtlBlock]:

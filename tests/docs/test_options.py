@@ -36,7 +36,7 @@ def told(command: str, option: str) -> str:
     options = {parameter.name: parameter.opts for parameter in found(command).params}
     if option not in options:
         return ""
-    return "refused" if option in taken.cannot else "yes"
+    return "refused" if option in taken.unsupported else "yes"
 
 
 def needed(option: str) -> str:
@@ -74,7 +74,7 @@ def test_a_command_has_every_option_of_its_group_and_says_why_it_refuses_one(com
     group = ReportOptions if command in ("model", "analyze") else SimulationOptions
     assert group in taken.groups.values()
     assert declared_options(group).keys() <= {parameter.name for parameter in found(command).params}
-    assert taken.cannot.keys() <= declared_options(group).keys()
+    assert taken.unsupported.keys() <= declared_options(group).keys()
 
 
 def test_the_table_tells_what_is_refused_and_what_is_needed():

@@ -233,7 +233,7 @@ def test_what_is_exported_gets_the_options_of_the_command(monkeypatch: pytest.Mo
     def record(name: str) -> Any:
         return lambda *arguments, **options: calls.update({name: (arguments, options)}) or 0
 
-    for name in ("export_machine", "export_leaf", "export_block"):
+    for name in ("export_machine", "export_instance", "export_block"):
         monkeypatch.setattr(rtl, name, record(name))
     assert (
         cli.run(["rtl", "export", "gamma", "my.mtx", "--set", "pe.count=2", "-o", "there", "--clock-ns", "2"])
@@ -244,7 +244,7 @@ def test_what_is_exported_gets_the_options_of_the_command(monkeypatch: pytest.Mo
         {"period": 2.0},
     )
     assert cli.run(["rtl", "export", "spec:gamma", "--level", "pe", "--stage", "Z", "-o", "there"]) == 0
-    arguments, options = calls.pop("export_leaf")
+    arguments, options = calls.pop("export_instance")
     assert arguments == ("spec:gamma", "pe", "Z", None, None, "pyrtl", Path("there"))
     assert options["value_bits"] == 32
     assert cli.run(["rtl", "export", "merger", "--set", "radix=4", "--status", "--ports", "axis"]) == 0

@@ -76,7 +76,7 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     clock, screen = Clock(), io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
-    with progress._bars(console, clock) as show:
+    with progress._progress_bars(console, clock) as show:
         stage = Stage("simulating", began=clock.now)
         stage.reach(1, 2)
         stage.reach_cycle(70_000_000, 0)

@@ -6,7 +6,7 @@ import pytest
 
 from fiberscope import cli
 from fiberscope.commands import waveform_size
-from fiberscope.commands.waveform_size import with_size_warning
+from fiberscope.commands.waveform_size import add_size_warning
 from fiberscope.run.api import Waveform
 from fiberscope.sim.partial_files import partial
 
@@ -25,7 +25,7 @@ def grow(path: Path, size: int) -> None:
 
 def test_said_from_how_the_file_grows_and_again_only_when_that_doubles(path, capsys):
     told = []
-    progress = with_size_warning(lambda *news: told.append(news), Waveform(path))
+    progress = add_size_warning(lambda *news: told.append(news), Waveform(path))
 
     def reach(done: int) -> str:
         progress("simulating", done, 100)
@@ -46,7 +46,7 @@ def test_said_from_how_the_file_grows_and_again_only_when_that_doubles(path, cap
 
 
 def test_a_limit_of_cycles_bounds_it(path, capsys):
-    progress = with_size_warning(lambda *_news: None, Waveform(path))
+    progress = add_size_warning(lambda *_news: None, Waveform(path))
     grow(path, 4 * MIB)
     progress("simulating", 2, 100)
     progress("cycles", 500, 1000)
@@ -54,7 +54,7 @@ def test_a_limit_of_cycles_bounds_it(path, capsys):
 
 
 def test_a_small_one_is_not_worth_a_word(path, capsys):
-    progress = with_size_warning(lambda *_news: None, Waveform(path))
+    progress = add_size_warning(lambda *_news: None, Waveform(path))
     grow(path, 4 * MIB)
     progress("simulating", 50, 100)
     progress("cycles", 350, 0)
@@ -62,7 +62,7 @@ def test_a_small_one_is_not_worth_a_word(path, capsys):
 
 
 def test_one_that_is_large_already_is_told_at_once(path, capsys):
-    progress = with_size_warning(lambda *_news: None, Waveform(path))
+    progress = add_size_warning(lambda *_news: None, Waveform(path))
     grow(path, 100 * MIB)
     progress("simulating", 1, 100)
     progress("cycles", 7, 0)
@@ -73,10 +73,10 @@ def test_who_bounds_it_or_wants_quiet_is_left_alone(path):
     def tell(*_news):
         raise AssertionError
 
-    assert with_size_warning(tell, None) is tell
-    assert with_size_warning(tell, Waveform(path, window=(1, 9))) is tell
-    assert with_size_warning(tell, Waveform(path, cycles=9)) is tell
-    assert with_size_warning(None, Waveform(path)) is None
+    assert add_size_warning(tell, None) is tell
+    assert add_size_warning(tell, Waveform(path, window=(1, 9))) is tell
+    assert add_size_warning(tell, Waveform(path, cycles=9)) is tell
+    assert add_size_warning(None, Waveform(path)) is None
 
 
 def test_a_run_says_it(path, capsys, monkeypatch):
