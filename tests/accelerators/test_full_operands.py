@@ -75,8 +75,8 @@ def test_what_outerspace_uses_of_full_operands_is_their_values():
 
 @pytest.mark.parametrize(("machine", "least"), [("gamma", 12), ("outerspace", 12), ("extensor", 16)])
 def test_the_least_traffic_is_that_of_values(machine, least):
-    """A and B of 32 values; Z of 64 elements, and for each of its 8 rows a pointer (OuterSPACE: one more)."""
-    pointers = {"gamma": 8, "outerspace": 9, "extensor": 0}[machine] * POINTER
+    """A and B of 32 values; Z of 64 elements, and for each of its 8 rows a pointer (not ExTensor)."""
+    pointers = (0 if machine == "extensor" else 8) * POINTER
     assert run(machine, FULL.T, FULL).traffic_minimum_bytes == 2 * 256 + 64 * least + pointers
 
 

@@ -14,7 +14,7 @@ from fiberscope.accelerators.extensor.dispatcher import Dispatcher
 from fiberscope.accelerators.extensor.drain import Drain
 from fiberscope.accelerators.extensor.layout import HALVES, PARTIAL, SPARE_SLOTS, TENSORS, A, B, Z
 from fiberscope.accelerators.extensor.loader import Loader
-from fiberscope.accelerators.extensor.operand import TILES
+from fiberscope.accelerators.extensor.operand import TILES, least_bytes
 from fiberscope.accelerators.extensor.output import OutputBuffer, OutputRow, PartialSlot
 from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
 from fiberscope.accelerators.extensor.product import StoredProduct
@@ -32,7 +32,6 @@ from fiberscope.hw.value_type import DOUBLE, TYPES
 from fiberscope.sim import ComponentStatistics, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.fibertree_format import footprint
 
 UNIT_RULES = "set intersection to skip or two_finger, or step to product"
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of half a tensor's address space
@@ -265,10 +264,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         ]
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the bytes to move A, B and Z once; Z counts the nonzeros written so far."""
-        operands = (self.a, self.b)
-        bits = sum(sum(footprint(operand.tree, operand.formats).values()) for operand in operands)
-        return (bits + self.product.nonzeros * self.parameters.format.output) // 8
+        """Return the bytes to move once what A and B share of K, and Z; Z counts the nonzeros so far."""
+        return least_bytes(self.a, self.b) + self.product.nonzeros * self.parameters.format.output // 8
 
     def chosen(self) -> tuple[str, ...]:
         """Return notes on a tile shape that was chosen, and on operands that are stored as values only."""

@@ -115,6 +115,23 @@ class TiledOperand:  # C: final
         return coordinates, np.asarray(self.microtile_bytes)[start:end]
 
 
+def least_bytes(a: TiledOperand, b: TiledOperand) -> int:
+    """Return the bytes of the microtiles of A and B whose K1 coordinate the other operand has too.
+
+    The entries of the rows that hold such microtiles are included. The other microtiles give no product.
+    """
+    return _bytes_that_meet(a, b.tree) + _bytes_that_meet(b, a.tree)
+
+
+def _bytes_that_meet(operand: TiledOperand, other: FiberTree) -> int:
+    tree = operand.tree
+    meets = np.isin(tree.coordinates[MICROTILES], other.coordinates[MICROTILES])
+    rows = np.repeat(np.arange(len(operand.row_microtiles) - 1), np.diff(tree.segments[MICROTILES]))
+    row_format = operand.formats.get(tree.names[ROWS], RankFormat("C"))
+    row_bits = len(np.unique(rows[meets])) * (row_format.coordinate + row_format.payload)
+    return int(np.asarray(operand.microtile_bytes)[meets].sum()) + row_bits // 8
+
+
 def _elements(tree: FiberTree) -> memoryview[int]:
     """Return the number of elements of each microtile."""
     return integers_of(np.diff(tree.segments[ELEMENTS][tree.segments[FIBERS]]))

@@ -15,6 +15,7 @@ from fiberscope.accelerators.extensor.configuration import SCANNERS, ExTensorCon
 from fiberscope.accelerators.extensor.loader import Loader
 from fiberscope.accelerators.extensor.machine import ExTensor
 from fiberscope.accelerators.extensor.merging import merge_elements
+from fiberscope.accelerators.extensor.operand import least_bytes
 from fiberscope.accelerators.extensor.pair_work import PairWork, patterns
 from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer
@@ -33,7 +34,6 @@ from fiberscope.accelerators.values import convert_values
 from fiberscope.accelerators.windows import Numbers, cut_windows
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
-from fiberscope.workloads.fibertree_format import footprint
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_entries
 
@@ -321,10 +321,9 @@ class ExTensorSampler:
         }
 
     def _minimum_bytes(self) -> int:
-        """Return the bytes of both operands in their formats, and of Z, each once."""
-        tiling = self.work.tiling
-        bits = sum(sum(footprint(operand.tree, operand.formats).values()) for operand in (tiling.a, tiling.b))
-        return (bits + int(self.work.new.sum()) * self.parameters.format.output) // 8
+        """Return the bytes of both operands, as ``least_bytes`` counts them, and of Z, each once."""
+        written = int(self.work.new.sum()) * self.parameters.format.output // 8
+        return least_bytes(self.work.tiling.a, self.work.tiling.b) + written
 
     def _memory(self, machine: ExTensor, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
         """Return the DRAM row hits, misses and conflicts of the windows, scaled to the whole run."""

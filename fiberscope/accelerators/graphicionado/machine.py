@@ -292,18 +292,22 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         """Return the bytes of the design with the least traffic, for given operations.
 
         The formula is 16 F + (4 + w) E + 4 U + 4 N + 8 N (docs/graphicionado.md), with F active vertices, E
-        edges with a weight of w bytes, U updated vertices, and N changed vertices.
+        edges with a weight of w bytes, U updated vertices, and N changed vertices. With few edges for each
+        active vertex, a design whose edges have sources moves less: 8 F + 12 E in place of the first terms.
+        If all vertices are active, nothing is listed: 4 F + (4 + w) E + 4 U + 4 N.
 
         Args:
             counts: number of operations by name, as of ``operations``.
         """
-        parameters = self.parameters
-        pair_bytes = parameters.id.bytes + parameters.property.bytes
-        edge_bytes = parameters.id.bytes + (parameters.property.bytes if self.program.uses_weights else 0)
-        applied_bytes = parameters.property.bytes * (counts["updates"] + counts["changed"])
-        listed_bytes = 0 if self.program.all_active else pair_bytes * counts["changed"]
-        source_bytes = (pair_bytes + START_BYTES) * counts["activations"]
-        return source_bytes + edge_bytes * counts["edges"] + applied_bytes + listed_bytes
+        id_bytes, property_bytes = self.parameters.id.bytes, self.parameters.property.bytes
+        active, edges = counts["activations"], counts["edges"]
+        edge_bytes = (id_bytes + (property_bytes if self.program.uses_weights else 0)) * edges
+        applied_bytes = property_bytes * (counts["updates"] + counts["changed"])
+        if self.program.all_active:
+            return property_bytes * active + edge_bytes + applied_bytes
+        listed_bytes = (id_bytes + property_bytes) * (active + counts["changed"])
+        with_sources = (2 * id_bytes + property_bytes) * edges
+        return listed_bytes + min(START_BYTES * active + edge_bytes, with_sources) + applied_bytes
 
     def iterations(self) -> Sequence[Iteration]:
         """Return the record of each iteration that has ended."""

@@ -365,10 +365,12 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         """Return the bytes of A, of rows of B that meet an element of A, and of Z as written, each once."""
         used_columns = np.diff(np.asarray(self.a.pointers)) > 0
         selected = int(np.diff(np.asarray(self.b.pointers))[used_columns].sum())
+        # Each row of Z, and each fiber of A and B that is visited, counts a pointer
+        visited = int(used_columns.sum()) if self.parameters.multiply.assign == "flat" else self.a.rows
         operands = zip(self.operands, (self.a.pointers[self.a.rows], selected), strict=True)
-        operand_bytes = sum(layout.data_bytes(elements, self.a.rows + 1) for layout, elements in operands)
+        operand_bytes = sum(layout.data_bytes(elements, visited) for layout, elements in operands)
         written = int(np.sum(self.lengths)) * self.parameters.format.element
-        return operand_bytes + written + (self.shape[0] + 1) * INDEX_BYTES
+        return operand_bytes + written + self.shape[0] * INDEX_BYTES
 
     def chosen(self) -> tuple[str, ...]:
         """Return a note if operands are stored as values alone."""

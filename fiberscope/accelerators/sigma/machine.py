@@ -320,7 +320,9 @@ class Sigma(Composition[SigmaConfiguration]):
         return {} if self.plan.without_memory else super().traffic()
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the bytes of both bitmaps, the nonzeros, and all of Z, each once."""
+        """Return the bytes of both bitmaps, the nonzeros, and all of Z, each once; 0 if no nonzeros meet."""
+        if self.plan.is_empty:
+            return 0
         value, operands = self.parameters.value, (self.a, self.b)
         packed = sum(
             -(-operand.shape[0] * operand.shape[1] // 8) + operand.nonzeros * value.bytes

@@ -101,6 +101,7 @@ class Plan:
         exact: whether the sums of the product are the same in any order.
         kind: NumPy type in which the sums are computed.
         router: router that sets the distribution networks; None if words are gathered.
+        is_empty: whether there is no pass: no two nonzeros meet, and the machine moves nothing.
 
     Raises:
         ConfigurationError: if a fold cannot be packed, because bitmaps or values of a slice do not fit.
@@ -137,6 +138,7 @@ class Plan:
         passes = self._passes(pack_chunks(cut_slices(stationary, streamed, parameters), parameters))
         self._remaining = passes if chosen is None else _select_passes(passes, chosen)
         self._next = next(self._remaining, None)
+        self.is_empty = self._next is None
 
     def _resident(self, width: int) -> int:
         """Return the number of columns of the product that fit in the data SRAM.
