@@ -1,8 +1,8 @@
 """Modules compiled by Verilator into this process."""
 
 import fcntl
+import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from optional_programs import needs
@@ -13,9 +13,11 @@ from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.interface import Bundle, Interface
 from fiberscope.hw.rtl.kit.words import Words
+from fiberscope.hw.rtl.tools import verilator_objects
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.rtl.line_coverage import BRANCH, DATA, LineCoverage, keep_counts
 from fiberscope.sim import SimulationError
+from fiberscope.workloads.cache import cache_folder
 
 WIDE = """
 module wide (input clk, input rst, input in_valid, input [99:0] in_coordinate, output in_ready,
@@ -99,14 +101,29 @@ def test_what_a_larger_module_has_left_in_the_folder_is_not_compiled(tmp_path):
     assert cycled(VerilatedBackend(module), out_ready=1)["in_ready"] == 1
 
 
-def test_modules_of_a_folder_share_the_object_of_what_is_verilators_own(wide):
-    folder = Path(wide.library._name).parents[1]
-    (own,) = folder.glob("verilated_*.o")
-    compiled = own.stat().st_mtime_ns
-    (folder / "other.v").write_text(WIDE.replace("module wide", "module other"))
-    other = VerilatedModule([folder / "other.v"], replace(INTERFACE, module="other"), folder)
+def test_all_builds_share_the_object_of_what_is_verilators_own(wide, tmp_path):
+    folder = cache_folder() / "verilated"
+    compiled = {own: own.stat().st_mtime_ns for own in folder.glob("verilated_*.o")}
+    (tmp_path / "other.v").write_text(WIDE.replace("module wide", "module other"))
+    other = VerilatedModule([tmp_path / "other.v"], replace(INTERFACE, module="other"), tmp_path)
     assert cycled(VerilatedBackend(other), out_ready=1)["in_ready"] == 1
-    assert own.stat().st_mtime_ns == compiled
+    assert compiled
+    assert {own: own.stat().st_mtime_ns for own in folder.glob("verilated_*.o")} == compiled
+
+
+def test_it_is_in_the_folder_of_the_build_where_the_cache_cannot_be_used(tmp_path, monkeypatch):
+    file, locked = tmp_path / "file", tmp_path / "locked"
+    file.touch()
+    (locked / "verilated").mkdir(parents=True)
+    usable = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: locked.name not in str(path) and usable(path, mode))
+    monkeypatch.setattr(verilator_objects, "compile_object", lambda _flags, _level, _source, to: to.touch())
+    for cache in (file, locked):
+        monkeypatch.setenv("FIBERSCOPE_CACHE", str(cache))
+        build = tmp_path / f"build_{cache.name}"
+        build.mkdir()
+        own = verilator_objects.compile_runtime(build, verilator_objects.FLAGS, covered=False)
+        assert list(build.iterdir()) == [own]
 
 
 @pytest.mark.slow

@@ -8,11 +8,10 @@ No HDL simulator runs, and therefore no cocotb bench.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -25,16 +24,16 @@ from fiberscope.hw.rtl.kit.words import Piece, Words, joined, pieces
 from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.simulator import include_folders, run_compiler
 from fiberscope.hw.rtl.tools.verilator import COVERAGE, Verilator, root
+from fiberscope.hw.rtl.tools.verilator_objects import (
+    FLAGS,
+    compile_object,
+    compile_runtime,
+    digest,
+    include_lines,
+)
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.partial_files import Partial
 
-# The wrapper defines the handlers of $fatal, $stop and $finish, as Verilator's own end the process.
-OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
-OFF = ("-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
-FLAGS = ("-std=c++20", "-fPIC", *OFF, *OWN_ENDS)
 SLOW = "__Slow"  # in the names of Verilator's files that run once, at the start
-RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # Verilator's runtime, rarely called in a cycle
-COVERED_RUNTIME = (*RUNTIME, "verilated_cov.cpp")
 
 _WRAPPER = r"""
 #include <cstdint>
@@ -283,57 +282,21 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     parts = sorted(folder.glob("Vtop*.cpp"))
     wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
     wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
-    slow.write_text(_include_lines(part.name for part in parts if SLOW in part.name), encoding="utf-8")
+    slow.write_text(include_lines(part.name for part in parts if SLOW in part.name), encoding="utf-8")
     flags = (*FLAGS, f"-DVM_COVERAGE={int(module.covered)}")
     steps = [(flags, "-O1", wrapper, folder / "wrapper.o"), (flags, "-O0", slow, folder / "slow.o")]
     library, key = folder / "module.so", folder / "module.key"
-    content = _digest([*steps, root()], [*folder.glob("Vtop*"), wrapper, slow])
+    content = digest([*steps, root()], [*folder.glob("Vtop*"), wrapper, slow])
     if library.is_file() and key.is_file() and key.read_text(encoding="utf-8") == content:
         return library
     key.unlink(missing_ok=True)
     with ThreadPoolExecutor() as pool:
-        runtime = pool.submit(_runtime, folder.parent, flags, COVERED_RUNTIME if module.covered else RUNTIME)
-        objects = [*pool.map(_compile_object, *zip(*steps, strict=True)), runtime.result()]
+        runtime = pool.submit(compile_runtime, folder.parent, flags, covered=module.covered)
+        objects = [*pool.map(compile_object, *zip(*steps, strict=True)), runtime.result()]
     library.unlink(missing_ok=True)  # unlink, as a loaded library still uses its file
     run_compiler(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
     key.write_text(content, encoding="utf-8")
     return library
-
-
-def _compile_object(flags: Sequence[str], optimized: str, source: Path, target: Path) -> Path:
-    """Compile a C++ file to an object."""
-    own = root() / "include"
-    options = [*flags, "-I", str(own), "-I", str(own / "vltstd"), optimized]
-    run_compiler(["g++", *options, "-c", str(source), "-o", str(target)], source.parent.name, os.environ)
-    return target
-
-
-def _runtime(folder: Path, flags: Sequence[str], files: Sequence[str]) -> Path:
-    """Compile Verilator's runtime, once for all modules of a folder."""
-    sources = [root() / "include" / file for file in files]
-    target = folder / f"verilated_{_digest(flags, sources)[:16]}.o"
-    if not target.is_file():
-        source, partial = target.with_suffix(".cc"), Partial(target)
-        source.write_text(_include_lines(map(str, sources)), encoding="utf-8")
-        try:
-            _compile_object(flags, "-O0", source, partial.path)
-            partial.keep()
-        finally:
-            partial.discard()
-    return target
-
-
-def _digest(options: Sequence[object], files: Iterable[Path]) -> str:
-    """Return the digest of a library's sources; a library with the same digest is reused."""
-    digest = hashlib.sha256(repr(options).encode())
-    for file in sorted(files):
-        if file.suffix in (".cpp", ".h", ".cc"):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _include_lines(names: Iterable[str]) -> str:
-    return "".join(f'#include "{name}"\n' for name in names)
 
 
 def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
@@ -343,7 +306,7 @@ def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
     wires = {wire.name: wire for wire in module.interface.wires()}
     layout = Words(module.interface).layout
     return _WRAPPER % {
-        "includes": _include_lines(includes),
+        "includes": include_lines(includes),
         "inputs": "\n".join(_input_lines(layout["input"], wires)),
         "outputs": "\n".join(_read("top.", layout["output"], wires, "out")),
         "bytes": str(8 * len(layout["output"])),
