@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -311,6 +312,14 @@ class OuterSpaceConfiguration(TypedParameters):
             )
         if self.l0.block % value:
             raise ValueError(f"format.value is {value} bytes; it should divide l0.block, {self.l0.block}")
+        # A block is stored when all elements that begin in it or lie across its start are in the scratchpad.
+        step = math.gcd(self.l0.block, self.t.node_align, self.t.header, element)
+        needed = ((self.l0.block - 2 * step) // element + 2) * element
+        if self.pe.scratchpad // 2 < needed:
+            raise ValueError(
+                f"pe.scratchpad is {self.pe.scratchpad} bytes; half of it should hold the elements of a "
+                f"block of T, {needed} bytes"
+            )
         # The properties raise ``ValueError`` for a size that does not fit.
         for _cache in (self.l0_bank, self.private_cache, self.l1_cache):
             pass

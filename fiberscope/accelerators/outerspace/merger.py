@@ -129,8 +129,8 @@ class MergingElement(Component):
         self.node = NO_NODE  # node whose header is awaited
         self.requested_heads = self.inserted_heads = 0  # numbers of first elements
         self.awaited_list = NOTHING  # the list whose successor is awaited
-        self.operation = READ  # operation of the pending loads
-        self.next_block = self.unsent_loads = 0  # address of the next block to load, and number of blocks
+        self.next_address = self.end_address = 0  # of the bytes still to be loaded
+        self.unsent_loads = 0  # number of blocks with these bytes
         self.is_cached = False  # whether the loads go through the private cache
         self.remaining_blocks = self.loaded_blocks = 0  # of the spilled heads that an insertion passes
         self.store_address = NOTHING  # address of the block to store
@@ -184,25 +184,28 @@ class MergingElement(Component):
         return self.busy(now + 1)
 
     def _send_load(self, now: int) -> int:
+        """Load the bytes in the next block: bytes within a burst, uncached, as a burst, else the block."""
         channel = self.requests if self.is_cached else self.memory_requests
         if not self.window.has_free_slot():
             return self._wait()
         if not channel.can_push():
             return self.wait_output(channel)
-        channel.push(self.operation, self.window.send(), self.next_block)
-        self.next_block = (self.next_block // self.block_bytes + 1) * self.block_bytes
+        start, block = self.next_address, self.next_address // self.block_bytes * self.block_bytes
+        self.next_address = block + self.block_bytes
+        last = min(self.next_address, self.end_address) - 1
+        if not self.is_cached and start // self.burst_bytes == last // self.burst_bytes:
+            channel.push(READ_BURST, self.window.send(), start)
+        else:
+            channel.push(READ, self.window.send(), block)
         self.unsent_loads -= 1
         if self.unsent_loads > 0 or self.phase == FIRST or self.busy_until > now + 1:
             return self.busy(now + 1)
         return self._wait()  # waits from this cycle
 
     def _load(self, address: int, size: int, is_cached: bool) -> None:
-        """Prepare one load per block of these bytes; uncached, several loads or a short one are bursts."""
-        first, last = address // self.block_bytes, (address + size - 1) // self.block_bytes
-        self.unsent_loads = last - first + 1
-        is_in_burst = address // self.burst_bytes == (address + size - 1) // self.burst_bytes
-        self.operation = READ_BURST if not is_cached and (self.unsent_loads > 1 or is_in_burst) else READ
-        self.next_block = address if self.operation == READ_BURST else first * self.block_bytes
+        """Prepare one load for each block with these bytes."""
+        self.next_address, self.end_address = address, address + size
+        self.unsent_loads = (self.end_address - 1) // self.block_bytes - address // self.block_bytes + 1
         self.is_cached = is_cached
 
     def _compute(self, now: int, cycles: int) -> int:

@@ -26,6 +26,10 @@ from fiberscope.accelerators.outerspace.layout import merger_region_bits, merger
             "memory.interleave is 32 bytes; it should be a multiple of a 64-byte line",
         ),
         ({"multiply__assign": "row"}, "multiply.assign is row; it should be 'tile', 'chip' or 'flat'"),
+        (
+            {"pe__scratchpad": 256, "format__element": 56, "t__header": 4, "t__node_align": 4},
+            "pe.scratchpad is 256 bytes; half of it should hold the elements of a block of T, 168 bytes",
+        ),
         ({"merge__max_lists": 0}, "merge.max_lists is 0; it should be greater than or equal to 1"),
     ],
 )

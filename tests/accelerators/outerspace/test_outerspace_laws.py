@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from outerspace_bench import configured, random_matrix, run_outerspace, small_operands, tiny
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+from outerspace_bench import (
+    configurations,
+    configured,
+    operands,
+    random_matrix,
+    run_outerspace,
+    small_operands,
+    tiny,
+)
 
 from fiberscope.accelerators.memory import observe_requests
 from fiberscope.accelerators.outerspace import OuterSpace
 from fiberscope.accelerators.outerspace.groups import Groups
-from fiberscope.accelerators.testing import cycles
-from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT
+from fiberscope.accelerators.testing import cycles, run_to_end
+from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT, WRITE_BURST
 
 T = 2
 ASSIGNED = ("tile", "chip", "flat")
@@ -89,3 +100,29 @@ def test_a_merge_waits_once_an_element_and_once_a_header():
     machine = run_outerspace(configured(), a, b)
     assert machine.mergers[0][0].elements == 40
     assert 40 <= waits_of(machine) / 41 <= 60  # ns: wires and pipelines 24, a burst of an open row 20
+
+
+@given(operands(), st.data())
+@limits(max_examples=25, deadline=None)
+def test_each_byte_of_a_list_is_written_and_read(pair, data):
+    """Headers and elements of all sizes lie across bursts and blocks, and are loaded without a cache."""
+    element = data.draw(st.sampled_from([12, 24, 40, 56, 64]))
+    fixed = {"l0__block": 64, "pe__scratchpad": 384, "merge__element_access": "element"}
+    drawn = configurations(format__element=element, **fixed)
+    machine = OuterSpace(data.draw(drawn), *pair)
+    burst = machine.memory_parameters.burst_bytes
+    moved = {True: set(), False: set()}  # bursts, by whether they are read
+
+    def note(_now, operation, address, _tag):
+        size = burst if operation in (READ_BURST, WRITE_BURST) else 64
+        bursts = range(address // burst, (address // size * size + size) // burst)
+        moved[operation in (READ, READ_BURST)].update(bursts)
+
+    with observe_requests(machine.channels, note):
+        run_to_end(machine)
+    lists, header = machine.lists, machine.parameters.t.header
+    for node, address in enumerate(lists.addresses):
+        length = header + element * (lists.first[node + 1] - lists.first[node])
+        bursts = set(range(address // burst, -(-(address + length) // burst)))
+        if length > header:
+            assert bursts <= moved[True] & moved[False]

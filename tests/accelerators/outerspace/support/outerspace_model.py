@@ -47,7 +47,7 @@ def counts(a, b, block=64):
 def moved_of_t(a, b, header, block, burst, spilled):
     """Bytes of T read and written, where each node begins a block and each element is fetched by itself.
 
-    What lies in one burst moves a burst, what crosses into another block a burst of each, else a block. A
+    What lies in one burst of a block moves this burst, else the block. A
     node in the spill area moves a burst of the pointer that all rows share, both ways.
     """
     read = written = spilled * burst
@@ -64,10 +64,10 @@ def moved_of_t(a, b, header, block, burst, spilled):
 
 
 def _fetched(first, size, block, burst):
-    last = first + size - 1
-    if first // block != last // block:
-        return burst * (last // block - first // block + 1)
-    return burst if first // burst == last // burst else block
+    """Bytes that a load moves, block by block."""
+    ends = [*range((first // block + 1) * block, first + size, block), first + size]
+    parts = zip([first, *ends], ends, strict=False)
+    return sum(burst if start // burst == (end - 1) // burst else block for start, end in parts)
 
 
 def row_lists(a, b):
