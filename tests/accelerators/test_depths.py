@@ -141,7 +141,7 @@ def test_every_channel_is_as_deep_as_its_parameters_say(make, expected):
 GAMMA_UNITS = {
     "pe.prefetcher": {"pointer_lines": 28},
     "pe.reader": {"buffer_lines": 6},
-    "pe.writer": {"most_finishing": 29},
+    "pe.writer": {"max_open_tasks": 29},
     "scheduler": {"stream_lines": 27, "most_tasks": 1 + 17, "most_partial_tasks": 1 + 30},
     "fibercache.bank": {"misses": 31, "targets": 32},
     "memory.channel": {

@@ -98,7 +98,7 @@ def drawn(seed, rows=None, radix=None, stream_lines=None, room=None, **limits):
     return SimpleNamespace(
         table=table,
         occupancy=occupancy,
-        bounds=[occupancy.bound(task) for task in range(table.count)],
+        bounds=[occupancy.largest_length(task) for task in range(table.count)],
         elements=elements,
         arguments=arguments,
         options=options,

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, SIGNAL, TILE
+from fiberscope.accelerators.extensor.layout import HALVES, NO_SLOT, PARTIALS, ROW, SIGNAL, TILE
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -208,7 +208,7 @@ class OutputBuffer(Component):
         """Add the partial outputs of a product."""
         half, row = channel.control(), channel.reference()
         index = half * self.height + row
-        if channel.coordinate() != NOTHING:
+        if channel.coordinate() != NO_SLOT:
             slot, target = self.slots[channel.coordinate()], self.output_rows[index]
             for i in range(slot.count):
                 target.add(slot.keys[i], slot.values[i])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
-from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
+from fiberscope.accelerators.extensor.layout import HALVES, NO_SLOT, PARTIALS, PRODUCT
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.hw.fibers.intersection import NO_FIBERS, FiberIntersection
@@ -17,7 +17,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 from fiberscope.sim.errors import SimulationError
 
-NO_MICROTILE = -1
+NO_MICROTILE = -1  # number in place of a microtile without one
 
 
 class MicrotileBuffer(Component):
@@ -35,7 +35,7 @@ class MicrotileBuffer(Component):
         name: instance name.
         a, b: the operands.
         port_bytes: bytes loaded in a cycle.
-        size: bytes of the buffer; any two microtiles that are multiplied fit.
+        buffer_bytes: bytes of the buffer; any two microtiles that are multiplied fit.
 
     Raises:
         SimulationError: when built, if the channel at ``ready`` does not have a capacity of 2.
@@ -49,12 +49,14 @@ class MicrotileBuffer(Component):
     tasks: Channel
     ready: Channel
 
-    def __init__(self, name: str, a: TiledOperand, b: TiledOperand, port_bytes: int, size: int) -> None:
+    def __init__(
+        self, name: str, a: TiledOperand, b: TiledOperand, port_bytes: int, buffer_bytes: int
+    ) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
         self.port_bytes = port_bytes
-        self.size = size
+        self.buffer_bytes = buffer_bytes
         self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles being loaded, or loaded last
         self.bytes_a = self.bytes_b = 0  # bytes of these microtiles
         self.is_filling = False
@@ -63,7 +65,7 @@ class MicrotileBuffer(Component):
         self.reuses = 0
 
     def elaborate(self) -> None:
-        """Look up the channels, and check their size."""
+        """Look up the channels; check that ``ready`` holds a token for each half of the buffer."""
         super().elaborate()
         if self.ready.capacity != HALVES:
             raise SimulationError(f"{self.ready.name}: its capacity should be {HALVES}: a buffer's halves")
@@ -95,7 +97,7 @@ class MicrotileBuffer(Component):
             needed += self.bytes_a
         if self.microtile_b != b:
             needed += self.bytes_b
-        return needed > self.size
+        return needed > self.buffer_bytes
 
     def _send_product(self) -> None:
         self.ready.push(self.tasks.control(), self.microtile_a, self.microtile_b)
@@ -126,12 +128,13 @@ class IntersectingCore(Component):
     ``partials`` in a slot of this core. A product without a match sends a token without a slot.
 
     Timing: for each fiber M0 of A's microtile and each fiber N0 of B's, the K0 coordinates are intersected,
-    one step a cycle. In a step, either the heads are equal, and their values are multiplied and added, or the
-    head with the smaller coordinate skips to the first coordinate not below the other. An intersection ends
-    when either fiber has no further element. With ``scanners``, ``ScannerPair`` determines the steps. The
-    scan of fibers, the multiplier and the adder are pipelined and take no cycles of their own. The model
-    computes a product in the cycle in which the product begins: outputs leave after the last step, but
-    counters and signals include the whole product from its first cycle on.
+    one step a cycle. The heads are the next element of each fiber. In a step, either the heads are equal, and
+    their values are multiplied and added, or the head with the smaller coordinate skips to the first
+    coordinate not below the other. An intersection ends when either fiber has no further element. With
+    ``scanners``, ``ScannerPair`` determines the steps. The scan of fibers, the multiplier and the adder are
+    pipelined and take no cycles of their own. The model computes a product in the cycle in which the product
+    begins: outputs leave after the last step, but counters and signals include the whole product from its
+    first cycle on.
 
     Args:
         name: instance name.
@@ -197,11 +200,11 @@ class IntersectingCore(Component):
         self.busy_until = 0  # cycle after the last step
         self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles of the current product
         self.fiber_a = self.end_a = self.fiber_b = self.end_b = 0  # first fibers, last fibers + 1
-        self.first_key = 0  # key that the coordinates 0 in M and N would have
+        self.first_key = 0  # key of the coordinates 0 in M and N, see ``_append_sum``
         self.half = 0  # half of the output tile
         self.row = 0  # row of microtiles in the output tile
-        self.result = NOTHING  # slot to send at the end, if any
-        self.intersect_k0 = 0  # steps so far, as all counts with those of the whole current product
+        self.result_slot = NO_SLOT  # slot to send at the end, if any
+        self.intersect_k0 = 0  # steps so far; like all counts, it includes the whole current product
         self.multiply = 0
         self.add = 0
         self.fiber_pairs = 0
@@ -230,7 +233,7 @@ class IntersectingCore(Component):
 
     def _send(self) -> None:
         """Send the slot with the partial outputs of the product, or a token without a slot."""
-        self.partials.push(self.half, self.result, self.row)
+        self.partials.push(self.half, self.result_slot, self.row)
         self.microtile_a = self.microtile_b = NO_MICROTILE
         self.is_working = False
 
@@ -255,7 +258,7 @@ class IntersectingCore(Component):
         """Return the number of steps that the scanners take for the current product."""
         steps, elements = 0, self.a.fiber_elements
         for fiber in range(self.fiber_a, self.end_a):
-            steps += self.scanners.steps(  # type: ignore[union-attr]  # asked before
+            steps += self.scanners.steps(  # type: ignore[union-attr]  # only called with scanners
                 elements[fiber], elements[fiber + 1], self.fiber_b, self.end_b
             )
         return steps
@@ -278,7 +281,7 @@ class IntersectingCore(Component):
 
     def _close(self, steps: int) -> None:
         """Update the counters with a product of ``steps`` steps, and set the slot to send."""
-        self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
+        self.result_slot = self.first_slot + self.slot if self.partial.count > 0 else NO_SLOT
         self.products += 1
         self.intersect_k0 += steps
         self.longest_product = max(self.longest_product, steps)
@@ -307,6 +310,8 @@ class IntersectingCore(Component):
 
     def _append_sum(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline
         """Append the sum of the ``matches`` products of two fibers to the slot."""
+        # A key is (column of the microtile * side + row in it) * side + column in it (``OutputRow``);
+        # ``first_key`` makes it from global coordinates.
         key = self.first_key + self.a.fiber_coordinates[fiber_a] * self.microtile
         self.partial.append(key + self.b.fiber_coordinates[fiber_b], total)
         self.multiply += matches

@@ -38,7 +38,7 @@ def _lines_in_flight(work: FunctionalPass) -> float:
     parameters, table, trees = work.parameters, work.trees.table, work.trees
     of_rows = _lines_of_rows(work)
     of_nonzeros = of_rows[np.asarray(work.a.coordinates)]
-    short = _sums(of_nonzeros, np.asarray(work.a.pointers))[np.asarray(trees.rows) == 0]
+    short = _sums(of_nonzeros, np.asarray(work.a.pointers))[np.asarray(trees.is_tree_row) == 0]
     inputs = np.asarray(table.inputs).astype(np.int64)
     is_fiber = inputs < 0
     coordinates = np.asarray(trees.nonzeros.coordinates)

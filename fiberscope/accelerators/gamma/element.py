@@ -133,8 +133,8 @@ class ProcessingElement(Assembly):
             port + 2,
             sizes=sizes,
             page_bytes=scheduler.output_page,
-            most_finishing=pe.finishing,
-            through_cache=scheduler.output == "cache",
+            max_open_tasks=pe.finishing,
+            keeps_z_in_cache=scheduler.output == "cache",
         )
 
     def put(self, kernel: Kernel) -> None:

@@ -59,7 +59,7 @@ class ElementParameters(OfLines):
     Args:
         place: the place of the element among all, by which its ports at the FiberCache's network are known.
         request_queue: tokens in the channels of its requests.
-        prefetch, through_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
+        prefetch, keeps_z_in_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
         values: the type of all values.
         memory: of the reader's buffers: ``combinational``, or ``registered``, which takes the same cycles.
     """
@@ -78,7 +78,7 @@ class ElementParameters(OfLines):
     multiplier_latency: int = number(4, *DELAY)
     accumulator_latency: int = number(1, *DELAY)
     prefetch: int = number(1, 0, 1)
-    through_cache: int = number(0, 0, 1)
+    keeps_z_in_cache: int = number(0, 0, 1)
     line_bytes: int = one_of(64, 32, 64, 128)
     element_bytes: int = one_of(8, *ELEMENTS)
     page_bytes: int = one_of(4096, *writer.PAGES)
@@ -119,7 +119,7 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
         suiting = ElementParameters(
             **pe | {"prefetch": int(parameters.pe.prefetch)},
             place=number,
-            through_cache=int(parameters.scheduler.output == "cache"),
+            keeps_z_in_cache=int(parameters.scheduler.output == "cache"),
             line_bytes=parameters.fibercache.line,
             element_bytes=element if element in sizes else sizes[0],
             page_bytes=parameters.scheduler.output_page,
@@ -191,7 +191,7 @@ def _of_lines(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]
             writer.FiberWriterParameters(
                 page_bytes=element.page_bytes,
                 finishing=element.finishing,
-                through_cache=element.through_cache,
+                keeps_z_in_cache=element.keeps_z_in_cache,
                 port=port + 2,
                 **lines,
             ),

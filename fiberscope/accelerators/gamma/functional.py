@@ -107,12 +107,12 @@ class FunctionalRun:  # C: final
     def run_rows(self, first: int, end: int) -> None:
         """Dispatch the tasks of rows ``first`` to ``end`` - 1 of A; calls go through the rows in order."""
         for row in range(first, end):
-            if not self.trees.rows[row]:
+            if not self.trees.is_tree_row[row]:
                 if self.a.pointers[row + 1] > self.a.pointers[row]:
                     self._issue(row)
                 continue
             for task in range(self.trees.first_tasks[row], self.trees.first_tasks[row + 1]):
-                if not self.trees.merges[task]:
+                if not self.trees.is_merge_task[task]:
                     self._wait_for_space(task)
                     self._issue(self.a.rows + task)
 
@@ -149,8 +149,10 @@ class FunctionalRun:  # C: final
             return False
         self.turn = element + 1 if element + 1 < self.elements else 0
         if writes_partial:
-            self.occupancy.begin(tree_task)
-            self.table.output_starts[tree_task] = self.partials.allocate(self.occupancy.bound(tree_task))
+            self.occupancy.reserve(tree_task)
+            self.table.output_starts[tree_task] = self.partials.allocate(
+                self.occupancy.largest_length(tree_task)
+            )
         merged = self._merge_elements(task)
         slot = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
         self.now += 1
@@ -278,8 +280,8 @@ class FunctionalRun:  # C: final
         for i in range(self.table.first_inputs[task], self.table.first_inputs[task + 1]):
             if self.table.inputs[i] < 0:
                 child = -1 - self.table.inputs[i]
-                self.partials.release(self.table.output_starts[child], self.occupancy.bound(child))
-        self.occupancy.end(task)
+                self.partials.release(self.table.output_starts[child], self.occupancy.largest_length(child))
+        self.occupancy.complete(task)
         if parent != NO_PARENT:
             self.table.missing[parent] -= 1
             if self.table.missing[parent] == 0:

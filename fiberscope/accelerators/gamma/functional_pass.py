@@ -12,7 +12,7 @@ from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.functional import FunctionalRun
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.preprocessing import preprocess
-from fiberscope.accelerators.gamma.row_work import RowWork, Trees
+from fiberscope.accelerators.gamma.row_work import RowWork, TreeRows
 from fiberscope.accelerators.machine import Traffic
 from fiberscope.base.sharing import shared
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -49,7 +49,7 @@ class FunctionalPass:
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
         self.preprocessed = preprocess(operand, self.b, parameters, self.b_sizes.element_bytes)
         self.a = self.preprocessed.a
-        self.trees = Trees(self.a, self.preprocessed.rows, parameters.pe.radix)
+        self.trees = TreeRows(self.a, self.preprocessed.rows, parameters.pe.radix)
         self.work = RowWork(self.a, self.b, self.columns, self.trees)
         content = (self.a.pointers, self.a.coordinates, self.preprocessed.rows, self.b.pointers)
         digests = map(_digest, (*content, self.b.coordinates))
@@ -77,7 +77,7 @@ class FunctionalPass:
     @property
     def task_lengths(self) -> Integers:
         """Merged elements of each task."""
-        short = self.merged[np.asarray(self.trees.rows) == 0]
+        short = self.merged[np.asarray(self.trees.is_tree_row) == 0]
         return np.concatenate([short, np.asarray(self.work.task_merged)])
 
     def run_cache(self, saved_rows: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:

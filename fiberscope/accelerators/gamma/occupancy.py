@@ -18,15 +18,15 @@ class PartialOccupancy:  # C: final
     its inputs, at most the number of columns of B. A complete fiber counts with its length until its parent
     has consumed it.
 
-    A task tree can be merged to the end only after all its leaf tasks were dispatched. If no tree has all its
-    leaves dispatched, a leaf may start whatever its output occupies. A leaf that waited would wait for the
-    merge tasks of its own tree, which is a deadlock.
+    A task tree can be merged to the end only after all its leaf tasks were dispatched. While no tree has all
+    its leaves dispatched, leaf tasks start even if their output does not fit. Otherwise they would wait for
+    lines that only merge tasks of the same tree can free: a deadlock.
 
     Args:
         table: the tasks.
         a, b: the operands.
         columns: columns of B, an upper bound of any fiber's length.
-        room: lines of the FiberCache.
+        cache_lines: lines that the FiberCache holds.
         sizes: bytes of a line and of an element of a partial fiber.
 
     Attributes:
@@ -35,19 +35,26 @@ class PartialOccupancy:  # C: final
     """
 
     def __init__(
-        self, table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int, room: int, sizes: Sizes
+        self,
+        table: TaskTable,
+        a: CompressedRows,
+        b: CompressedRows,
+        columns: int,
+        cache_lines: int,
+        sizes: Sizes,
     ) -> None:
         self.table = table
-        # Largest number of output elements of each task; that of a merge task is valid from its dispatch on.
+        # Largest number of output elements of each task. That of a merge task includes its partial fibers
+        # only from its dispatch on.
         self.bounds = _bounds(table, a, b, columns)  # C: long[::1]
         self.columns = columns
-        self.room = room
+        self.cache_lines = cache_lines
         self.line_bytes = sizes.line_bytes
         self.element_bytes = sizes.element_bytes
         self.lines = 0
         self.most_lines = 0
-        self.leaves = _leaves(table)  # C: long[::1]; by row of the product: those not given out
-        self.ending = 0  # trees with all leaves dispatched whose root task is not complete
+        self.undispatched_leaves = _leaves(table)  # C: long[::1]; by row of the product
+        self.completable_trees = 0  # trees with all leaves dispatched whose root task is not complete
 
     def admits(self, task: int) -> bool:
         """Return whether a task that merges no partial fibers may start; merge tasks always may.
@@ -55,41 +62,44 @@ class PartialOccupancy:  # C: final
         The task may start if it writes no partial fiber, if its output fits the cache, or if waiting would be
         a deadlock.
         """
-        if self.table.parents[task] == NO_PARENT or self.ending == 0:
+        if self.table.parents[task] == NO_PARENT or self.completable_trees == 0:
             return True
-        return self.lines + self._lines(self.bounds[task]) <= self.room
+        return self.lines + self._lines(self.bounds[task]) <= self.cache_lines
 
-    def begin(self, task: int) -> None:
-        """Reserve lines for the output of a task that is dispatched and writes a partial fiber."""
-        if not self._merges(task):
+    def reserve(self, task: int) -> None:
+        """Reserve lines for the output of a dispatched task that writes a partial fiber.
+
+        After its last leaf, the tree counts as completable.
+        """
+        if not self._is_merge_task(task):
             row = self.table.rows[task]
-            self.leaves[row] -= 1
-            if self.leaves[row] == 0:
-                self.ending += 1
-        self.bounds[task] = min(self.bounds[task] + self._merged(task), self.columns)
+            self.undispatched_leaves[row] -= 1
+            if self.undispatched_leaves[row] == 0:
+                self.completable_trees += 1
+        self.bounds[task] = min(self.bounds[task] + self._count_partial_elements(task), self.columns)
         self.lines += self._lines(self.bounds[task])
         self.most_lines = max(self.most_lines, self.lines)
 
-    def end(self, task: int) -> None:
+    def complete(self, task: int) -> None:
         """Account for a completed task: correct its output to the actual length, and free its inputs."""
         table = self.table
         if table.parents[task] != NO_PARENT:
             self.lines += self._lines(table.output_lengths[task]) - self._lines(self.bounds[task])
-        elif self._merges(task):
-            self.ending -= 1
+        elif self._is_merge_task(task):
+            self.completable_trees -= 1
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.inputs[i] < 0:
                 self.lines -= self._lines(table.output_lengths[-1 - table.inputs[i]])
 
-    def bound(self, task: int) -> int:
+    def largest_length(self, task: int) -> int:
         """Return the largest number of elements that the output of a dispatched task can have."""
         return self.bounds[task]
 
-    def _merges(self, task: int) -> bool:  # C: noexcept
+    def _is_merge_task(self, task: int) -> bool:  # C: noexcept
         """Return whether a task merges partial fibers; these follow the rows of B among its inputs."""
         return self.table.inputs[self.table.first_inputs[task + 1] - 1] < 0
 
-    def _merged(self, task: int) -> int:  # C: noexcept
+    def _count_partial_elements(self, task: int) -> int:  # C: noexcept
         """Return the number of elements of the partial fibers that a task merges; all are complete."""
         merged = 0
         for i in range(self.table.first_inputs[task], self.table.first_inputs[task + 1]):

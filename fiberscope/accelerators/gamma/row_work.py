@@ -15,45 +15,46 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.sim import inline
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["RowWork", "Trees"]
+__all__ = ["RowWork", "TreeRows"]
 
 # Number of nonzeros of A between the host's prefetch of a row of B and its use; the row's pointer is
 # prefetched at twice this distance.
 PREFETCH_DISTANCE = 8
 
 
-class Trees:  # C: final
-    """The rows of A that need a tree of tasks, because they exceed the radix or are split into subrows.
-
-    Attributes:
-        rows: for each row of A, whether the row belongs to a tree.
-        nonzeros: the nonzeros of these rows, as a matrix in which all other rows are empty.
-        table: the tasks of these rows.
-        row_of_task: for each task, its row of A.
-        first_tasks: for each row of A, the first task of the row; one entry more than there are rows.
-        merges: for each task, whether the task merges partial fibers.
+class TreeRows:  # C: final
+    """The rows of A whose products take a tree of tasks: they exceed the radix, or are split into subrows.
 
     Args:
         a: operand A with its rows and subrows in the order of execution.
         product_rows: for each row of ``a``, the row of the product.
         radix: largest number of fibers that a task combines.
+
+    Attributes:
+        is_tree_row: for each row of A, whether its product takes a tree.
+        nonzeros: the nonzeros of these rows, as a matrix in which all other rows are empty.
+        table: the tasks of these rows.
+        row_of_task: for each task, its row of A.
+        first_tasks: for each row of A, the first task of the row; one entry more than there are rows.
+        is_merge_task: for each task, whether the task merges partial fibers.
     """
 
     def __init__(self, a: CompressedRows, product_rows: Integers, radix: int) -> None:
         pointers = np.asarray(a.pointers)
         lengths = np.diff(pointers)
         is_tree = (lengths > radix) | ((np.bincount(product_rows)[product_rows] > 1) & (lengths > 0))
-        self.rows = is_tree.astype(np.uint8)  # C: unsigned char[::1]
+        self.is_tree_row = is_tree.astype(np.uint8)  # C: unsigned char[::1]
         offsets = np.concatenate([[0], np.cumsum(np.where(is_tree, lengths, 0))])
         in_tree = np.repeat(is_tree, lengths)
         self.nonzeros = CompressedRows(offsets, np.asarray(a.coordinates)[in_tree], np.zeros(0))
         self.table = TaskTable(offsets, radix, product_rows)
+        # A task without nonzeros merges partial fibers; it belongs to the row of the task before it.
         last_nonzeros = np.maximum.accumulate(np.asarray(self.table.last_nonzeros))
         rows = np.searchsorted(offsets, last_nonzeros, "right") - 1
         self.row_of_task = rows.astype(np.int64)  # C: long[::1]
         first_tasks = np.searchsorted(rows, np.arange(a.rows + 1))
         self.first_tasks = first_tasks.astype(np.int64)  # C: long[::1]
-        self.merges = (np.asarray(self.table.missing) > 0).astype(np.uint8)  # C: unsigned char[::1]
+        self.is_merge_task = (np.asarray(self.table.missing) > 0).astype(np.uint8)  # C: unsigned char[::1]
 
 
 class RowWork:  # C: final
@@ -66,14 +67,14 @@ class RowWork:  # C: final
     Args:
         a, b: the operands.
         columns: number of columns of B.
-        trees: the rows of A that are task trees.
+        trees: the rows of A with trees of tasks.
 
     Attributes:
         merged, outputs: merged elements and output elements, by row of A.
         task_merged, task_outputs: the same counts by task of a tree.
     """
 
-    def __init__(self, a: CompressedRows, b: CompressedRows, columns: int, trees: Trees) -> None:
+    def __init__(self, a: CompressedRows, b: CompressedRows, columns: int, trees: TreeRows) -> None:
         self.a = a
         self.b = b
         self.trees = trees
@@ -89,29 +90,29 @@ class RowWork:  # C: final
         self._fibers: dict[int, array[int]] = {}  # coordinates of the unmerged partial fibers, by task
 
     def count_short_rows(self, first: int, end: int) -> None:
-        """Count the elements of rows ``first`` to ``end`` - 1 except trees; each such row is one task."""
+        """Count the elements of rows ``first`` to ``end`` - 1 that are one task each, without a tree."""
         for row in range(first, end):
-            if not self.trees.rows[row]:
+            if not self.trees.is_tree_row[row]:
                 self.merged[row] = self._merge_rows(
                     self.a.coordinates, self.a.pointers[row], self.a.pointers[row + 1]
                 )
                 self.outputs[row] = self._length
                 self._clear()
 
-    def _merge_rows(self, columns: memoryview[int], first: int, end: int) -> int:  # C: columns=int[::1]
-        """Merge the rows of B that nonzeros ``first`` to ``end`` - 1 select; return the number of elements.
+    def _merge_rows(self, selected: memoryview[int], first: int, end: int) -> int:  # C: selected=int[::1]
+        """Merge the rows of B that nonzeros ``first`` to ``end`` - 1 select; return their number of elements.
 
         Args:
-            columns: column of each nonzero of A.
+            selected: for each nonzero of A, its column, which is a row of B.
             first, end: range of nonzeros.
         """
         merged = 0
-        count = len(columns)
+        count = len(selected)
         for i in range(first, end):
             if i + 2 * PREFETCH_DISTANCE < count:
-                inline.prefetch(self.b.pointers[columns[i + 2 * PREFETCH_DISTANCE]])
-                self._fetch_row(columns[i + PREFETCH_DISTANCE])
-            row = columns[i]
+                inline.prefetch(self.b.pointers[selected[i + 2 * PREFETCH_DISTANCE]])
+                self._prefetch_row(selected[i + PREFETCH_DISTANCE])
+            row = selected[i]
             row_start = self.b.pointers[row]
             row_end = self.b.pointers[row + 1]
             merged += row_end - row_start
@@ -119,12 +120,14 @@ class RowWork:  # C: final
                 self._add(self.b.coordinates[j])
         return merged
 
-    def _fetch_row(self, row: int) -> None:  # C: noexcept, inline
+    def _prefetch_row(self, row: int) -> None:  # C: noexcept, inline
+        """Prefetch the first coordinate of a row of B into the host's cache."""
         start = self.b.pointers[row]
         if start < self.b.pointers[row + 1]:
             inline.prefetch(self.b.coordinates[start])
 
     def _add(self, coordinate: int) -> None:  # C: noexcept, inline
+        """Add a coordinate to the current output fiber unless the fiber has it."""
         bits = self._has_column[coordinate >> 3]  # C: long
         if not bits >> (coordinate & 7) & 1:
             self._has_column[coordinate >> 3] = bits | 1 << (coordinate & 7)
@@ -132,13 +135,13 @@ class RowWork:  # C: final
             self._length += 1
 
     def _clear(self) -> None:  # C: noexcept
-        """Clear the output."""
+        """Reset the bitmap and the coordinates of the current output fiber."""
         for i in range(self._length):
             self._has_column[self._buffer[i] >> 3] = 0
         self._length = 0
 
     def count_trees(self) -> None:
-        """Count the elements of all rows that are trees, task by task."""
+        """Count the elements of all rows with trees, task by task."""
         for task in range(self.trees.table.count):
             self._count_task(task)
 
@@ -146,7 +149,7 @@ class RowWork:  # C: final
         table = self.trees.table
         merged = 0
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
-            if table.inputs[i] < 0:
+            if table.inputs[i] < 0:  # -1 - task: the partial fiber of a task; else a nonzero of A
                 merged += self._merge_fiber(-1 - table.inputs[i])
             else:
                 merged += self._merge_rows(

@@ -224,8 +224,8 @@ class Scheduler(Component):
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.inputs[i] < 0:
                 child = -1 - table.inputs[i]
-                self.partials.release(table.output_starts[child], self.occupancy.bound(child))
-        self.occupancy.end(task)
+                self.partials.release(table.output_starts[child], self.occupancy.largest_length(child))
+        self.occupancy.complete(task)
         parent = table.parents[task]
         if parent == NO_PARENT:
             line = table.rows[task] // self.rows_per_line
@@ -346,8 +346,8 @@ class Scheduler(Component):
             self.next_task += 1
             self._skip_merging()
         if self.table.parents[task] != NO_PARENT:
-            self.occupancy.begin(task)
-            self.table.output_starts[task] = self.partials.allocate(self.occupancy.bound(task))
+            self.occupancy.reserve(task)
+            self.table.output_starts[task] = self.partials.allocate(self.occupancy.largest_length(task))
 
     def _remove_ready(self, task: int) -> None:
         """Remove a merge task from the queue of ready tasks; older tasks keep their order."""

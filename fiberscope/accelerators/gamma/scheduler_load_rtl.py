@@ -58,7 +58,7 @@ def loaded(
         NONZEROS: [0, *nonzeros.tolist()],
         TASKS: [_packed(layout, task) for task in _tasks(table, stream, rows_per_line)],
         NEEDS: [_packed(needs, task) for task in _needs(table, stream)],
-        BOUNDS: [occupancy.bound(task) for task in range(table.count)],
+        BOUNDS: [occupancy.largest_length(task) for task in range(table.count)],
         MISSING: list(table.missing),
         UNFINISHED: list(unfinished),
         WRITES: [line for line, rows in enumerate(unfinished) if rows == 0],

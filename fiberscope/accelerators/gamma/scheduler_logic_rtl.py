@@ -106,9 +106,10 @@ def _completion(parameters: SchedulerParameters, tables: Tables, end: InputStrea
     return Completion(end.valid, task, tables.task(task), end.fields[LENGTH][: parameters.length_bits])
 
 
-def _ended(counts: Countdowns, asks: list[tuple[Signal, Signal]]) -> list[tuple[Signal, Signal]]:
-    """Return, for each place that is counted down, whether its count becomes 0, and the place."""
-    return [(flag, place) for flag, (_ask, place) in zip(counts.down(asks), asks, strict=True)]
+def _ended(counts: Countdowns, requests: list[tuple[Signal, Signal]]) -> list[tuple[Signal, Signal]]:
+    """Return, for each request, whether it brings its counter to 0, and the address of the counter."""
+    flags = counts.decrement(requests)
+    return [(flag, address) for flag, (_enable, address) in zip(flags, requests, strict=True)]
 
 
 def design(parameters: SchedulerParameters, between: Streams) -> None:
@@ -146,7 +147,7 @@ class _Scheduler:
         here = self.is_left & (leaf["needed"] <= self.window.arrived)
         admitted, before = self.fibers.admitted(place, leaf)
         self.leaf_goes, self.held = alias("leaf_goes", here & admitted), alias("leaf_held", here & ~admitted)
-        was_here = self.is_left & (leaf["needed"] <= self.window.before)
+        was_here = self.is_left & (leaf["needed"] <= self.window.arrived_before)
         self.between.show(HELD, self.held)
         self.between.show(WAS_HELD, was_here & ~before)
         self.between.show(PARTIAL_LINES, self.fibers.lines)
@@ -164,16 +165,16 @@ class _Scheduler:
         asks = alias(
             "asks", tables.run & (window.sent != tables.lines) & (held < self.parameters.stream_lines)
         )
-        sends = alias("sends", asks | (tables.run & lines.waits))
+        sends = alias("sends", asks | (tables.run & lines.has_word))
         operation = pyrtl.select(asks, PORT.operation(READ), PORT.operation(WRITE))
-        tag = PORT.tag(self.parameters.port, pyrtl.select(asks, window.slot, 0))
+        tag = PORT.tag(self.parameters.port, pyrtl.select(asks, window.next_slot, 0))
         wanted = tables.addresses[window.sent]
         address = pyrtl.select(asks, wanted, self._pointers(lines.word))
         ends = None if self.done.rows is None else unless(asks, self.done.rows.line(lines.word))
         requests.send(sends, self.parameters.memory.token(operation, tag, address, ends))
         asked = alias("asked", asks & requests.ready)
         if self.lines is not None:
-            self.lines.ask(window.slot, wanted, asked)
+            self.lines.ask(window.next_slot, wanted, asked)
         window.send(asked)
         lines.pop(alias("written", sends & ~asks & requests.ready))
 
@@ -196,7 +197,7 @@ class _Scheduler:
         still waits for lines of A.
         """
         merging = self.merging
-        merges = alias("merges", merging.oldest_goes | (self.held & merging.any_goes))
+        merges = alias("merges", merging.is_oldest_ready | (self.held & merging.is_any_ready))
         goes = alias("goes", merges | self.leaf_goes)
         task = alias("task", pyrtl.select(merges, merging.word, self.following[: len(merging.word)]))
         word = self.tables.task(task)

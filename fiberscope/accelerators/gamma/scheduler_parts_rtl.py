@@ -1,4 +1,4 @@
-"""Parts of the scheduler as RTL: memories, counters and queues that change several times in a cycle."""
+"""Parts of the scheduler as RTL: memories, counters, queues and the window of requests in flight."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class ForwardingMemory:
             bits, index_bits(entries), name, max_read_ports=None, max_write_ports=None, asynchronous=True
         )
         self._writes = writes
-        for enable, place, word in writes:
-            self._words[place] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
+        for enable, address, word in writes:
+            self._words[address] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
-    def __getitem__(self, place: Signal) -> Signal:
+    def __getitem__(self, address: Signal) -> Signal:
         """Return the word at an address, including a write of this cycle."""
-        hits = [enable & (written == place) for enable, written, _word in self._writes]
-        now = chosen(hits, [word for _enable, _place, word in self._writes])
-        return pyrtl.select(pyrtl.concat_list(hits) != 0, now, pyrtl.as_wires(self._words[place]))
+        hits = [enable & (written_address == address) for enable, written_address, _word in self._writes]
+        forwarded = chosen(hits, [word for _enable, _address, word in self._writes])
+        return pyrtl.select(pyrtl.concat_list(hits) != 0, forwarded, pyrtl.as_wires(self._words[address]))
 
 
 class Countdowns:
@@ -70,42 +70,43 @@ class Countdowns:
         )
         self._load = load
 
-    def down(self, asks: Sequence[tuple[Signal, Signal]]) -> list[Signal]:
-        """Count down, and return for each request whether its counter reaches 0 by it; call this once.
+    def decrement(self, requests: Sequence[tuple[Signal, Signal]]) -> list[Signal]:
+        """Count down, and return for each request whether it brings its counter to 0; call this once.
 
         Args:
-            asks: enable and address of each request.
+            requests: enable and address of each request.
         """
-        places = [place[: self._words.addrwidth] for _ask, place in asks]
-        ended = []
-        for i, (ask, _place) in enumerate(asks):
-            same = [other & (places[j] == places[i]) for j, (other, _place) in enumerate(asks)]
-            left = pyrtl.as_wires(self._words[places[i]])
-            before = ones_of(pyrtl.concat_list(same[: i + 1]))  # requests of this counter up to this one
-            ended.append(ask & (left == before))
-            last = ask & ~reduce(or_, same[i + 1 :], pyrtl.Const(0, 1))
-            self._write(i, last, places[i], (left - before)[: len(left)])
-        return ended
+        addresses = [address[: self._words.addrwidth] for _enable, address in requests]
+        reaches_zero = []
+        for i, (enable, _address) in enumerate(requests):
+            same = [other & (addresses[j] == addresses[i]) for j, (other, _address) in enumerate(requests)]
+            count = pyrtl.as_wires(self._words[addresses[i]])
+            requests_so_far = ones_of(pyrtl.concat_list(same[: i + 1]))  # of this counter, with this one
+            reaches_zero.append(enable & (count == requests_so_far))
+            # Only the last request of a counter writes it.
+            is_last = enable & ~reduce(or_, same[i + 1 :], pyrtl.Const(0, 1))
+            self._write(i, is_last, addresses[i], (count - requests_so_far)[: len(count)])
+        return reaches_zero
 
-    def _write(self, i: int, enable: Signal, place: Signal, word: Signal) -> None:
+    def _write(self, i: int, enable: Signal, address: Signal, word: Signal) -> None:
         """Write a counter; the port of the first request also writes the loads."""
         if i == 0:
-            loads, address, loaded = self._load
-            place = pyrtl.select(loads, address[: len(place)], place)
+            loads, load_address, loaded = self._load
+            address = pyrtl.select(loads, load_address[: len(address)], address)
             enable, word = loads | enable, pyrtl.select(loads, loaded[: len(word)], word)
-        self._words[place] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
+        self._words[address] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
 
 class Queue:
-    """A first-in-first-out queue that takes several words in a cycle and never overflows.
+    """A first-in-first-out queue that takes several words in a cycle, without a signal that it is full.
 
     Args:
         name: name of the memory, and end of the names of the registers.
-        entries: number of words in the memory, at least the number of words that may wait.
+        entries: number of words in the memory; as many words may wait, which nothing checks.
         pushes: enable and word of each push of a cycle, in the order of the queue.
 
     Attributes:
-        waits: 1 if a word waits, including the pushes of this cycle.
+        has_word: 1 if a word waits, including the pushes of this cycle.
         word: the oldest word.
     """
 
@@ -119,10 +120,10 @@ class Queue:
         self._head: Signal = pyrtl.Register(len(tail), f"head_{name}")
         tail.next <<= (tail + counts[-1])[: len(tail)]
         for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
-            place = (tail + before)[: memory.addrwidth]
-            memory[place] <<= pyrtl.MemBlock.EnabledWrite(word, flag)
+            address = (tail + before)[: memory.addrwidth]
+            memory[address] <<= pyrtl.MemBlock.EnabledWrite(word, flag)
         empty = alias(f"empty_{name}", self._head == tail)
-        self.waits = alias(f"waits_{name}", ~empty | (counts[-1] != 0))
+        self.has_word = alias(f"waits_{name}", ~empty | (counts[-1] != 0))
         oldest = memory[self._head[: memory.addrwidth]]
         self.word = pyrtl.select(empty, chosen(lowest(flags), words), oldest)
 
@@ -141,8 +142,8 @@ class WaitingTasks:
         arrived: number of lines of A that have arrived since the start of the run.
 
     Attributes:
-        oldest_goes: 1 if the lines of the oldest task have arrived.
-        any_goes: 1 if the lines of any task have arrived.
+        is_oldest_ready: 1 if the lines of the oldest task have arrived.
+        is_any_ready: 1 if the lines of any task have arrived.
         word: the oldest task whose lines have arrived.
     """
 
@@ -153,65 +154,74 @@ class WaitingTasks:
         words = [pyrtl.concat(needed, task) for _flag, task, needed in pushes]
         self._count: Signal = pyrtl.Register(entries.bit_length(), "merging_count")
         counts = ones_up_to(flags)
-        self._left = alias("merging_left", (self._count + counts[-1])[: len(self._count)])
-        self._held = [DataRegister(len(words[0]), f"merging_{i:03}") for i in range(entries)]
-        self._seen: list[Signal] = list(self._held)
+        self._count_now = alias("merging_left", (self._count + counts[-1])[: len(self._count)])
+        # The entries from the oldest on: as registers, and with the pushes of this cycle.
+        self._registers = [DataRegister(len(words[0]), f"merging_{i:03}") for i in range(entries)]
+        self._entries: list[Signal] = list(self._registers)
         for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
-            at = [flag & (self._count + before == i) for i in range(entries)]
-            self._seen = [pyrtl.select(here, word, entry) for here, entry in zip(at, self._seen, strict=True)]
+            selects = [flag & (self._count + before == i) for i in range(entries)]
+            pairs = zip(selects, self._entries, strict=True)
+            self._entries = [pyrtl.select(selected, word, entry) for selected, entry in pairs]
         bits = len(pushes[0][1])
-        goes = [(self._left > i) & (entry[bits:] <= arrived) for i, entry in enumerate(self._seen)]
-        self._first = lowest(goes)
-        self.oldest_goes, self.any_goes = goes[0], alias("merging_goes", pyrtl.concat_list(goes) != 0)
-        self.word = chosen(self._first, [entry[:bits] for entry in self._seen])
+        is_ready = [
+            (self._count_now > i) & (entry[bits:] <= arrived) for i, entry in enumerate(self._entries)
+        ]
+        self._first = lowest(is_ready)
+        self.is_oldest_ready = is_ready[0]
+        self.is_any_ready = alias("merging_goes", pyrtl.concat_list(is_ready) != 0)
+        self.word = chosen(self._first, [entry[:bits] for entry in self._entries])
 
     def pop(self, taken: Signal) -> None:
         """Remove ``word`` if ``taken`` is 1, and move the tasks behind it up; call this once."""
-        before = all_up_to([~first for first in self._first])
-        following = [*self._seen[1:], self._seen[-1]]
-        for held, stays, entry, other in zip(self._held, before, self._seen, following, strict=True):
-            held.next <<= pyrtl.select(taken & ~stays, other, entry)
-        self._count.next <<= (self._left - taken)[: len(self._count)]
+        stays = all_up_to([~first for first in self._first])  # 1 for each entry before the removed one
+        next_entries = [*self._entries[1:], self._entries[-1]]
+        rows = zip(self._registers, stays, self._entries, next_entries, strict=True)
+        for register, stays_here, entry, next_entry in rows:
+            register.next <<= pyrtl.select(taken & ~stays_here, next_entry, entry)
+        self._count.next <<= (self._count_now - taken)[: len(self._count)]
 
 
 class Window:
-    """Requests in flight as RTL, the twin of ``fiberscope.hw.memory.window``.
+    """Requests in flight as RTL, the twin of ``fiberscope.hw.memory.window.ReorderWindow``.
 
     Args:
-        size: greatest number of requests in flight.
+        size: largest number of requests in flight.
         count_bits: width of the numbers of requests in bits.
-        replied, slot: 1 if a reply arrives, and the slot of its request.
+        replied, reply_slot: 1 if a reply arrives, and the slot of its request.
 
     Attributes:
         arrived: number of the first requests that all have a reply, including the reply of this cycle.
-        before: the same without the reply of this cycle.
+        arrived_before: the same without the reply of this cycle.
         sent: number of requests that were sent before this cycle.
-        slot: slot of the next request.
+        next_slot: slot of the next request.
     """
 
-    def __init__(self, size: int, count_bits: int, replied: Signal, slot: Signal) -> None:
+    def __init__(self, size: int, count_bits: int, replied: Signal, reply_slot: Signal) -> None:
         self._size = size
         oldest: Signal = pyrtl.Register(index_bits(size), "oldest_slot")
-        self.slot: Signal = pyrtl.Register(len(oldest), "next_slot")
+        self.next_slot: Signal = pyrtl.Register(len(oldest), "next_slot")
         self.sent: Signal = pyrtl.Register(count_bits, "sent")
-        self.before: Signal = pyrtl.Register(count_bits, "arrived")
-        here: Signal = pyrtl.Register(size, "here")
-        place = self._around(slot[: len(oldest)] + size - oldest)
-        came = alias("came", here | unless(~replied, decoded(place, size)))
-        fills = alias("fills", replied & (slot[: len(oldest)] == oldest))
-        gaps = [*(~flag for flag in list(here)[1:]), pyrtl.Const(1, 1)]
-        run = chosen(lowest(gaps), [pyrtl.Const(i, size.bit_length()) for i in range(1, size + 1)])
-        here.next <<= pyrtl.select(fills, pyrtl.shift_right_logical(here, run), came)
-        oldest.next <<= pyrtl.select(fills, self._around(oldest + run), oldest)
-        self.arrived = alias(
-            "arrived_now", pyrtl.select(fills, (self.before + run)[:count_bits], self.before)
-        )
-        self.before.next <<= self.arrived
+        self.arrived_before: Signal = pyrtl.Register(count_bits, "arrived")
+        # Bit i is 1 if the request i after the oldest one has a reply. Bit 0 stays 0: the reply of the oldest
+        # request is not stored, but shifts out the requests up to the next one without a reply.
+        has_reply: Signal = pyrtl.Register(size, "here")
+        index = self._around(reply_slot[: len(oldest)] + size - oldest)
+        has_reply_now = alias("came", has_reply | unless(~replied, decoded(index, size)))
+        is_oldest = alias("fills", replied & (reply_slot[: len(oldest)] == oldest))
+        lacks_reply = [*(~flag for flag in list(has_reply)[1:]), pyrtl.Const(1, 1)]
+        counts = [pyrtl.Const(i, size.bit_length()) for i in range(1, size + 1)]
+        advance = chosen(lowest(lacks_reply), counts)  # requests that leave with the oldest one
+        shifted = pyrtl.shift_right_logical(has_reply, advance)
+        has_reply.next <<= pyrtl.select(is_oldest, shifted, has_reply_now)
+        oldest.next <<= pyrtl.select(is_oldest, self._around(oldest + advance), oldest)
+        advanced = (self.arrived_before + advance)[:count_bits]
+        self.arrived = alias("arrived_now", pyrtl.select(is_oldest, advanced, self.arrived_before))
+        self.arrived_before.next <<= self.arrived
 
     def send(self, sends: Signal) -> None:
         """Count a request if ``sends`` is 1; call this once."""
         self.sent.next <<= (self.sent + sends)[: len(self.sent)]
-        self.slot.next <<= self._around(self.slot + sends)
+        self.next_slot.next <<= self._around(self.next_slot + sends)
 
     def _around(self, number: Signal) -> Signal:
         """Return a number below twice the number of slots, modulo the number of slots."""

@@ -166,7 +166,7 @@ def matching(
         radix=table.radix,
         merging=max(_most_merging(table), 1),
         columns=max(occupancy.columns, 1),
-        room=occupancy.room,
+        room=occupancy.cache_lines,
         element_bytes=sizes.element_bytes,
         port=port,
         offset_bits=sizes.line_bytes.bit_length() - 1,

@@ -32,13 +32,19 @@ class FiberWriter(Consumer):
 
     Interface: a task arrives on ``output_tasks``, and its elements on ``elements``, where a stop ends them.
     Lines leave on ``requests``: ``WRITE`` for partial fibers, acknowledged on ``replies``, and for Z the
-    operation that ``through_cache`` selects. A partial fiber is announced on ``completions`` once its lines
-    are acknowledged, a row of Z once its stop is taken; completions keep the order of the tasks. At the end
-    of work, the part-filled line of Z is written. The writer requests pages of Z on ``page_requests``, one
-    page ahead of use. They arrive on ``pages``.
+    operation that ``keeps_z_in_cache`` selects. A partial fiber is announced on ``completions`` once its
+    lines are acknowledged, a row of Z once its stop is taken; completions keep the order of the tasks. At the
+    end of work, the part-filled line of Z is written. The writer requests pages of Z on ``page_requests``,
+    one page ahead of use. They arrive on ``pages``.
 
     Timing: one element a cycle. A line is sent in the cycle in which its last byte arrives, the part-filled
     last line of a partial fiber with the stop.
+
+    Accounting: waiting for ``pages`` or ``requests`` while an element cannot be stored, else for ``replies``
+    or ``completions`` while the oldest task has all its elements, else for ``elements``; idle without a task.
+
+    Counts: elements of partial fibers count in ``elements_written`` and in ``partial_elements_written``.
+    Their lines count only in ``partial_lines_written``, not in ``lines_written``.
 
     Args:
         name: instance name.
@@ -48,8 +54,8 @@ class FiberWriter(Consumer):
         port: number of the requests' port at the FiberCache's network.
         sizes: bytes of a line and of an element.
         page_bytes: bytes of a page of Z's memory.
-        most_finishing: largest number of tasks that have begun and are not announced.
-        through_cache: whether rows of Z stay in the FiberCache until evicted, instead of going to memory.
+        max_open_tasks: largest number of open tasks, which have begun and are not announced.
+        keeps_z_in_cache: whether rows of Z stay in the FiberCache until evicted, instead of going to memory.
     """
 
     PORTS = (
@@ -81,8 +87,8 @@ class FiberWriter(Consumer):
         *,
         sizes: Sizes,
         page_bytes: int,
-        most_finishing: int,
-        through_cache: bool,
+        max_open_tasks: int,
+        keeps_z_in_cache: bool,
     ) -> None:
         super().__init__(name)
         self.table = table
@@ -91,8 +97,8 @@ class FiberWriter(Consumer):
         self.tag_base = port << PORT_SHIFT
         self.element_bytes = sizes.element_bytes
         self.page_bytes = page_bytes
-        self.most_finishing = most_finishing
-        self.z_operation = WRITE_UNREAD if through_cache else WRITE_THROUGH
+        self.max_open_tasks = max_open_tasks
+        self.z_operation = WRITE_UNREAD if keeps_z_in_cache else WRITE_THROUGH
         self.task = END_OF_WORK
         self.is_working = False
         self.is_partial = False
@@ -100,18 +106,18 @@ class FiberWriter(Consumer):
         self.base = 0  # address of the first byte of the partial fiber or of the current page
         self.partial_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)
         self.z_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)  # all rows, one after another
-        self.lines = self.z_lines  # packer of the current task
-        self.page = -1  # number of the current page, counted over this element's pages of Z
+        self.packer = self.z_lines  # packer of the current task
+        self.page = -1  # number of the current page, counted over this writer's pages of Z
         self.page_base = 0  # address of the current page
         self.next_page = -1  # number in memory of the next page, -1 until it arrives
         self.has_requested_page = False  # whether the first page was requested
-        # Queue of the tasks that have begun and are not announced: the task, whether its last element was
-        # taken, and the number of its lines without an acknowledgement.
-        self.first_finishing = 0
-        self.finishing = 0
-        self.finishing_tasks = array("q", bytes(8 * most_finishing))
-        self.finished = array("q", bytes(8 * most_finishing))
-        self.unacknowledged = array("q", bytes(8 * most_finishing))
+        # Ring buffer of the open tasks, which have begun and are not announced: the task, whether its last
+        # element was taken, and the number of its lines without an acknowledgement.
+        self.oldest_open = 0
+        self.open_count = 0
+        self.open_tasks = array("q", bytes(8 * max_open_tasks))
+        self.has_last_element = array("q", bytes(8 * max_open_tasks))
+        self.unacknowledged = array("q", bytes(8 * max_open_tasks))
         self.lines_written = 0
         self.partial_lines_written = 0
         self.elements_written = 0
@@ -138,14 +144,14 @@ class FiberWriter(Consumer):
             if self.requests.can_push():
                 return self.wait_input(self.pages)
             return self.wait_output(self.requests)
-        if self.finishing > 0 and self.finished[self.first_finishing]:
-            if self.unacknowledged[self.first_finishing] > 0:
+        if self.open_count > 0 and self.has_last_element[self.oldest_open]:
+            if self.unacknowledged[self.oldest_open] > 0:
                 return self.wait_input(self.replies)
             return self.wait_output(self.completions)
         return self.wait_input(self.elements) if self.is_working else self.idle()
 
     def _begin(self) -> bool:
-        if not self.output_tasks.can_pop() or self.finishing == self.most_finishing:
+        if not self.output_tasks.can_pop() or self.open_count == self.max_open_tasks:
             return False
         self.task = self.output_tasks.reference()
         self.output_tasks.pop()
@@ -157,19 +163,19 @@ class FiberWriter(Consumer):
 
     def _open(self) -> None:
         """Prepare for the elements of a task, and append the task to the queue of completions."""
-        slot = (self.first_finishing + self.finishing) % self.most_finishing
-        self.finishing_tasks[slot] = self.task
-        self.finished[slot] = 0
+        slot = (self.oldest_open + self.open_count) % self.max_open_tasks
+        self.open_tasks[slot] = self.task
+        self.has_last_element[slot] = 0
         self.unacknowledged[slot] = 0
-        self.finishing += 1
+        self.open_count += 1
         self.length = 0
         if self.is_partial:
             self.base = PARTIAL_BASE + self.table.output_starts[self.task] * self.element_bytes
-            self.lines = self.partial_lines
-            self.lines.start_list()
+            self.packer = self.partial_lines
+            self.packer.start_list()
         else:
             self.base = self.page_base
-            self.lines = self.z_lines
+            self.packer = self.z_lines
             if not self.has_requested_page:
                 self._request_page()
 
@@ -185,8 +191,8 @@ class FiberWriter(Consumer):
 
     def _store(self) -> bool:
         """Pop an element, store it, and send its line if the line is full; return whether it could."""
-        fills_line = self.lines.completes_line()
-        if fills_line and not self._can_send():
+        fills_line = self.packer.completes_line()
+        if fills_line and not self._prepare_line():
             return False
         coordinate = self.elements.coordinate()
         value = self.elements.value()
@@ -202,16 +208,16 @@ class FiberWriter(Consumer):
         if fills_line:
             self._send_line()
         self.elements.pop()
-        self.lines.add()
+        self.packer.add()
         self.length += 1
         self.elements_written += 1
         return True
 
-    def _can_send(self) -> bool:
-        """Return whether the line of the next byte can be sent; begin a new page if the line lies in it."""
+    def _prepare_line(self) -> bool:
+        """Return whether the next byte's line can be sent; move to the next page if the line lies there."""
         if not self.requests.can_push():
             return False
-        if self.is_partial or self.lines.bytes // self.page_bytes == self.page:
+        if self.is_partial or self.packer.bytes // self.page_bytes == self.page:
             return True
         if self.next_page < 0:
             return False
@@ -231,8 +237,8 @@ class FiberWriter(Consumer):
         lines = self.requests.free()
         if not self.is_partial:
             page_end = (self.page + 1) * self.page_bytes
-            lines = min(lines, max(page_end - self.lines.line(), 0) // self.lines.line_bytes)
-        return self.lines.elements_before(lines)
+            lines = min(lines, max(page_end - self.packer.line(), 0) // self.packer.line_bytes)
+        return self.packer.elements_before(lines)
 
     def _request_page(self) -> None:
         self.page_requests.push(0, 0, 0)
@@ -247,15 +253,16 @@ class FiberWriter(Consumer):
 
     def _send_line(self) -> None:
         """Send the write of the line that holds the next byte."""
-        line = self.lines.line()
+        line = self.packer.line()
         address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
-            slot = (self.first_finishing + self.finishing - 1) % self.most_finishing
+            slot = (self.oldest_open + self.open_count - 1) % self.max_open_tasks
             self.unacknowledged[slot] += 1
             self.requests.push(WRITE, self.tag_base | slot, address)
             self.partial_lines_written += 1
         else:
-            self.requests.push(self.z_operation, self.tag_base | self.most_finishing, address)
+            # the tag of lines of Z, whose replies are not counted
+            self.requests.push(self.z_operation, self.tag_base | self.max_open_tasks, address)
             self.lines_written += 1
 
     def _close(self) -> bool:
@@ -263,12 +270,12 @@ class FiberWriter(Consumer):
 
         The last line of a partial fiber is sent. In Z, the next row continues in the same line.
         """
-        if self.is_partial and self.lines.has_partial_line():
+        if self.is_partial and self.packer.has_partial_line():
             if not self.requests.can_push():
                 return False
             self._send_line()
         self.elements.pop()
-        self.finished[(self.first_finishing + self.finishing - 1) % self.most_finishing] = 1
+        self.has_last_element[(self.oldest_open + self.open_count - 1) % self.max_open_tasks] = 1
         if self.is_partial:
             self.table.output_lengths[self.task] = self.length
         else:
@@ -280,8 +287,8 @@ class FiberWriter(Consumer):
         if self.z_lines.has_partial_line():
             self.is_partial = False
             self.base = self.page_base
-            self.lines = self.z_lines
-            if not self._can_send():
+            self.packer = self.z_lines
+            if not self._prepare_line():
                 return False
             self._send_line()
         self.is_working = False
@@ -291,22 +298,22 @@ class FiberWriter(Consumer):
         if not self.replies.can_pop():
             return False
         slot = self.replies.coordinate() & TAG_MASK
-        if slot < self.most_finishing:
+        if slot < self.max_open_tasks:  # a line of a partial fiber
             self.unacknowledged[slot] -= 1
         self.replies.pop()
         return True
 
     def _announce(self) -> bool:
         """Announce the oldest task once it is finished and all its lines are acknowledged."""
-        slot = self.first_finishing
-        if self.finishing == 0 or not self.finished[slot] or self.unacknowledged[slot] > 0:
+        slot = self.oldest_open
+        if self.open_count == 0 or not self.has_last_element[slot] or self.unacknowledged[slot] > 0:
             return False
         if not self.completions.can_push():
             return False
-        self.completions.push(0, 0, self.finishing_tasks[slot])
-        self.finished[slot] = 0
-        self.first_finishing = (slot + 1) % self.most_finishing
-        self.finishing -= 1
+        self.completions.push(0, 0, self.open_tasks[slot])
+        self.has_last_element[slot] = 0
+        self.oldest_open = (slot + 1) % self.max_open_tasks
+        self.open_count -= 1
         return True
 
     def signals(self) -> tuple[Signal, ...]:
@@ -330,4 +337,4 @@ class FiberWriter(Consumer):
         values[1] = self.table.rows[self.task] if has_task else -1
         values[2] = 0 if not has_task else 2 if self.is_partial else 1
         values[3] = self.length if has_task else 0
-        values[4] = self.finishing
+        values[4] = self.open_count

@@ -41,7 +41,7 @@ class FiberWriterParameters(OfLines):
         line_bytes, element_bytes: bytes of a line and of an element; a line has at least 2 elements.
         page_bytes: bytes of a page of Z, a power of two and at least a line.
         finishing: largest number of tasks that have begun and are not announced, 1 to 64.
-        through_cache: whether rows of Z stay in the FiberCache, 0 or 1.
+        keeps_z_in_cache: whether rows of Z stay in the FiberCache, 0 or 1.
         port: number of the requests' port at the FiberCache's network.
         values: the type of all values.
     """
@@ -50,7 +50,7 @@ class FiberWriterParameters(OfLines):
     element_bytes: int = one_of(8, *ELEMENTS)
     page_bytes: int = one_of(4096, *PAGES)
     finishing: int = number(8, 1, 64)
-    through_cache: int = number(0, 0, 1)
+    keeps_z_in_cache: int = number(0, 0, 1)
     port: int = number(2, 0, 1023)
     values: str = value_type()
 
@@ -290,7 +290,7 @@ class _Design:
             pyrtl.concat(pyrtl.Const(PARTIAL, upper), to_partial),
             pyrtl.concat(pyrtl.Const(Z, upper), to_z),
         )
-        z_operation = WRITE_UNREAD if parameters.through_cache else WRITE_THROUGH
+        z_operation = WRITE_UNREAD if parameters.keeps_z_in_cache else WRITE_THROUGH
         operation = pyrtl.select(self.of_partial, memory.operation(WRITE), memory.operation(z_operation))
         tag_bits = parameters.finishing.bit_length()
         tag = pyrtl.select(

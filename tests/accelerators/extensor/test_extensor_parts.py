@@ -11,7 +11,7 @@ from plain_core import PlainCore
 
 from fiberscope.accelerators.extensor import ExTensor
 from fiberscope.accelerators.extensor.configuration import Format
-from fiberscope.accelerators.extensor.layout import NOTHING
+from fiberscope.accelerators.extensor.layout import NO_SLOT
 from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tiled_b
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
@@ -56,7 +56,7 @@ def products():
 
 def timeline(outcome, name):
     """Cycles in which results came, whether there were any, and where the core's cycles went."""
-    times = [(cycle, token[1] != NOTHING) for cycle, token in outcome.received["partials"]]
+    times = [(cycle, token[1] != NO_SLOT) for cycle, token in outcome.received["partials"]]
     part = outcome.statistics[name]
     return times, (part.busy, part.idle, part.input_stall, part.output_stall), outcome.run
 

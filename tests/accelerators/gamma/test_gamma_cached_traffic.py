@@ -38,7 +38,7 @@ def slow_lines_in_flight(work):
         return len({byte // line for byte in range(pointers[row] * size, pointers[row + 1] * size)})
 
     of_b, of_fibers, total = 0.0, 0.0, float(work.merged.sum())
-    for row in np.flatnonzero(np.asarray(work.trees.rows) == 0):
+    for row in np.flatnonzero(np.asarray(work.trees.is_tree_row) == 0):
         columns = np.asarray(work.a.coordinates)[work.a.pointers[row] : work.a.pointers[row + 1]]
         of_b += work.merged[row] / total * sum(map(of_row, columns))
     for task in range(table.count):

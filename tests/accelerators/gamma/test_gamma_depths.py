@@ -94,8 +94,8 @@ def test_a_writer_has_as_many_tasks_whose_lines_are_not_acknowledged(depth):
         1,
         sizes=SIZES,
         page_bytes=128,
-        most_finishing=depth,
-        through_cache=False,
+        max_open_tasks=depth,
+        keeps_z_in_cache=False,
     )
     tasks = [token(leaf) for leaf in range(10)]
     bench = run_part(

@@ -31,33 +31,33 @@ def test_an_example():
     leaf, root, short, other_leaf, other_root = range(table.count)
     assert list(table.parents) == [root, NO_PARENT, NO_PARENT, other_root, NO_PARENT]
     assert state.admits(leaf)
-    state.begin(leaf)
-    assert (state.bound(leaf), state.lines) == (30, 6)  # 360 bytes
+    state.reserve(leaf)
+    assert (state.largest_length(leaf), state.lines) == (30, 6)  # 360 bytes
     assert state.admits(short)
     assert state.admits(other_leaf)  # 12 lines just fit
     table.output_lengths[leaf] = 11
-    state.end(leaf)
+    state.complete(leaf)
     assert state.lines == 3  # 132 bytes
-    state.begin(other_leaf)
+    state.reserve(other_leaf)
     assert state.lines == 9
-    state.end(root)
+    state.complete(root)
     assert (state.lines, state.most_lines) == (6, 9)
     table.output_lengths[other_leaf] = 30
-    state.end(other_leaf)
-    state.end(other_root)
-    assert (state.lines, state.ending) == (0, 0)
+    state.complete(other_leaf)
+    state.complete(other_root)
+    assert (state.lines, state.completable_trees) == (0, 0)
 
 
 def test_a_leaf_without_room_waits_for_the_tree_before_it():
     table, state = occupancy([5, 5], room=11)
     leaf, root, other_leaf, _other_root = range(table.count)
-    state.begin(leaf)
+    state.reserve(leaf)
     assert not state.admits(other_leaf)  # 12 lines
     table.output_lengths[leaf] = 25
-    state.end(leaf)
+    state.complete(leaf)
     assert state.admits(other_leaf)  # 5 and 6
-    state.end(root)
-    assert (state.lines, state.ending) == (0, 0)
+    state.complete(root)
+    assert (state.lines, state.completable_trees) == (0, 0)
 
 
 def test_a_tree_that_is_alone_goes_on():
@@ -67,14 +67,14 @@ def test_a_tree_that_is_alone_goes_on():
     assert len(leaves) == 9
     for leaf in leaves:
         assert state.admits(leaf)
-        state.begin(leaf)
+        state.reserve(leaf)
     assert state.lines == 9 * 6
 
 
 def test_a_fiber_is_no_longer_than_a_row_of_the_product():
     _table, state = occupancy([5], room=100, columns=LENGTH)
-    state.begin(0)
-    assert state.bound(0) == LENGTH
+    state.reserve(0)
+    assert state.largest_length(0) == LENGTH
 
 
 @given(
@@ -101,21 +101,21 @@ def test_any_order_of_completions_ends_and_keeps_within_the_room(lengths, room, 
             continue
         task = running[-1]
         if table.parents[task] != NO_PARENT:
-            ending = state.ending
-            state.begin(task)
+            ending = state.completable_trees
+            state.reserve(task)
             assert task in merging or state.lines <= room or ending == 0
-    assert (state.lines, state.ending) == (0, 0)
+    assert (state.lines, state.completable_trees) == (0, 0)
 
 
 def complete(table, state, task, missing, ready, full):
     """A task ends with a fiber of its bound, or with an empty one."""
     parent = table.parents[task]
     if parent != NO_PARENT:
-        table.output_lengths[task] = state.bound(task) if full else 0
+        table.output_lengths[task] = state.largest_length(task) if full else 0
         missing[parent] -= 1
         if missing[parent] == 0:
             ready.append(parent)
-    state.end(task)
+    state.complete(task)
 
 
 def hubs(seed):

@@ -45,7 +45,7 @@ def wire_pages(kernel, writer):
     kernel.connect(pages, "pages[0]", writer, "pages", capacity=1)
 
 
-def write(seed, *, through_cache=False):
+def write(seed, *, keeps_z_in_cache=False):
     table, store = TaskTable(A.indptr.astype(np.int64), 3), PartialStore(64, 12)
     rows = ProductRows(stored(A), stored(B), 40)
     elements = []
@@ -61,8 +61,8 @@ def write(seed, *, through_cache=False):
         PORT,
         sizes=SIZES,
         page_bytes=PAGE_BYTES,
-        most_finishing=8,
-        through_cache=through_cache,
+        max_open_tasks=8,
+        keeps_z_in_cache=keeps_z_in_cache,
     )
     tasks = [(0, 0, task, 0.0) for task in (*LENGTHS, END_OF_WORK)]
     bench = run_part(
@@ -70,21 +70,21 @@ def write(seed, *, through_cache=False):
         {"output_tasks": tasks, "elements": elements},
         {"completions": 2},
         seed=seed,
-        silent=() if through_cache else (WRITE_THROUGH,),
+        silent=() if keeps_z_in_cache else (WRITE_THROUGH,),
         wire=wire_pages,
     )
     return table, store, rows, bench
 
 
 @SEEDS
-@pytest.mark.parametrize("through_cache", [False, True])
-def test_a_writer_packs_rows_of_z_and_gives_each_partial_fiber_lines_of_its_own(seed, through_cache):
-    table, _store, _rows, bench = write(seed, through_cache=through_cache)
+@pytest.mark.parametrize("keeps_z_in_cache", [False, True])
+def test_a_writer_packs_rows_of_z_and_gives_each_partial_fiber_lines_of_its_own(seed, keeps_z_in_cache):
+    table, _store, _rows, bench = write(seed, keeps_z_in_cache=keeps_z_in_cache)
     z = [Z_BASE + PAGES_GONE * PAGE_BYTES + 64 * line for line in range(-(-12 * (9 + 5 + 16) // 64))]
     partial = [PARTIAL_BASE + 12 * table.output_starts[0] + 64 * line for line in range(-(-12 * 11 // 64))]
     found = [request.address for request in bench.memory.seen]
     assert sorted(found) == sorted(z + partial)
-    assert bench.addresses(WRITE_UNREAD if through_cache else WRITE_THROUGH) == z
+    assert bench.addresses(WRITE_UNREAD if keeps_z_in_cache else WRITE_THROUGH) == z
     assert {request.tag >> PORT_SHIFT for request in bench.memory.seen} == {PORT}
 
 

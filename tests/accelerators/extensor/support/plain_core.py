@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fiberscope.accelerators.extensor.layout import NOTHING, PARTIALS, PRODUCT
+from fiberscope.accelerators.extensor.layout import NO_SLOT, PARTIALS, PRODUCT
 from fiberscope.sim import Component, Input, Output
 
 
@@ -47,7 +47,7 @@ class PlainCore(Component):
         slot.clear()
         for key, value in self.sums.items():
             slot.append(key, value)
-        self.partials.push(self.ready.control(), number if self.sums else NOTHING, self.row, 0.0)
+        self.partials.push(self.ready.control(), number if self.sums else NO_SLOT, self.row, 0.0)
         steps = self.count["intersect_k0"] - self.begun
         self.count["longest_product"] = max(self.count["longest_product"], steps)
         self.ready.pop()
