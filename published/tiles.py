@@ -134,7 +134,7 @@ def _totals(a: SparseTensor) -> dict[str, int]:
     kernel, tensors = Kernel.read(*KERNEL), {"A": a, "B": a.transposed((1, 0))}
     tile_plan = plan(kernel, tensors, CAPACITY, methods=Methods(("prescient", "tailors")))
     totals = {name: traffic.total for name, traffic in tile_plan.measured.items() if name != "d2t2"}
-    totals["drt"] = drt(a, tensors["B"], CAPACITY).words()["total"]
+    totals["drt"] = drt(a, tensors["B"], CAPACITY).words_by_operand()["total"]
 
     def measure_words(shape: Shape, packed: Shape | None) -> float:
         return measure(kernel, tensors, shape, base=packed).total

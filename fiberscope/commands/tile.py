@@ -146,7 +146,7 @@ def _write_plan(tile_plan: Plan, measure: bool, json: Path | None, plot: Path | 
     """Write the requested files, and print the tables."""
     from fiberscope.commands.output import show
     from fiberscope.models.tiles.pictures import draw_plan
-    from fiberscope.models.tiles.report import document, tables, why
+    from fiberscope.models.tiles.report import document, explain_choice, tables
     from fiberscope.results.report.pictures import save_figure
 
     if json is not None:
@@ -155,4 +155,4 @@ def _write_plan(tile_plan: Plan, measure: bool, json: Path | None, plot: Path | 
         save_figure(lambda: draw_plan(tile_plan), plot)
     if json != STANDARD_OUTPUT:
         show(tables(tile_plan, measured=measure), markdown=markdown)
-        print(f"\n{why(tile_plan)}")
+        print(f"\n{explain_choice(tile_plan)}")

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from fiberscope.workloads.errors import WorkloadError
 
-MOST_EXACT = 2**53  # a double represents every integer up to this limit
-MOST_COORDINATE = 2**63 - 1
+MAX_EXACT_INTEGER = 2**53  # a double represents every integer up to this limit
+MAX_COORDINATE = 2**63 - 1
 _EXTENDED = "ml_dtypes"  # the library with narrow floating-point types such as bfloat16
 
 
@@ -44,7 +44,7 @@ def check_exact(values: npt.NDArray[Any], location: str) -> None:
     Raises:
         WorkloadError: naming ``location`` and the first integer that a double would round.
     """
-    large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
+    large = values[np.abs(values.astype(np.float64)) >= MAX_EXACT_INTEGER]
     wrong = [value for value in large.tolist() if int(float(value)) != value]
     if wrong:
         fault = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
@@ -68,9 +68,10 @@ def check_finite(
     if not wrong.size:
         return
     entry = int(wrong[0])
-    places = [str(int(column[entry]) + 1) for column in columns]
-    place = f"row {places[0]}, column {places[1]}" if len(places) == 2 else f"({', '.join(places)})"
-    raise WorkloadError(f"the value at {place} is {values[entry]}; values must be finite", location=location)
+    point = [str(int(column[entry]) + 1) for column in columns]
+    position = f"row {point[0]}, column {point[1]}" if len(point) == 2 else f"({', '.join(point)})"
+    fault = f"the value at {position} is {values[entry]}; values must be finite"
+    raise WorkloadError(fault, location=location)
 
 
 def as_integers(numbers: npt.NDArray[Any], noun: str, location: str) -> npt.NDArray[np.int64]:
@@ -93,7 +94,7 @@ def as_integers(numbers: npt.NDArray[Any], noun: str, location: str) -> npt.NDAr
         wrong = ~np.isfinite(numbers) | (np.floor(numbers) != numbers)
         if wrong.any():
             raise WorkloadError(f"{noun} must be whole numbers, not {numbers[wrong][0]}", location=location)
-    if numbers.dtype.kind in "uf" and numbers.size and (np.abs(numbers) >= float(MOST_COORDINATE)).any():
+    if numbers.dtype.kind in "uf" and numbers.size and (np.abs(numbers) >= float(MAX_COORDINATE)).any():
         raise WorkloadError(f"{noun} must be below 2^63, and one is {numbers.max()}", location=location)
     return np.asarray(numbers).astype(np.int64)
 
@@ -117,7 +118,7 @@ def check_bounds(coordinates: npt.NDArray[np.int64], size: int, noun: str, locat
     Args:
         coordinates: coordinates from 0.
         size: size of the rank.
-        noun: what a coordinate is, as the message begins with it.
+        noun: the name of a coordinate, with which the message begins.
         location: name of the file or operand.
 
     Raises:
@@ -125,8 +126,7 @@ def check_bounds(coordinates: npt.NDArray[np.int64], size: int, noun: str, locat
     """
     wrong = (coordinates < 0) | (coordinates >= size)
     if wrong.any():
-        first = coordinates[wrong][0]
-        raise WorkloadError(f"{noun} {first} is outside 0 to {size - 1}", location=location)
+        raise WorkloadError(f"{noun} {coordinates[wrong][0]} is outside 0 to {size - 1}", location=location)
 
 
 def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, location: str) -> None:

@@ -20,11 +20,11 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[np.float64]
 
 # The SuiteSparse collection ends at 226 million rows (MAWI/mawi_201512020330).
-MOST_ROWS = 2**28
-# Rows that a matrix may have without nonzeros, plus sixteen rows for each nonzero. A few bytes of input
+MAX_ROWS = 2**28
+# A matrix may have EMPTY_ROWS rows, and ROWS_PER_NONZERO more for each nonzero. A few bytes of input
 # therefore never allocate gigabytes of row pointers.
 EMPTY_ROWS = 10_000_000
-ROWS_A_NONZERO = 16
+ROWS_PER_NONZERO = 16
 
 
 def check_shape(
@@ -33,7 +33,8 @@ def check_shape(
     """Refuse an unrealistic shape before memory is allocated for it.
 
     Args:
-        rows, cols, nonzeros: the declared sizes.
+        rows, cols: the declared shape.
+        nonzeros: the declared number of entries.
         location, line: file or text, and 1-based line, for the message.
         fix: advice for a shape that is too large.
 
@@ -44,9 +45,9 @@ def check_shape(
         raise WorkloadError(
             f"the shape {rows} x {cols} is empty; at least 1 x 1", location=location, line=line
         )
-    most = min(MOST_ROWS, EMPTY_ROWS + ROWS_A_NONZERO * nonzeros)
-    if max(rows, cols) > most:
-        fault = f"a shape of {rows} x {cols} for {nonzeros} nonzeros; at most {most} rows or columns"
+    limit = min(MAX_ROWS, EMPTY_ROWS + ROWS_PER_NONZERO * nonzeros)
+    if max(rows, cols) > limit:
+        fault = f"a shape of {rows} x {cols} for {nonzeros} nonzeros; at most {limit} rows or columns"
         raise WorkloadError(fault, location=location, line=line, fix=fix)
 
 
@@ -74,7 +75,7 @@ def from_coordinates(
     """
     check_shape(*shape, len(values), location)
     entries: Any = sparse.coo_array((values, (rows, cols)), shape=shape)
-    entries.has_canonical_format = duplicates != "sum"  # otherwise scipy sums duplicates
+    entries.has_canonical_format = duplicates != "sum"  # scipy's conversion sums duplicates unless it is set
     matrix = entries.tocsr()
     matrix.sort_indices()
     if duplicates == "least":
@@ -85,8 +86,8 @@ def from_coordinates(
 def _take_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narrow types
     """Keep the least value at each position."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    first = np.append(True, (np.diff(rows) > 0) | (np.diff(matrix.indices) > 0))[: matrix.nnz]
-    starts = np.flatnonzero(first)
+    is_first = np.append(True, (np.diff(rows) > 0) | (np.diff(matrix.indices) > 0))[: matrix.nnz]
+    starts = np.flatnonzero(is_first)
     matrix.data = np.minimum.reduceat(matrix.data, starts) if len(starts) else matrix.data
     matrix.indices = matrix.indices[starts]
     matrix.indptr = np.searchsorted(starts, matrix.indptr)
@@ -142,17 +143,17 @@ def digest(matrix: CsrArray) -> str:
     return sha256_of(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
 
 
-def sha256_of(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Values) -> str:
+def sha256_of(shape: Sequence[int], arrays: Iterable[npt.NDArray[Any]], values: Values) -> str:
     """Return the hexadecimal sha256 of sizes and coordinates (little-endian int64) and values (float64).
 
     Args:
         shape: sizes of the ranks.
-        places: arrays of pointers or coordinates, in this order.
+        arrays: pointers or coordinates, in this order.
         values: the values.
     """
     state = hashlib.sha256(np.asarray(shape, dtype="<i8").tobytes())
-    for part in places:
-        state.update(np.ascontiguousarray(part, dtype="<i8").data)
+    for array in arrays:
+        state.update(np.ascontiguousarray(array, dtype="<i8").data)
     state.update(np.ascontiguousarray(values, dtype="<f8").data)
     return state.hexdigest()
 

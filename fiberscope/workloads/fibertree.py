@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.errors import nearest
-from fiberscope.workloads.sorting import MOST, lexical_order, rows_in
+from fiberscope.workloads.sorting import INTEGER_LIMIT, lexical_order, rows_in
 
 Values: TypeAlias = "npt.NDArray[Any]"
 
@@ -151,7 +151,7 @@ class FiberTree:
         """
         level = self.level(name)
         _check_size(size)
-        return self._cut(level, self.coordinates[level] // size * size, upper, lower)
+        return self._split_rank(level, self.coordinates[level] // size * size, upper, lower)
 
     def partition_by_occupancy(self, name: str, size: int, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank into pieces of ``size`` elements. The last piece may be shorter.
@@ -162,7 +162,7 @@ class FiberTree:
             ValueError: see ``partition_by_shape``.
         """
         level = self.level(name)
-        return self._cut(level, self._occupancy_starts(level, size), upper, lower)
+        return self._split_rank(level, self._occupancy_starts(level, size), upper, lower)
 
     def boundaries(self, name: str, size: int) -> Boundaries:
         """Return the boundaries of ``partition_by_occupancy``, for ``partition_by_leader``.
@@ -171,10 +171,10 @@ class FiberTree:
             ValueError: the size is below 1 or there is no such rank.
         """
         level = self.level(name)
-        starts = self._occupancy_starts(level, size)
-        first = _is_first(self._fiber_of(level), starts)
-        counts = np.bincount(self._fiber_of(level)[first], minlength=len(self.segments[level]) - 1)
-        return Boundaries(name, self.names[:level], self._points(level), _pointers(counts), starts[first])
+        starts, fibers = self._occupancy_starts(level, size), self._fiber_of(level)
+        is_first = _is_first(fibers, starts)
+        counts = np.bincount(fibers[is_first], minlength=len(self.segments[level]) - 1)
+        return Boundaries(name, self.names[:level], self._points(level), _pointers(counts), starts[is_first])
 
     def partition_by_leader(self, name: str, leader: Boundaries, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank at the boundaries of the leader's fiber with the same coordinates above.
@@ -191,10 +191,10 @@ class FiberTree:
                 f"{name} is below {', '.join(self.names[:level]) or 'no rank'}, the leader's {leader.rank} "
                 f"below {', '.join(leader.above) or 'no rank'}: swizzle the ranks above alike first"
             )
-        return self._cut(level, self._leader_starts(level, leader), upper, lower)
+        return self._split_rank(level, self._leader_starts(level, leader), upper, lower)
 
     def flatten(self, upper: str, lower: str, name: str) -> FiberTree:
-        """Combine two adjacent ranks; a coordinate is (upper coordinate) x (lower shape) + (lower one).
+        """Combine two adjacent ranks: coordinate = upper coordinate * lower shape + lower coordinate.
 
         Raises:
             ValueError: the ranks are not adjacent, their shapes are too large, or the name exists already.
@@ -205,30 +205,30 @@ class FiberTree:
                 f"flatten needs {lower} right below {upper}; the ranks are {', '.join(self.names)}"
             )
         high, low = self.ranks[level], self.ranks[level + 1]
-        if high.shape * low.shape > MOST:
+        if high.shape * low.shape > INTEGER_LIMIT:
             raise ValueError(f"{upper} x {lower} is {high.shape} x {low.shape}: beyond 64-bit coordinates")
-        above = np.repeat(self.coordinates[level], np.diff(self.segments[level + 1]))
+        upper_coordinates = np.repeat(self.coordinates[level], np.diff(self.segments[level + 1]))
         flat = Rank(name, high.shape * low.shape, parts=(high, low))
         return self._replace_ranks(
             level,
             2,
             (flat,),
             (self.segments[level + 1][self.segments[level]],),
-            (above * low.shape + self.coordinates[level + 1],),
+            (upper_coordinates * low.shape + self.coordinates[level + 1],),
         )
 
-    def _cut(self, level: int, starts: Integers, upper: str, lower: str) -> FiberTree:
+    def _split_rank(self, level: int, starts: Integers, upper: str, lower: str) -> FiberTree:
         """Insert a rank above a level; ``starts`` has the upper coordinate of each element."""
         fibers = self._fiber_of(level)
-        first = np.flatnonzero(_is_first(fibers, starts))
-        counts = np.bincount(fibers[first], minlength=len(self.segments[level]) - 1)
+        first_elements = np.flatnonzero(_is_first(fibers, starts))
+        counts = np.bincount(fibers[first_elements], minlength=len(self.segments[level]) - 1)
         rank = self.ranks[level]
         return self._replace_ranks(
             level,
             1,
             (Rank(upper, rank.shape), replace(rank, name=lower)),
-            (_pointers(counts), np.append(first, len(starts))),
-            (starts[first], self.coordinates[level]),
+            (_pointers(counts), np.append(first_elements, len(starts))),
+            (starts[first_elements], self.coordinates[level]),
         )
 
     def _replace_ranks(
@@ -258,17 +258,17 @@ class FiberTree:
     def columns(self) -> list[Integers]:
         """Return the coordinate of every nonzero, by rank."""
         columns: list[Integers] = []
-        below = np.arange(self.nonzeros + 1)  # first nonzero of each element
+        bounds = np.arange(self.nonzeros + 1)  # first nonzero of each element, and the end
         for level in reversed(range(len(self.ranks))):
-            columns.append(np.repeat(self.coordinates[level], np.diff(below)))
-            below = below[self.segments[level]]
+            columns.append(np.repeat(self.coordinates[level], np.diff(bounds)))
+            bounds = bounds[self.segments[level]]
         return columns[::-1]
 
     def _points(self, level: int) -> Integers:
         """Return the coordinates of each fiber in the ranks above, one row for each fiber."""
         fibers = len(self.segments[level]) - 1
         points = np.zeros((fibers, level), dtype=np.int64)
-        bounds = np.arange(fibers + 1)
+        bounds = np.arange(fibers + 1)  # first fiber of each element, and the end
         for upper_level in reversed(range(level)):
             points[:, upper_level] = np.repeat(self.coordinates[upper_level], np.diff(bounds))
             bounds = bounds[self.segments[upper_level]]
@@ -287,21 +287,25 @@ class FiberTree:
         starts = np.zeros(len(coordinates), np.int64)
         counts = np.diff(leader.segments)
         leader_fibers = rows_in(self._points(level), leader.fibers)
-        # A fiber that is missing in the leader has the number -1, the index of the appended False.
+        # a fiber that the leader lacks has the number -1, the index of the appended False
         leader_fibers[~np.append(counts > 0, False)[leader_fibers]] = -1
         leader_points = np.repeat(leader_fibers, lengths)
-        led = np.flatnonzero(leader_points >= 0)
-        leader_points, cuts, element_points = leader_points[led], leader.starts, coordinates[led]
-        wide = max(self.ranks[level].shape, int(cuts.max(initial=0)) + 1)
-        if wide * len(counts) > MOST:  # replace coordinates by their ranks among all cuts
-            distinct = np.unique(cuts)
-            wide = len(distinct) + 1
-            cuts, element_points = (
-                np.searchsorted(distinct, numbers, side="right") for numbers in (cuts, element_points)
+        led_elements = np.flatnonzero(leader_points >= 0)
+        leader_points, boundaries, element_points = (
+            leader_points[led_elements],
+            leader.starts,
+            coordinates[led_elements],
+        )
+        extent = max(self.ranks[level].shape, int(boundaries.max(initial=0)) + 1)
+        if extent * len(counts) > INTEGER_LIMIT:  # replace coordinates by their ranks among all cuts
+            distinct = np.unique(boundaries)
+            extent = len(distinct) + 1
+            boundaries, element_points = (
+                np.searchsorted(distinct, numbers, side="right") for numbers in (boundaries, element_points)
             )
-        keys = np.repeat(np.arange(len(counts)), counts) * wide + cuts
-        pieces = np.searchsorted(keys, leader_points * wide + element_points, side="right") - 1
-        starts[led] = leader.starts[np.maximum(pieces, leader.segments[leader_points])]
+        keys = np.repeat(np.arange(len(counts)), counts) * extent + boundaries
+        pieces = np.searchsorted(keys, leader_points * extent + element_points, side="right") - 1
+        starts[led_elements] = leader.starts[np.maximum(pieces, leader.segments[leader_points])]
         return starts
 
 
@@ -317,8 +321,8 @@ def _check_columns(ranks: Sequence[Rank], columns: Sequence[npt.NDArray[Any]], v
         if len(column) and column.dtype.kind not in "iu":
             raise ValueError(f"{rank.name} has coordinates of type {column.dtype}; they should be integers")
         if len(column) and (column.min() < 0 or column.max() >= rank.shape):
-            outside = int(column.min()) if column.min() < 0 else int(column.max())
-            raise ValueError(f"{rank.name} has the coordinate {outside}; its shape is {rank.shape}")
+            coordinate = int(column.min()) if column.min() < 0 else int(column.max())
+            raise ValueError(f"{rank.name} has the coordinate {coordinate}; its shape is {rank.shape}")
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.sorting import MOST
+from fiberscope.workloads.sorting import INTEGER_LIMIT
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,9 @@ class RankFormat:
         Raises:
             ValueError: the total exceeds 64-bit numbers, as is possible for U and B with a large shape.
         """
-        if self.kind != "C" and len(occupancy) * shape * max(1, self.payload) > MOST:
-            raise ValueError(
-                f"{len(occupancy)} fibers of shape {shape} in format {self.kind} have more than {MOST} bits"
-            )
+        if self.kind != "C" and len(occupancy) * shape * max(1, self.payload) > INTEGER_LIMIT:
+            fibers = f"{len(occupancy)} fibers of shape {shape} in format {self.kind}"
+            raise ValueError(f"{fibers} have more than {INTEGER_LIMIT} bits")
         everywhere = np.full_like(occupancy, shape)
         if self.kind == "U":
             return self.header + self._pad(everywhere * self.payload)

@@ -14,10 +14,10 @@ from fiberscope.workloads.text import STANDARD_INPUT
 def file_of(name: str | os.PathLike[str]) -> Path | None:
     """Return the file that ``load`` would read: a path, a file on the data path, or a profile; else None."""
     text = os.fspath(name)
-    if spec.view_in(text):
+    if spec.view_keyword(text):
         return file_of(spec.split_view(text)[1])
     if spec.is_spec(text) and not Path(text).exists():
-        return spec.file_of(text)
+        return spec.profile_file(text)
     if (place := named_array(text)) is not None:
         return Path(place[0])
     if is_path(text):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.workloads.array_checks import MOST_EXACT
-from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Integers, Values
+from fiberscope.workloads.array_checks import MAX_EXACT_INTEGER
+from fiberscope.workloads.canonical import MAX_ROWS, Coordinates, Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import Block
 
@@ -31,9 +31,9 @@ def gather(
     blocks: Iterable[Block],
     location: str,
     declared: int | None = None,
-    shape: tuple[int, int] = (MOST_ROWS, MOST_ROWS),
+    shape: tuple[int, int] = (MAX_ROWS, MAX_ROWS),
     base: int = 0,
-    least: int | None = None,
+    alternative: int | None = None,
 ) -> Entries:
     """Gather the entries of ``blocks`` with the fields value; row, column; or row, column, value.
 
@@ -43,26 +43,26 @@ def gather(
         declared: the declared number of entries; None if there is none.
         shape: rows and columns. Indices must fit.
         base: the first index.
-        least: minimum number of entries; by default ``declared``.
+        alternative: the other accepted number of entries, less than ``declared``; None if there is none.
 
     Raises:
         WorkloadError: with the line: an index out of range, a value that is not finite, or a wrong number of
             entries.
     """
-    parts: list[Entries] = []
+    entries: list[Entries] = []
     total, line = 0, 0
     for block in blocks:
         count = len(block.numbers)
         if declared is not None and total + count > declared:
             extra = block.line_of(declared - total)
             raise WorkloadError(f"an entry beyond the {declared} declared", location=location, line=extra)
-        parts.append(_entries(block, location, shape, base))
+        entries.append(_entries(block, location, shape, base))
         total += count
         line = block.first_line + block.lines - 1
-    if declared is not None and total not in (declared, least):
-        declared = least if least is not None and total < least else declared
-        raise WorkloadError(f"ends after {total} of {declared} entries", location=location, line=line or None)
-    return _concatenate(parts)
+    if declared is not None and total not in (declared, alternative):
+        expected = alternative if alternative is not None and total < alternative else declared
+        raise WorkloadError(f"ends after {total} of {expected} entries", location=location, line=line or None)
+    return _concatenate(entries)
 
 
 def gather_columns(
@@ -82,7 +82,7 @@ def gather_columns(
     Raises:
         WorkloadError: see ``gather``.
     """
-    parts, total, line = [], 0, 0
+    tables, total, line = [], 0, 0
     for block in blocks:
         numbers = block.numbers
         if total + len(numbers) > declared:
@@ -92,12 +92,12 @@ def gather_columns(
         for rank, size in enumerate(shape):
             fault = f"the index of rank {rank + 1} is outside 1 to {size}"
             check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), fault, location)
-        parts.append(numbers)
+        tables.append(numbers)
         total += len(numbers)
         line = block.first_line + block.lines - 1
     if total < declared:
         raise WorkloadError(f"ends after {total} of {declared} entries", location=location, line=line or None)
-    table = np.concatenate(parts) if parts else np.empty((0, len(shape) + 1))
+    table = np.concatenate(tables) if tables else np.empty((0, len(shape) + 1))
     values = table[:, -1].copy() if table.shape[1] > len(shape) else np.ones(len(table))
     return [table[:, rank].astype(np.int64) - 1 for rank in range(len(shape))], values
 
@@ -132,12 +132,12 @@ def _entries(block: Block, location: str, shape: tuple[int, int], base: int) -> 
 
 def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return a mask of the integers that a double rounds. Only large integers can be rounded."""
-    wrong = np.abs(values) >= MOST_EXACT
+    wrong = np.abs(values) >= MAX_EXACT_INTEGER
     if wrong.any():
         width = len(block.grammar.fields)
-        words = block.grammar.without_comments(block.text).split()[width - 1 :: width]
-        for place in np.flatnonzero(wrong):
-            wrong[place] = int(words[place]) != int(values[place])
+        value_texts = block.grammar.without_comments(block.text).split()[width - 1 :: width]
+        for entry in np.flatnonzero(wrong):
+            wrong[entry] = int(value_texts[entry]) != int(values[entry])
     return wrong
 
 
@@ -161,11 +161,11 @@ def check_entries(
         raise WorkloadError(f"{fault}: {line_text[:60]!r}", location=location, line=line)
 
 
-def _concatenate(parts: list[Entries]) -> Entries:
-    if not parts:
+def _concatenate(entries: list[Entries]) -> Entries:
+    if not entries:
         return Entries(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0))
     return Entries(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.cols for part in parts]),
-        np.concatenate([part.values for part in parts]),
+        np.concatenate([block.rows for block in entries]),
+        np.concatenate([block.cols for block in entries]),
+        np.concatenate([block.values for block in entries]),
     )

@@ -21,13 +21,13 @@ from fiberscope.workloads.drawn_values import DRAWS, LARGEST_INTEGER, ValueKind
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.spec import Size, Spec, full_text, parse_parameters
+from fiberscope.workloads.spec import Size, Spec, format_spec, parse_parameters
 from fiberscope.workloads.workload import Workload
 
 KIND = "gemm"
 SLICE = 128  # coordinates of K in a drawn slice, independent of the slices of a machine
-MOST_PLACES = 10**9 - 1  # positions of an operand: the limit of numpy's multivariate hypergeometric draw
-MOST_HELD = 1 << 25  # nonzeros of an operand that is kept in memory
+MAX_POSITIONS = 10**9 - 1  # positions of an operand: the limit of numpy's multivariate hypergeometric draw
+MAX_NONZEROS_IN_MEMORY = 1 << 25  # nonzeros of an operand that is kept in memory
 
 _Density = Annotated[float, Field(ge=0, le=1)]
 
@@ -60,7 +60,7 @@ class Sliced(Protocol):
         """Return the part of the matrix with the coordinates ``first`` to ``end`` - 1 of the shared rank."""
 
 
-class HeldMatrix:
+class MatrixInMemory:
     """A matrix in memory, read slice by slice.
 
     Args:
@@ -85,9 +85,9 @@ class HeldMatrix:
         """See ``Sliced``; entries are sorted."""
         if self._axis == 0:
             return sparse.csr_array(self._matrix[first:end])
-        part: CsrArray = sparse.csr_array(self._matrix[:, first:end])
-        part.sort_indices()
-        return part
+        columns: CsrArray = sparse.csr_array(self._matrix[:, first:end])
+        columns.sort_indices()
+        return columns
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,14 @@ class DrawnOperand:
         """Return the matrix in canonical CSR.
 
         Raises:
-            WorkloadError: the matrix has more nonzeros than ``MOST_HELD``.
+            WorkloadError: the matrix has more nonzeros than ``MAX_NONZEROS_IN_MEMORY``.
         """
-        if self.nonzeros > MOST_HELD:
-            fault = f"{self.name} has {self.nonzeros} nonzeros; at most {MOST_HELD} are held in memory"
+        if self.nonzeros > MAX_NONZEROS_IN_MEMORY:
+            limit = f"at most {MAX_NONZEROS_IN_MEMORY} are held in memory"
             raise WorkloadError(
-                fault, location=self.origin, fix="run it on a machine that takes it in slices: sigma"
+                f"{self.name} has {self.nonzeros} nonzeros; {limit}",
+                location=self.origin,
+                fix="run it on a machine that takes it in slices: sigma",
             )
         return canonical(self.slice(0, self.shape[self.axis]), self.name)
 
@@ -149,11 +151,13 @@ class DrawnOperand:
 
     def slice(self, first: int, end: int) -> CsrArray:
         """See ``Sliced``; entries are sorted."""
-        parts = [self._part(number, first, end) for number in range(first // SLICE, -(-end // SLICE))]
-        return parts[0] if len(parts) == 1 else _concatenate(parts, self.axis)
+        pieces = [self._clip_slice(number, first, end) for number in range(first // SLICE, -(-end // SLICE))]
+        if len(pieces) == 1:
+            return pieces[0]
+        return sparse.csr_array(sparse.hstack(pieces) if self.axis else sparse.vstack(pieces))
 
-    def _part(self, number: int, first: int, end: int) -> CsrArray:
-        """Return the part of a drawn slice with these coordinates."""
+    def _clip_slice(self, number: int, first: int, end: int) -> CsrArray:
+        """Return the part of drawn slice ``number`` with the coordinates ``first`` to ``end`` - 1."""
         matrix, start = _slice_of(self, number), number * SLICE
         inside = slice(max(first - start, 0), end - start)
         if inside.start == 0 and end - start >= matrix.shape[self.axis]:
@@ -161,7 +165,7 @@ class DrawnOperand:
         return matrix[inside] if self.axis == 0 else matrix[:, inside]
 
     def draw_slice(self, number: int) -> CsrArray:
-        """Draw one slice."""
+        """Draw slice ``number`` from its own seed, with the number of nonzeros that ``_counts`` gives it."""
         length = min(SLICE, self.shape[self.axis] - number * SLICE)
         shape = (length, self.shape[1]) if self.axis == 0 else (self.shape[0], length)
         rng = np.random.default_rng([*self.seed, number])
@@ -182,10 +186,6 @@ def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
     return operand.draw_slice(number)
 
 
-def _concatenate(parts: list[CsrArray], axis: int) -> CsrArray:
-    return sparse.csr_array(sparse.vstack(parts) if axis == 0 else sparse.hstack(parts))
-
-
 def is_gemm(text: object) -> bool:
     """Return whether the text describes a GEMM, which stands for both operands."""
     return isinstance(text, str) and text.partition(":")[0].strip().lower() == KIND and ":" in text
@@ -201,17 +201,19 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
         WorkloadError: an unknown key, a value out of range, or an operand with too many positions.
     """
     spec = parse_parameters(text, _Gemm)
-    full = full_text(KIND, spec)
+    full_text = format_spec(KIND, spec)
     sides = (("A", (spec.m, spec.k), spec.a, 1), ("B", (spec.k, spec.n), spec.b, 0))
     operands = []
     for name, shape, density, axis in sides:
         positions = shape[0] * shape[1]
-        if positions > MOST_PLACES:
-            fault = f"{name} is {shape[0]} x {shape[1]}, {positions} places; at most {MOST_PLACES}"
+        if positions > MAX_POSITIONS:
+            fault = f"{name} is {shape[0]} x {shape[1]}, {positions} places; at most {MAX_POSITIONS}"
             raise WorkloadError(fault, location=text)
         nonzeros = round(density * positions)
         seed = (spec.seed, axis)
-        operands.append(DrawnOperand(f"{name} of {full}", full, shape, nonzeros, axis, seed, spec.values))
+        operands.append(
+            DrawnOperand(f"{name} of {full_text}", full_text, shape, nonzeros, axis, seed, spec.values)
+        )
     return operands[0], operands[1]
 
 
@@ -229,4 +231,4 @@ def sliced(operand: Operand | CsrArray, axis: int) -> Sliced:
     """
     if isinstance(operand, DrawnOperand) and operand.axis == axis:
         return operand
-    return HeldMatrix(operand if isinstance(operand, sparse.csr_array) else operand.matrix, axis)
+    return MatrixInMemory(operand if isinstance(operand, sparse.csr_array) else operand.matrix, axis)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
 from fiberscope.workloads.drawn_values import draw_uniform
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at, count_positions
 
 _Draw = Callable[[int], Integers]
 _MAX_ROUNDS = 200  # a steep distribution may never yield enough distinct keys
@@ -50,7 +50,7 @@ def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor
     Raises:
         WorkloadError: more nonzeros than positions, or more positions than 64-bit integers can number.
     """
-    positions = places_of(shape)
+    positions = count_positions(shape)
     _check_count("tensor", nonzeros, positions)
     rng = np.random.default_rng(seed)
     keys = _sample_uniform_keys(rng, positions, nonzeros)

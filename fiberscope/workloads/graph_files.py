@@ -17,7 +17,7 @@ import numpy as np
 
 from fiberscope.workloads.array_checks import check_bounds, check_pointers
 from fiberscope.workloads.canonical import (
-    MOST_ROWS,
+    MAX_ROWS,
     CsrArray,
     Duplicates,
     canonicalize_in_place,
@@ -222,8 +222,8 @@ def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     stripped = io.BytesIO(_TIME.sub(rb"\1", text) if words == 4 else text)
     grammar = Grammar(["index", "index", "real"][: min(words, 3)], "%")
     square = header[1] != b"bip"
-    declared = [int(size) for size in header.groups()[1:] if size] or [MOST_ROWS, MOST_ROWS]
-    sides = [min(max(declared) if square else size, MOST_ROWS) for size in declared]
+    declared = [int(size) for size in header.groups()[1:] if size] or [MAX_ROWS, MAX_ROWS]
+    sides = [min(max(declared) if square else size, MAX_ROWS) for size in declared]
     entries = gather(scan(stripped, grammar, location), location, shape=(sides[0], sides[1]), base=1)
     rows, columns, values = entries.rows, entries.cols, entries.values
     if header[2] is None:

@@ -19,7 +19,7 @@ from fiberscope.workloads.canonical import (
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.graphs import ORDER, words
-from fiberscope.workloads.spec import Spec, full_text, parse_parameters, split_view
+from fiberscope.workloads.spec import Spec, format_spec, parse_parameters, split_view
 
 GRAPH = "graph"
 
@@ -54,7 +54,7 @@ def graph_view(text: str) -> tuple[GraphView, str]:
 
 def full_view(view: GraphView, of: str) -> str:
     """Return the text of a view with all defaults."""
-    return f"{full_text(GRAPH, view)},of={of}"
+    return f"{format_spec(GRAPH, view)},of={of}"
 
 
 def apply_view(matrix: CsrArray, view: GraphView, location: str) -> CsrArray:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from fiberscope.workloads.canonical import MOST_ROWS, check_shape
+from fiberscope.workloads.canonical import MAX_ROWS, check_shape
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import read_line
 
@@ -18,7 +18,7 @@ _OBJECTS = ("matrix", "vector", "tensor")
 _FIELDS = ("pattern", "integer", "real")
 _SAME_FIELDS = {"double": "real", "unsigned-integer": "integer"}
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
-_MOST_RANKS = 64
+_MAX_NUMBERS = 64
 
 
 def is_market(beginning: bytes) -> bool:
@@ -59,8 +59,8 @@ class Header:
         return self.shape[1] if len(self.shape) > 1 else 1
 
     @property
-    def words(self) -> list[str]:
-        """Kinds of the words of a line."""
+    def kinds(self) -> list[str]:
+        """Kinds of the numbers of a line: ``index``, and ``real`` or ``integer`` for a value."""
         if self.layout == "array":
             return ["real" if self.field == "real" else "integer"]
         return ["index"] * len(self.shape) + ([] if self.field == "pattern" else [self.field])
@@ -89,9 +89,9 @@ def read_header(stream: BinaryIO, location: str) -> Header:
     entries = numbers[-1] if layout == "coordinate" else _dense_entries(shape, symmetry)
     if len(shape) <= 2:
         check_shape(shape[0], shape[-1], entries, location, line)
-    elif not all(1 <= size <= MOST_ROWS for size in shape):
+    elif not all(1 <= size <= MAX_ROWS for size in shape):
         sizes = " x ".join(map(str, shape))
-        raise WorkloadError(f"the shape {sizes}; sizes are 1 to {MOST_ROWS}", location=location, line=line)
+        raise WorkloadError(f"the shape {sizes}; sizes are 1 to {MAX_ROWS}", location=location, line=line)
     return Header(kind, layout, field, symmetry, shape, entries, line)
 
 
@@ -99,39 +99,39 @@ def _sizes(text: bytes, kind: str, layout: str, location: str, line: int) -> lis
     """Return the numbers of a size line: the shape, and for a coordinate file the entries."""
     has_count = layout == "coordinate"
     names = {"matrix": ["<rows>", "<columns>"], "vector": ["<length>"]}.get(kind, ["<size>", "..."])
-    words = text.split()
+    numbers = text.split()
     if kind == "tensor":
-        is_complete = 1 + has_count <= len(words) <= _MOST_RANKS
+        is_complete = 1 + has_count <= len(numbers) <= _MAX_NUMBERS
     else:
-        is_complete = len(words) == len(names) + has_count
-    if not is_complete or not all(word.isdigit() and len(word) < 20 for word in words):
+        is_complete = len(numbers) == len(names) + has_count
+    if not is_complete or not all(number.isdigit() and len(number) < 20 for number in numbers):
         line_text = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
         form = " ".join([*names, *["<entries>"] * has_count])
         raise WorkloadError(f"bad size line {line_text}; it is {form}", location=location, line=line)
-    return [int(word) for word in words]
+    return [int(number) for number in numbers]
 
 
 def read_banner(stream: BinaryIO, location: str) -> tuple[str, str, str, str]:
     """Return object, layout, field and symmetry from the first line.
 
     Raises:
-        WorkloadError: the line is no banner, or has an unsupported word.
+        WorkloadError: the line is no banner, or one of the four is not supported.
     """
-    words = stream.readline(1024).decode("utf-8", "backslashreplace").lower().split()
-    if len(words) != 5 or words[0] not in _BANNERS:
+    tokens = stream.readline(1024).decode("utf-8", "backslashreplace").lower().split()
+    if len(tokens) != 5 or tokens[0] not in _BANNERS:
         form = "%%MatrixMarket matrix <coordinate or array> <field> <symmetry>"
         raise WorkloadError(f"bad banner; the first line is {form}", location=location, line=1)
-    kind, layout, field, symmetry = words[1:]
+    kind, layout, field, symmetry = tokens[1:]
     fields = _FIELDS if layout == "coordinate" else _FIELDS[1:]
     field = _SAME_FIELDS.get(field, field)
-    for name, word, allowed in (
+    for name, token, allowed in (
         ("object", kind, _OBJECTS),
         ("layout", layout, ("coordinate", "array")),
         ("field", field, fields),
         ("symmetry", symmetry, _SYMMETRIES),
     ):
-        if word not in allowed:
-            fault = f"the {name} {word!r} is not supported"
+        if token not in allowed:
+            fault = f"the {name} {token!r} is not supported"
             raise WorkloadError(fault, location=location, line=1, fix="one of " + ", ".join(allowed))
     return kind, layout, field, symmetry
 

@@ -15,7 +15,7 @@ from fiberscope.workloads.canonical import Coordinates, CsrArray, Duplicates, Va
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import Entries, gather, gather_columns
 from fiberscope.workloads.market_header import Header, read_header
-from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at, count_positions
 from fiberscope.workloads.text import Grammar, scan
 
 
@@ -42,10 +42,10 @@ def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates =
         rows, cols = (*tensor.coordinates, np.zeros(tensor.nonzeros, dtype=np.int64))[:2]
         return from_coordinates(rows, cols, tensor.values, (header.rows, header.cols), location, duplicates)
     _check_size(stream, header, location)
-    blocks = scan(stream, Grammar(header.words, "%"), location, header.line + 1)
+    blocks = scan(stream, Grammar(header.kinds, "%"), location, header.line + 1)
     if header.layout == "array":
-        full = header.rows * header.cols
-        values = gather(blocks, location, full, least=header.entries).values
+        # a symmetric array has one triangle, or all positions
+        values = gather(blocks, location, header.rows * header.cols, alternative=header.entries).values
         entries = _dense_coordinates(header, values, location)
     else:
         entries = gather(blocks, location, header.entries, (header.rows, header.cols), base=1)
@@ -67,12 +67,12 @@ def read_market_tensor(stream: BinaryIO, location: str) -> SparseTensor | None:
 
 def _tensor(stream: BinaryIO, header: Header, location: str) -> SparseTensor:
     _check_size(stream, header, location)
-    blocks = scan(stream, Grammar(header.words, "%"), location, header.line + 1)
+    blocks = scan(stream, Grammar(header.kinds, "%"), location, header.line + 1)
     if header.layout == "array":
         values = gather(blocks, location, header.entries).values
         positions = np.flatnonzero(values)
-        places_of(header.shape)
-        columns = coordinates_at(header.shape[::-1], positions)[::-1]
+        count_positions(header.shape)  # refuses a shape that is too large
+        columns = coordinates_at(header.shape[::-1], positions)[::-1]  # the file is column-major
         return SparseTensor.from_coordinates(header.shape, columns, values[positions])
     coordinates, values = gather_columns(blocks, location, header.entries, header.shape)
     return SparseTensor.from_coordinates(header.shape, coordinates, values)
@@ -83,7 +83,7 @@ def _check_size(stream: BinaryIO, header: Header, location: str) -> None:
     if not hasattr(stream, "raw"):
         return
     remaining = os.fstat(stream.fileno()).st_size - stream.tell() + 1
-    capacity = remaining // (2 * len(header.words))
+    capacity = remaining // (2 * len(header.kinds))  # a number takes a digit and a separator
     if header.entries > capacity:
         fault = f"declares {header.entries} entries, and the file has room for at most {capacity}"
         raise WorkloadError(fault, location=location, line=header.line)
@@ -95,7 +95,7 @@ def _dense_coordinates(header: Header, values: Values, location: str) -> Entries
     if header.symmetry == "general" or len(values) != header.entries:
         entries = Entries(positions % header.rows, positions // header.rows, values[positions])
         return entries if header.symmetry == "general" else _lower(header, entries, values, location)
-    skew = header.symmetry == "skew-symmetric"
+    skew = header.symmetry == "skew-symmetric"  # its triangle lacks the diagonal: one row less in a column
     lengths = np.arange(header.cols, 0, -1, dtype=np.int64) - skew
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     cols = np.searchsorted(starts, positions, side="right") - 1

@@ -128,7 +128,7 @@ def tensor_in(text: str) -> NamedTensor | None:
     Raises:
         WorkloadError: the tensor cannot be read or drawn, or its file is missing.
     """
-    if (view := spec.view_in(text)) is not None:
+    if (view := spec.view_keyword(text)) is not None:
         return _unroll_image(text) if view == WINDOWS else None
     if (named := named_array(text)) is not None:
         tensor_name = f"{Path(named[0]).stem}:{named[1]}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers
 
-MOST = 1 << 62  # distinct points that a number can distinguish
-WORD = 63  # bits of an integer without its sign
+INTEGER_LIMIT = 1 << 62  # limit of keys and sizes, so that 64-bit integers do not overflow
+INTEGER_BITS = 63  # bits of an integer without its sign
 
 
 def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers | None:
@@ -19,16 +19,16 @@ def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers
         columns: coordinates of every point by rank, the most significant rank first.
         sizes: exclusive upper bound of the coordinates of each rank.
     """
-    # Adjacent ranks share a key while the number of their points is at most MOST.
+    # Adjacent ranks share a key while the number of their points is at most INTEGER_LIMIT.
     keys: list[Integers] = []
-    size = MOST + 1  # the first rank begins a key
-    for wide, column in zip(sizes, columns, strict=True):
-        if size * max(1, wide) > MOST:
+    size = INTEGER_LIMIT + 1  # so that the first rank begins a key
+    for extent, column in zip(sizes, columns, strict=True):
+        if size * max(1, extent) > INTEGER_LIMIT:
             keys.append(column)
-            size = max(1, wide)
+            size = max(1, extent)
         else:
-            keys[-1] = keys[-1] * wide + column
-            size *= max(1, wide)
+            keys[-1] = keys[-1] * extent + column
+            size *= max(1, extent)
     if not keys or (len(keys) == 1 and _is_sorted(keys[0])):
         return None
     return np.lexsort(keys[::-1]) if len(keys) > 1 else _sort_positions(keys[0], size)
@@ -41,7 +41,7 @@ def _sort_positions(keys: Integers, size: int) -> Integers:
     both need more than 63 bits, the lowest bits of the numbers are sorted in a second pass.
     """
     position_bits = max(1, len(keys) - 1).bit_length()
-    dropped_bits = max(0, (size - 1).bit_length() + position_bits - WORD)
+    dropped_bits = max(0, (size - 1).bit_length() + position_bits - INTEGER_BITS)
     order = keys >> dropped_bits
     order <<= position_bits
     order |= np.arange(len(keys))
@@ -75,13 +75,14 @@ def _row_keys(rows: Integers) -> Integers:
     """Return one number for each row; the numbers have the same order and equality as the rows."""
     keys, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        wide = int(column.max(initial=0)) + 1
-        if size * wide <= MOST:
-            keys = keys * wide + column
+        extent = int(column.max(initial=0)) + 1
+        if size * extent <= INTEGER_LIMIT:
+            keys = keys * extent + column
         else:
-            (keys, size), (numbers, wide) = _compact(keys), _compact(column)
-            keys = keys * wide + numbers
-        size *= wide
+            # the columns so far, and this column, have at most as many distinct numbers as there are rows
+            (keys, size), (numbers, extent) = _compact(keys), _compact(column)
+            keys = keys * extent + numbers
+        size *= extent
     return keys
 
 

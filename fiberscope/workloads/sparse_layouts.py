@@ -26,7 +26,7 @@ from fiberscope.workloads.array_checks import (
 from fiberscope.workloads.canonical import CsrArray, Integers, canonicalize_in_place, check_shape
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at, count_positions
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 # All arrays in files of sparse arrays.
@@ -220,7 +220,9 @@ def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | S
     by_cols = [rank for rank in range(len(shape)) if rank not in by_rows]
     row_shape, col_shape = ([shape[rank] for rank in ranks] for ranks in (by_rows, by_cols))
     check_shape(math.prod(row_shape), 1, arrays["data"].size, location)
-    values, indices, pointers = _compressed(arrays, places_of(row_shape), places_of(col_shape), location)
+    values, indices, pointers = _compressed(
+        arrays, count_positions(row_shape), count_positions(col_shape), location
+    )
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
     columns = dict(zip(by_rows, coordinates_at(row_shape, rows) if by_rows else (), strict=True))
     columns |= dict(zip(by_cols, coordinates_at(col_shape, indices) if by_cols else (), strict=True))

@@ -22,20 +22,20 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST = 2**28  # largest size of a rank
+MAX_RANK_SIZE = 2**28  # largest size of a rank
 UNIFORM: Final = "uniform"  # default values of a generator
-OF_VALUES = 1  # second word of the seed for other values, so that positions and values are independent
-VIEWS = {"graph": "graph", "windows": "image"}  # first word of a view, and the noun for its workload
+VALUES_SEED = 1  # second element of the seed of other values, so that positions and values are independent
+VIEWS = {"graph": "graph", "windows": "image"}  # keyword of a view, and the noun for its workload
 
 
-def _sizes(text: object) -> object:
-    if not all(part.isdecimal() and 1 <= int(part) <= MOST for part in str(text).split("x")):
-        raise ValueError(f"sizes, each of at most {MOST:,}, have an x between them, as 250x100")
+def _check_sizes(text: object) -> object:
+    if not all(size.isdecimal() and 1 <= int(size) <= MAX_RANK_SIZE for size in str(text).split("x")):
+        raise ValueError(f"sizes, each of at most {MAX_RANK_SIZE:,}, have an x between them, as 250x100")
     return text
 
 
-Size = Annotated[int, Field(ge=1, le=MOST)]
-Sizes = Annotated[str, BeforeValidator(_sizes)]
+Size = Annotated[int, Field(ge=1, le=MAX_RANK_SIZE)]
+Sizes = Annotated[str, BeforeValidator(_check_sizes)]
 _Count = Annotated[int, Field(ge=0, le=2**31)]
 _Chance = Annotated[float, Field(ge=0, le=1)]
 
@@ -112,13 +112,13 @@ class _Surrogate(_Generated):
     profile: Annotated[str, Field(min_length=1)]
 
 
-def sizes_in(text: str) -> tuple[int, ...]:
+def parse_sizes(text: str) -> tuple[int, ...]:
     """Parse sizes such as ``250x100``."""
     return tuple(map(int, text.split("x")))
 
 
 def _draw_tensor(shape: str, nonzeros: int, seed: int) -> SparseTensor:
-    return generators.tensor(sizes_in(shape), nonzeros, seed)
+    return generators.tensor(parse_sizes(shape), nonzeros, seed)
 
 
 def _draw_surrogate(profile: str, seed: int) -> CsrArray:
@@ -152,8 +152,8 @@ def is_spec(text: str) -> bool:
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
 
 
-def view_in(text: str) -> str | None:
-    """Return the word of ``VIEWS`` at the beginning of ``text``, if it is a view of another workload."""
+def view_keyword(text: str) -> str | None:
+    """Return the key of ``VIEWS`` with which ``text`` begins; None without one, or if ``text`` is a file."""
     head, colon, _ = text.partition(":")
     head = head.strip().lower()
     return head if colon and head in VIEWS and not Path(text).exists() else None
@@ -165,20 +165,20 @@ def split_view(text: str) -> tuple[str, str]:
     Raises:
         WorkloadError: the text names no workload.
     """
-    head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
-    if not of or not of[0].strip():
-        fault = VIEWS[text.partition(":")[0].strip().lower()]
-        raise WorkloadError(f"no {fault} is named", location=text, fix="end it with of=<a workload>")
-    return head, of[0].strip()
+    head, *workload = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
+    if not workload or not workload[0].strip():
+        noun = VIEWS[text.partition(":")[0].strip().lower()]
+        raise WorkloadError(f"no {noun} is named", location=text, fix="end it with of=<a workload>")
+    return head, workload[0].strip()
 
 
-def file_of(text: str) -> Path | None:
+def profile_file(text: str) -> Path | None:
     """Return the profile that a generator would read; None for other generators and missing files."""
     name, _, tail = text.partition(":")
     if name.strip().lower() != "surrogate":
         return None
     try:
-        profile = Path(_pairs(tail, _Surrogate, text).get("profile", ""))
+        profile = Path(_parse_pairs(tail, _Surrogate, text).get("profile", ""))
     except WorkloadError:
         return None
     return profile if profile.is_file() else None
@@ -194,15 +194,15 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
         The matrix or tensor, and the text of the generator with all defaults.
 
     Raises:
-        WorkloadError: see ``describe_spec``; or the parameters do not fit each other.
+        WorkloadError: as for ``describe_spec``, or the parameters do not fit each other.
     """
-    name, spec = _read(text)
+    name, spec = _parse_generator(text)
     if isinstance(spec, _Uniform):
         check_shape(spec.rows, spec.cols, spec.nonzeros, text)
     if isinstance(spec, _Block):
         check_shape(spec.rows, spec.cols, spec.blocks * spec.size**2, text)
     operand = _GENERATORS[name].build(**spec.model_dump(exclude={"values"}))
-    return _with_values(operand, spec), full_text(name, spec)
+    return _with_values(operand, spec), format_spec(name, spec)
 
 
 def _with_values(operand: CsrArray | SparseTensor, spec: _Generated) -> CsrArray | SparseTensor:
@@ -210,7 +210,7 @@ def _with_values(operand: CsrArray | SparseTensor, spec: _Generated) -> CsrArray
     if spec.values == UNIFORM:
         return operand
     count = len(operand.values if isinstance(operand, SparseTensor) else operand.data)
-    values = DRAWS[spec.values](np.random.default_rng([spec.seed, OF_VALUES]), count)
+    values = DRAWS[spec.values](np.random.default_rng([spec.seed, VALUES_SEED]), count)
     if isinstance(operand, SparseTensor):
         return replace(operand, values=values)
     operand.data = values
@@ -223,10 +223,10 @@ def describe_spec(text: str) -> str:
     Raises:
         WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of range.
     """
-    return full_text(*_read(text))
+    return format_spec(*_parse_generator(text))
 
 
-def _read(text: str) -> tuple[str, _Generated]:
+def _parse_generator(text: str) -> tuple[str, _Generated]:
     """Return the name and the parameters of a generator."""
     name = text.partition(":")[0].strip().lower()
     if name == "gemm":
@@ -247,12 +247,12 @@ def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
         WorkloadError: an unknown key (naming the nearest), a wrong type, a value out of range.
     """
     try:
-        return model.model_validate(_pairs(text.partition(":")[2], model, text))
+        return model.model_validate(_parse_pairs(text.partition(":")[2], model, text))
     except ValidationError as error:
         raise WorkloadError(_explain(error), location=text) from None
 
 
-def full_text(name: str, spec: Spec) -> str:
+def format_spec(name: str, spec: Spec) -> str:
     """Return a generator as text with all defaults; the seed is last."""
     arguments = spec.model_dump()
     if isinstance(spec, _Generated):
@@ -262,10 +262,10 @@ def full_text(name: str, spec: Spec) -> str:
     return f"{name}:{','.join(f'{key}={value}' for key, value in arguments.items())},seed={seed}"
 
 
-def _pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
+def _parse_pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in tail.split(","))):
-        key, equals, value = (word.strip() for word in part.partition("="))
+    for pair in filter(None, (pair.strip() for pair in tail.split(","))):
+        key, equals, value = (token.strip() for token in pair.partition("="))
         if key not in model.model_fields:
             raise WorkloadError(f"no key {key!r}", location=text, fix=nearest(key, model.model_fields))
         if not equals or not value:
@@ -278,11 +278,11 @@ def _pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
 
 def _explain(error: ValidationError) -> str:
     faults: list[Any] = list(error.errors())
-    return "; ".join(_fault(fault) for fault in faults)
+    return "; ".join(_describe_fault(fault) for fault in faults)
 
 
-def _fault(fault: dict[str, Any]) -> str:
-    key = ".".join(str(part) for part in fault["loc"])
+def _describe_fault(fault: dict[str, Any]) -> str:
+    key = ".".join(map(str, fault["loc"]))
     if fault["type"] == "missing":
         return f"{key} is missing"
     message = fault["msg"].removeprefix("Value error, ")

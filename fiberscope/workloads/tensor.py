@@ -23,7 +23,7 @@ from fiberscope.workloads.canonical import (
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sorting import lexical_order
 
-MOST_PLACES = 2**63 - 1  # positions that a 64-bit integer can number; "places" in names are positions
+MAX_POSITIONS = 2**63 - 1  # positions that a 64-bit integer can number
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,12 @@ class SparseTensor:
         """
         as_doubles(dense.reshape(-1)[:0], location)
         if not dense.size:
-            sizes, least = " x ".join(map(str, dense.shape)), " x ".join("1" * dense.ndim)
-            raise WorkloadError(f"the shape {sizes} is empty; at least {least}", location=location)
-        places = np.nonzero(dense) if dense.ndim else ()
-        values = as_doubles(np.atleast_1d(dense[places]), location)
-        check_finite(values, places, location)
-        columns = tuple(column.astype(np.int64) for column in places)
-        return cls(dense.shape, columns, values)
+            sizes, smallest = " x ".join(map(str, dense.shape)), " x ".join("1" * dense.ndim)
+            raise WorkloadError(f"the shape {sizes} is empty; at least {smallest}", location=location)
+        columns = np.nonzero(dense) if dense.ndim else ()
+        values = as_doubles(np.atleast_1d(dense[columns]), location)
+        check_finite(values, columns, location)
+        return cls(dense.shape, tuple(column.astype(np.int64) for column in columns), values)
 
     @classmethod
     def from_coordinates(
@@ -97,13 +96,13 @@ class SparseTensor:
         """Return the tensor with entries at the same position added."""
         if self.nonzeros == 0:
             return self
-        starts = np.flatnonzero(np.append(True, self._steps()))
+        starts = np.flatnonzero(np.append(True, self._position_changes()))
         if len(starts) == self.nonzeros:
             return self
         columns = tuple(column[starts] for column in self.coordinates)
         return SparseTensor(self.shape, columns, np.add.reduceat(self.values, starts))
 
-    def _steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _position_changes(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return a mask: whether an entry is at another position than its predecessor, from the second on."""
         different = [column[1:] != column[:-1] for column in self.coordinates]
         return np.asarray(np.logical_or.reduce(different))
@@ -114,7 +113,7 @@ class SparseTensor:
         return len(self.shape)
 
     @property
-    def places(self) -> int:
+    def size(self) -> int:
         """Return the number of positions, zeros included."""
         return math.prod(self.shape)
 
@@ -128,8 +127,8 @@ class SparseTensor:
         """The sha256 of shape, coordinates and values; for a matrix, or a vector as a column, of its CSR."""
         if self.order == 1:
             return self.unfolded(1).digest
-        places = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
-        return sha256_of(self.shape, places, self.values)
+        arrays = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
+        return sha256_of(self.shape, arrays, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
         """Return the tensor with each rank enlarged to at least the size in ``sizes``, if it is smaller."""
@@ -141,7 +140,7 @@ class SparseTensor:
         Raises:
             WorkloadError: the tensor has more positions than 64-bit integers can number.
         """
-        places_of(self.shape)
+        count_positions(self.shape)
         positions = np.zeros(self.nonzeros, dtype=np.int64)
         for size, column in zip(self.shape, self.coordinates, strict=True):
             positions = positions * size + column
@@ -176,12 +175,13 @@ class SparseTensor:
         Raises:
             WorkloadError: see ``positions``.
         """
-        parts = [
-            SparseTensor(self.shape[part], self.coordinates[part], self.values)
-            for part in (slice(rows), slice(rows, None))
+        sides = [
+            SparseTensor(self.shape[ranks], self.coordinates[ranks], self.values)
+            for ranks in (slice(rows), slice(rows, None))
         ]
-        shape, columns = (part.places for part in parts), (part.positions() for part in parts)
-        return SparseTensor(tuple(shape), tuple(columns), self.values)
+        return SparseTensor(
+            tuple(side.size for side in sides), tuple(side.positions() for side in sides), self.values
+        )
 
     def simplest(self) -> SparseTensor | CsrArray:
         """Return a canonical matrix for two ranks, or for one rank as a column; else the tensor itself."""
@@ -222,17 +222,17 @@ class SparseTensor:
         )
 
 
-def places_of(shape: Sequence[int]) -> int:
+def count_positions(shape: Sequence[int]) -> int:
     """Return the number of positions of a tensor of this shape.
 
     Raises:
         WorkloadError: 64-bit integers cannot number the positions.
     """
-    places = math.prod(shape)
-    if places > MOST_PLACES:
+    positions = math.prod(shape)
+    if positions > MAX_POSITIONS:
         sizes = " x ".join(map(str, shape))
         raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="store it as coo or csf")
-    return places
+    return positions
 
 
 def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers, ...]:
@@ -244,7 +244,7 @@ def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers,
     """
     columns: list[Integers] = []
     for size in reversed(shape[1:]):
-        above = positions // size
-        columns.append(positions - above * size)
-        positions = above
+        quotients = positions // size
+        columns.append(positions - quotients * size)  # the remainders, faster than a second division
+        positions = quotients
     return (positions, *reversed(columns))

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Values
+from fiberscope.workloads.canonical import MAX_ROWS, Coordinates, Values
 from fiberscope.workloads.gathering import check_entries
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.text import Block, Grammar, open_text, scan
@@ -49,6 +49,6 @@ def _checked(block: Block, location: str) -> Values:
     check_entries(block, ~np.isfinite(numbers[:, -1]), "the value is too large for a double", location)
     for rank in range(numbers.shape[1] - 1):
         index = numbers[:, rank]
-        fault = f"the index of rank {rank + 1} is outside 1 to {MOST_ROWS}"
-        check_entries(block, (index < 1) | (index > MOST_ROWS), fault, location)
+        fault = f"the index of rank {rank + 1} is outside 1 to {MAX_ROWS}"
+        check_entries(block, (index < 1) | (index > MAX_ROWS), fault, location)
     return numbers

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from fiberscope.workloads.canonical import MOST_ROWS
+from fiberscope.workloads.canonical import MAX_ROWS
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import read_line
 
@@ -80,8 +80,8 @@ def read_header(stream: BinaryIO, location: str) -> TensorHeader:
     stream.seek(0)
     if not is_header or not all(shape):
         return TensorHeader(len(start) - 1, first)
-    if max(shape) > MOST_ROWS:
-        raise WorkloadError(f"a size is above {MOST_ROWS}", location=location, line=second)
+    if max(shape) > MAX_ROWS:
+        raise WorkloadError(f"a size is above {MAX_ROWS}", location=location, line=second)
     for number in range(1, second + 1):
         read_line(stream, COMMENTS.encode(), location, number)
     nonzeros = numbers[1] if len(numbers) == 2 else None

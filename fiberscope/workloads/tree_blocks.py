@@ -17,10 +17,12 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree, Rank
 
-NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block happens in the host's cache
+NONZEROS_PER_BLOCK = (
+    1 << 19
+)  # arrays of 4 MB, so that most transformations of a block stay in the host's cache
 
 
-def blocks(tree: FiberTree, max_nonzeros: int = NONZEROS_A_BLOCK) -> Iterator[FiberTree]:
+def blocks(tree: FiberTree, max_nonzeros: int = NONZEROS_PER_BLOCK) -> Iterator[FiberTree]:
     """Yield the blocks of a tree. Their arrays are views. A tree without elements is one block.
 
     Args:
@@ -28,53 +30,53 @@ def blocks(tree: FiberTree, max_nonzeros: int = NONZEROS_A_BLOCK) -> Iterator[Fi
         max_nonzeros: maximum number of nonzeros of a block; a single root element may have more.
     """
     ends = _first_nonzeros(tree)
-    begin, last = 0, len(ends) - 1
-    while begin < last:
-        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + max_nonzeros, side="right")) - 1)
-        yield _part(tree, begin, end)
-        begin = end
+    start, last = 0, len(ends) - 1
+    while start < last:
+        end = max(start + 1, int(np.searchsorted(ends, ends[start] + max_nonzeros, side="right")) - 1)
+        yield _cut_block(tree, start, end)
+        start = end
     if last == 0:
         yield tree
 
 
 def _first_nonzeros(tree: FiberTree) -> Integers:
     """Return the number of the first nonzero below each element of the root, and the total."""
-    places = np.arange(len(tree.coordinates[0]) + 1)
+    first_nonzeros = np.arange(len(tree.coordinates[0]) + 1)
     for segments in tree.segments[1:]:
-        places = segments[places]
-    return places
+        first_nonzeros = segments[first_nonzeros]
+    return first_nonzeros
 
 
-def _part(tree: FiberTree, begin: int, end: int) -> FiberTree:
-    segments, coordinates = [np.array([0, end - begin])], [tree.coordinates[0][begin:end]]
+def _cut_block(tree: FiberTree, start: int, end: int) -> FiberTree:
+    segments, coordinates = [np.array([0, end - start])], [tree.coordinates[0][start:end]]
     for level in range(1, len(tree.ranks)):
-        bounds = tree.segments[level][begin : end + 1]
-        begin, end = int(bounds[0]), int(bounds[-1])
-        segments.append(bounds - begin)
-        coordinates.append(tree.coordinates[level][begin:end])
-    return FiberTree(tree.ranks, tuple(segments), tuple(coordinates), tree.values[begin:end])
+        bounds = tree.segments[level][start : end + 1]
+        start, end = int(bounds[0]), int(bounds[-1])
+        segments.append(bounds - start)
+        coordinates.append(tree.coordinates[level][start:end])
+    return FiberTree(tree.ranks, tuple(segments), tuple(coordinates), tree.values[start:end])
 
 
-def join_blocks(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
+def join_blocks(blocks_in_order: Iterable[FiberTree], nonzeros: int) -> FiberTree:
     """Return the tree that consists of consecutive blocks.
 
     A block is copied and released before the next block is requested. Every element must have a nonzero below
     it.
 
     Args:
-        parts: the blocks, at least one, with the same ranks.
+        blocks_in_order: the blocks, at least one, with the same ranks.
         nonzeros: number of nonzeros of all blocks.
     """
     builder: _TreeBuilder | None = None
-    for part in parts:
-        builder = builder or _TreeBuilder(part, nonzeros)
-        builder.append(part)
-    assert builder is not None  # a tree without elements is one part, too
+    for block in blocks_in_order:
+        builder = builder or _TreeBuilder(block, nonzeros)
+        builder.append(block)
+    assert builder is not None  # a tree without elements is one block, too
     return builder.tree()
 
 
 class _GrowingArray:
-    """An array that is filled from the front. The host never allocates pages that stay unused."""
+    """An array that is filled from the front. The host allocates no pages for its unused end."""
 
     def __init__(self, capacity: int, kind: npt.DTypeLike) -> None:
         self._storage = np.empty(capacity, kind)
@@ -90,23 +92,25 @@ class _GrowingArray:
 
 
 class _TreeBuilder:
-    """Arrays of a tree to which consecutive parts are appended."""
+    """Arrays of a tree to which consecutive blocks are appended."""
 
-    def __init__(self, first: FiberTree, nonzeros: int) -> None:
-        self.ranks = first.ranks
+    def __init__(self, first_block: FiberTree, nonzeros: int) -> None:
+        self.ranks = first_block.ranks
         self.bounds = [_GrowingArray(nonzeros + 1, np.int64) for _ in self.ranks[1:]]
         self.coordinates = [_GrowingArray(nonzeros, np.int64) for _ in self.ranks]
-        self.values = _GrowingArray(nonzeros, first.values.dtype)
+        self.values = _GrowingArray(nonzeros, first_block.values.dtype)
         for bounds in self.bounds:
             bounds.extend(np.zeros(1, np.int64))
 
-    def append(self, part: FiberTree) -> None:
-        """Append a part. The numbers of its fibers are offset by the elements before."""
-        for bounds, more, elements in zip(self.bounds, part.segments[1:], self.coordinates[1:], strict=True):
-            bounds.extend(more[1:] + elements.length)
-        for elements, coordinates in zip(self.coordinates, part.coordinates, strict=True):
+    def append(self, block: FiberTree) -> None:
+        """Append a block. Its segments are offset by the elements so far."""
+        for bounds, segments, elements in zip(
+            self.bounds, block.segments[1:], self.coordinates[1:], strict=True
+        ):
+            bounds.extend(segments[1:] + elements.length)
+        for elements, coordinates in zip(self.coordinates, block.coordinates, strict=True):
             elements.extend(coordinates)
-        self.values.extend(part.values)
+        self.values.extend(block.values)
 
     def tree(self) -> FiberTree:
         root = np.array([0, self.coordinates[0].length])
@@ -115,7 +119,9 @@ class _TreeBuilder:
         return FiberTree(self.ranks, segments, coordinates, self.values.array())
 
 
-def swizzle_blocks(tree: FiberTree, names: Sequence[str], max_nonzeros: int = NONZEROS_A_BLOCK) -> FiberTree:
+def swizzle_blocks(
+    tree: FiberTree, names: Sequence[str], max_nonzeros: int = NONZEROS_PER_BLOCK
+) -> FiberTree:
     """Return the result of ``FiberTree.swizzle``, computed block by block if the root rank stays the first.
 
     Args:
@@ -130,7 +136,7 @@ def swizzle_blocks(tree: FiberTree, names: Sequence[str], max_nonzeros: int = NO
 
 @dataclass(frozen=True)
 class Reordered:
-    """A tree with its ranks in another order, computed on demand: whole, or block by block.
+    """A tree with its ranks in another order, computed on demand: as a whole, or block by block.
 
     Args:
         tree: the original tree.
@@ -140,7 +146,7 @@ class Reordered:
 
     tree: FiberTree
     names: tuple[str, ...]
-    max_nonzeros: int = NONZEROS_A_BLOCK
+    max_nonzeros: int = NONZEROS_PER_BLOCK
 
     @property
     def ranks(self) -> tuple[Rank, ...]:

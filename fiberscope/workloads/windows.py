@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.spec import Size, Sizes, Spec, parse_parameters, sizes_in, split_view
+from fiberscope.workloads.spec import Size, Sizes, Spec, parse_parameters, parse_sizes, split_view
 from fiberscope.workloads.tensor import SparseTensor
 
 WINDOWS = "windows"  # first word of a view's text
@@ -67,7 +67,7 @@ def unroll_windows(image: SparseTensor, view: Windows, location: str) -> SparseT
     Raises:
         WorkloadError: the image has fewer ranks, or is smaller than a window.
     """
-    size = sizes_in(view.size)
+    size = parse_sizes(view.size)
     outer_ranks = image.order - len(size)
     if outer_ranks < 0:
         message = f"the windows have {len(size)} ranks, but the image has only {image.order}"

@@ -76,7 +76,7 @@ def load(
         WorkloadError: unknown, unreadable, not a matrix, or not available with ``exact``.
     """
     text = os.fspath(name)
-    view = spec.view_in(text)
+    view = spec.view_keyword(text)
     if view == GRAPH:
         return _load_view(text, exact, progress)
     if (view is not None or named_array(text) is not None) and (of_ranks := tensor_in(text)) is not None:

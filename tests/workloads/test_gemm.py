@@ -13,7 +13,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.workloads import Gemm, Spgemm, WorkloadError, draw, from_scipy
 from fiberscope.workloads.dense_product import exact_kind
-from fiberscope.workloads.gemm import SLICE, HeldMatrix, sliced
+from fiberscope.workloads.gemm import SLICE, MatrixInMemory, sliced
 from fiberscope.workloads.verification import Rounding
 
 
@@ -46,7 +46,7 @@ def test_a_slice_is_that_part_of_the_whole(drawn, data):
         last = data.draw(st.integers(first + 1, length))
         whole = operand.matrix.toarray()
         part = whole[:, first:last] if axis else whole[first:last]
-        for matrix in (operand, HeldMatrix(operand.matrix, axis)):
+        for matrix in (operand, MatrixInMemory(operand.matrix, axis)):
             found = matrix.slice(first, last)
             assert np.array_equal(found.toarray(), part)
             assert found.has_sorted_indices
@@ -64,12 +64,12 @@ def test_places_are_drawn_evenly():
 def test_values_are_small_integers_or_bf16():
     integers = draw("gemm:m=50,n=1,k=200,a=0.5,b=1")[0]
     assert set(np.unique(integers.matrix.data)) == {-4, -3, -2, -1, 1, 2, 3, 4}
-    assert integers.integers == HeldMatrix(integers.matrix, 1).integers == 4
+    assert integers.integers == MatrixInMemory(integers.matrix, 1).integers == 4
     short = draw("gemm:m=50,n=1,k=200,a=0.5,b=1,values=bf16")[0]
     bits = short.matrix.data.astype(np.float32).view(np.uint32)
     assert not np.any(bits & 0xFFFF)
     assert 0.5 <= short.matrix.data.min() < short.matrix.data.max() < 1.5
-    assert short.integers is HeldMatrix(short.matrix, 1).integers is None
+    assert short.integers is MatrixInMemory(short.matrix, 1).integers is None
 
 
 def test_what_is_too_large_to_hold_is_made_slice_by_slice():
@@ -133,7 +133,7 @@ def test_the_check_passes_the_product_and_nothing_else(drawn, values, wrong):
 def test_sums_of_integers_are_exact_up_to_the_precision():
     def kind(size, inner):
         matrix = sparse.csr_array(np.full((1, inner), float(size)))
-        return exact_kind(HeldMatrix(matrix, 1), HeldMatrix(sparse.csr_array(matrix.T), 0))
+        return exact_kind(MatrixInMemory(matrix, 1), MatrixInMemory(sparse.csr_array(matrix.T), 0))
 
     assert kind(4096, 1) is np.float32
     assert kind(4096, 2) is np.float64
@@ -142,7 +142,7 @@ def test_sums_of_integers_are_exact_up_to_the_precision():
 
 def test_values_beyond_fp32_are_not_cast_to_it_where_the_other_operand_is_empty():
     beyond, empty = (sparse.csr_array([[value]]) for value in (1e39, 0.0))
-    assert exact_kind(HeldMatrix(beyond, 1), HeldMatrix(empty, 0)) is None
+    assert exact_kind(MatrixInMemory(beyond, 1), MatrixInMemory(empty, 0)) is None
     product = np.zeros((1, 1))
     assert Gemm([from_scipy(beyond), from_scipy(empty)]).check(product).passed
 

@@ -37,7 +37,7 @@ def test_any_points_are_sorted_and_equal_ones_stay_as_they_were(given_points):
 def test_what_does_not_fit_a_word_is_put_right(word_keys, word):
     keys = np.array(word_keys, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "WORD", word)  # leaves out up to all ten bits of a key
+        patch.setattr(sorting, "INTEGER_BITS", word)  # leaves out up to all ten bits of a key
         order = lexical_order([keys], [1000])
     expected = np.argsort(keys, kind="stable")
     assert np.array_equal(np.arange(len(keys)) if order is None else order, expected)

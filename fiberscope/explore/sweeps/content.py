@@ -10,7 +10,7 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.workloads import file_of, is_gemm, load, lookup, names
 from fiberscope.workloads.array_file import named_array
-from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_in
+from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_keyword
 
 BYTES_A_NONZERO = 10  # approximate file size, for estimates of remaining time
 
@@ -25,7 +25,7 @@ def operand_digest(operand: str, exact: bool) -> str:
         WorkloadError: there is no such operand, or only a surrogate and ``exact`` is set.
         InputError: a file cannot be read.
     """
-    if view_in(operand):
+    if view_keyword(operand):
         head, base = split_view(operand)
         return f"{head}of={operand_digest(base, exact)}"
     if (array := named_array(operand)) is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.spec import Size, Sizes, Spec, full_text, parse_parameters, sizes_in
+from fiberscope.workloads.spec import Size, Sizes, Spec, format_spec, parse_parameters, parse_sizes
 from fiberscope.workloads.tensor import SparseTensor
 
 PREFIX = "sam-"
@@ -69,7 +69,7 @@ def generate(text: str) -> tuple[SparseTensor, str]:
         raise WorkloadError(f"no generator {name!r}", location=text, fix=nearest(name, _GENERATORS))
     model, build = _GENERATORS[name]
     spec = parse_parameters(text, model)
-    return build(spec), full_text(name, spec)
+    return build(spec), format_spec(name, spec)
 
 
 def ones(shape: tuple[int, ...]) -> SparseTensor:
@@ -85,7 +85,7 @@ def _entries(dense: Dense) -> SparseTensor:
 
 def _random(spec: _Random) -> SparseTensor:
     values, zeros = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
-    dense = np.zeros(sizes_in(spec.shape), np.int64)
+    dense = np.zeros(parse_sizes(spec.shape), np.int64)
     for sparsity in map(float, spec.sparsity.split("/")):
         dense = values.randint(0, MAX_VALUE, size=dense.shape)
         dense = dense * (zeros.random_sample(dense.shape) >= sparsity)
@@ -178,7 +178,7 @@ def _tiles(spec: _Tiles) -> SparseTensor:
 
 
 _GENERATORS: dict[str, tuple[type[Any], Callable[[Any], SparseTensor]]] = {
-    "ones": (_Ones, lambda spec: ones(sizes_in(spec.shape))),
+    "ones": (_Ones, lambda spec: ones(parse_sizes(spec.shape))),
     f"{PREFIX}random": (_Random, _random),
     f"{PREFIX}runs": (_Pair, partial(_vector_of, make=_runs)),
     f"{PREFIX}tiles": (_Tiles, _tiles),

@@ -115,7 +115,7 @@ def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base
 def dense(metric: Metric, shape: tuple[int, ...]) -> int:
     """Return the size of a dense tile of a shape in a buffer, in the metric's unit."""
     nonzeros, fibers = math.prod(shape), sum(math.prod(shape[:rank]) for rank in range(1, len(shape)))
-    return int(metric.held(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
+    return int(metric.buffered(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
 
 def _most_ranks(kernel: Kernel) -> int:

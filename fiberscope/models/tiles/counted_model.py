@@ -28,7 +28,7 @@ from fiberscope.models.tiles.probability import Known, corrs
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import metric_called
+from fiberscope.workloads.tiles.metrics import find_metric
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each
 
 
@@ -39,14 +39,14 @@ class _Side:
     Args:
         tiled: the tiles.
         tiles: number of nonempty tiles.
-        moved: traffic of one fetch of each tile, in the metric's unit.
+        fetched: traffic of one fetch of each tile, in the metric's unit.
         rows: number of nonempty coordinates of the other index in a tile, summed over the tiles.
         fullest: size of the fullest tile in a buffer.
     """
 
     tiled: Tiled
     tiles: Numbers
-    moved: Numbers
+    fetched: Numbers
     rows: Numbers
     fullest: int
 
@@ -71,7 +71,7 @@ class CountedModel:
             raise InputError(f"model counted is for a product of two matrices, not {kernel}; take joint")
         self._kernel, self._tensors, self._statistics, self._options = kernel, tensors, statistics, options
         (self._summed,) = kernel.contracted
-        self._metric = metric_called(statistics[kernel.inputs[0]].metric)
+        self._metric = find_metric(statistics[kernel.inputs[0]].metric)
         self._products = self._count_products()
         self._sides: dict[tuple[str, int, int], _Side] = {}
 
@@ -83,29 +83,31 @@ class CountedModel:
         """Return the traffic of a shape: exact for inputs (partitioned anew), estimated for outputs."""
         sides = {name: self._side(name, shape) for name in self._kernel.inputs}
         inputs, repeats = {}, {}
-        for name, other in (self._kernel.inputs, self._kernel.inputs[::-1]):
-            is_refetched = self._is_refetched(name, other)
-            partners = sides[other].tiles if is_refetched else np.minimum(1.0, sides[other].tiles)
-            inputs[name] = float(sides[name].moved @ partners)
-            repeats[name] = inputs[name] / max(1.0, float(sides[name].moved.sum()))
+        for name, partner in (self._kernel.inputs, self._kernel.inputs[::-1]):
+            is_refetched = self._is_refetched(name, partner)
+            partners = sides[partner].tiles if is_refetched else np.minimum(1.0, sides[partner].tiles)
+            inputs[name] = float(sides[name].fetched @ partners)
+            repeats[name] = inputs[name] / max(1.0, float(sides[name].fetched.sum()))
         visits, nonzeros, rows = self._output(shape, sides)
         size = visits * float(
-            self._metric.moved(
+            self._metric.fetched(
                 np.asarray(nonzeros), np.asarray(rows), len(self._kernel.indices[self._kernel.result])
             )
         )
-        times = 2 if self._options.merge == "read" else 1
-        return Prediction(inputs, repeats, times * size, visits, nonzeros)
+        passes = (
+            2 if self._options.merge == "read" else 1
+        )  # partial results are written, and read to be merged
+        return Prediction(inputs, repeats, passes * size, visits, nonzeros)
 
-    def _is_refetched(self, name: str, other: str) -> bool:
-        """Return whether a loop over the other operand's own index repeats the fetches of a tile."""
-        own = next(index for index in self._kernel.indices[other] if index != self._summed)
-        return self._kernel.order.index(own) < self._kernel.depth(name)
+    def _is_refetched(self, name: str, partner: str) -> bool:
+        """Return whether the loop over the index that only the partner has repeats the fetches of a tile."""
+        partner_index = next(index for index in self._kernel.indices[partner] if index != self._summed)
+        return self._kernel.order.index(partner_index) < self._kernel.depth(name)
 
     def _output(self, shape: Shape, sides: Mapping[str, _Side]) -> tuple[float, float, float]:
         """Return the number of visits, and the mean nonzeros and nonempty rows of each."""
-        first = self._kernel.stored(self._kernel.result)[0]
-        (by_row,) = self._kernel.carriers(first)
+        row_index = self._kernel.stored_indices(self._kernel.result)[0]
+        (by_row,) = self._kernel.carriers(row_index)
         (by_column,) = (name for name in self._kernel.inputs if name != by_row)
         leaves = float(sides[by_row].tiles @ sides[by_column].tiles)
         if leaves == 0 or self._products == 0:
@@ -114,6 +116,7 @@ class CountedModel:
         candidates = float(sides[by_row].rows @ sides[by_column].tiles) / leaves
         if stationary_indices(self._kernel, self._options):
             leaves, results = self._merge_results(shape, sides, by_row, by_column, results)
+        # results fall into leaves, and into rows of a leaf, uniformly; empty ones are not written
         visits = leaves * -math.expm1(-results / leaves)
         rows = leaves * candidates * (1.0 - (1.0 - 1.0 / candidates) ** (results / leaves))
         return visits, results / visits, (visits if candidates == 1.0 else rows) / visits
@@ -124,11 +127,13 @@ class CountedModel:
         """Return the number of result tiles with a pair of operand tiles, and the nonzeros of all sums."""
         maps = [_tile_map(sides[name].tiled, self._rank(name)) for name in (by_row, by_column)]
         nonempty_tiles = float((maps[0].T @ maps[1]).nnz)
-        places = math.prod(shape[index] for index in self._kernel.indices[self._kernel.result])
-        return nonempty_tiles, nonempty_tiles * places * -math.expm1(-results / (nonempty_tiles * places))
+        positions = nonempty_tiles * math.prod(
+            shape[index] for index in self._kernel.indices[self._kernel.result]
+        )
+        return nonempty_tiles, positions * -math.expm1(-results / positions)
 
     def _mean_overlap(self, extent: int) -> float:
-        """Return the mean number of products at a place with a product, within a tile."""
+        """Return the mean number of products at a position with a product, within a tile."""
         shares = [
             corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
             for name in self._kernel.inputs
@@ -139,12 +144,12 @@ class CountedModel:
         """Return the number of products of two nonzeros; exact."""
         counts = []
         for name in self._kernel.inputs:
-            tensor, rank = self._tensors[name], self._kernel.indices[name].index(self._summed)
+            tensor, rank = self._tensors[name], self._rank(name)
             counts.append(np.bincount(tensor.coordinates[rank], minlength=tensor.shape[rank]))
         return float(counts[0] @ counts[1])
 
     def _rank(self, name: str) -> int:
-        """Return an operand's rank of the summed index."""
+        """Return the number of an operand's rank with the summed index, from 0."""
         return self._kernel.indices[name].index(self._summed)
 
     def _side(self, name: str, shape: Shape) -> _Side:
@@ -157,13 +162,13 @@ class CountedModel:
     def _count_side(self, name: str, shape: Shape) -> _Side:
         tiled = cut_one(self._kernel, name, self._tensors[name], shape)
         rank = self._rank(name)
-        positions, places = tiled.ids[rank], tiled.grid[rank]
+        ids, extent = tiled.ids[rank], tiled.grid[rank]
         return _Side(
             tiled,
-            tiles=np.bincount(positions, minlength=places).astype(np.float64),
-            moved=np.bincount(positions, tiled.moved(self._metric), places).astype(np.float64),
-            rows=np.bincount(positions, _nonempty(tiled, 1 - rank), places).astype(np.float64),
-            fullest=int(tiled.held(self._metric).max(initial=0)),
+            tiles=np.bincount(ids, minlength=extent).astype(np.float64),
+            fetched=np.bincount(ids, tiled.fetched_sizes(self._metric), extent).astype(np.float64),
+            rows=np.bincount(ids, _count_coordinates(tiled, 1 - rank), extent).astype(np.float64),
+            fullest=int(tiled.buffered_sizes(self._metric).max(initial=0)),
         )
 
 
@@ -177,18 +182,18 @@ def _is_matrix_product(kernel: Kernel) -> bool:
     )
 
 
-def _nonempty(tiled: Tiled, rank: int) -> Integers:
+def _count_coordinates(tiled: Tiled, rank: int) -> Integers:
     """Return the number of nonempty coordinates of a rank in each tile of a matrix."""
     if rank == 0:
         return tiled.fibers[0]
-    members = with_last(tiled.places, tiled.shape, 0)
-    other = members // tiled.shape[0]
-    distinct = other[first_of_each(other)]
+    members = with_last(tiled.positions, tiled.shape, 0)
+    columns = members // tiled.shape[0]
+    distinct = columns[first_of_each(columns)]
     return np.bincount(np.searchsorted(tiled.tiles, distinct // tiled.shape[1]), minlength=len(tiled))
 
 
 def _tile_map(tiled: Tiled, summed: int) -> sparse.csr_array:
     """Return a matrix with a one at every nonempty tile, with the summed index as rows."""
-    places = (tiled.ids[summed], tiled.ids[1 - summed])
+    ids = (tiled.ids[summed], tiled.ids[1 - summed])
     shape = (tiled.grid[summed], tiled.grid[1 - summed])
-    return sparse.csr_array((np.ones(len(tiled), np.int64), places), shape=shape)
+    return sparse.csr_array((np.ones(len(tiled), np.int64), ids), shape=shape)

@@ -50,7 +50,7 @@ class Fitter:
     def _tile_sizes(self, name: str, shape: Shape) -> Integers:
         tensor = self._tensors[name]
         if self._packed is None:
-            return cut_one(self.kernel, name, tensor, shape).held(self._metric)
+            return cut_one(self.kernel, name, tensor, shape).buffered_sizes(self._metric)
         return pack_one(self.kernel, name, tensor, shape, self._packed).words
 
     def round_shape(self, sizes: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.output import expected_size
 from fiberscope.models.tiles.predict import predict
 from fiberscope.models.tiles.probability import Known
-from fiberscope.models.tiles.statistics import LEAST_SAMPLED
+from fiberscope.models.tiles.statistics import MIN_SAMPLED_TILES
 from fiberscope.models.tiles.walk import walk
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
@@ -54,18 +54,20 @@ class Joint:
         if not kernel.is_product:
             raise InputError(f"model joint multiplies tiles; {kernel} is a sum; take printed")
         self._kernel, self._statistics, self._options = kernel, statistics, options
-        self.visits, self.nonzeros = self._ratios(tensors, base)
+        self.visit_ratio, self.nonzero_ratio = self._ratios(tensors, base)
 
     def predict(self, shape: Shape) -> Prediction:
         """Return the traffic of a shape: inputs of the paper's model, outputs scaled."""
         printed = predict(self._kernel, self._statistics, shape, self._options)
-        extents = [shape[index] for index in self._kernel.stored(self._kernel.result)]
-        nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzeros)
-        visits = printed.visits * self.visits
+        extents = [shape[index] for index in self._kernel.stored_indices(self._kernel.result)]
+        nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzero_ratio)
+        visits = printed.visits * self.visit_ratio
         metric = self._statistics[self._kernel.inputs[0]].metric
-        times = 2 if self._options.merge == "read" else 1
+        passes = (
+            2 if self._options.merge == "read" else 1
+        )  # partial results are written, and read to be merged
         size = expected_size(extents, nonzeros, metric)
-        return replace(printed, output=times * visits * size, visits=visits, nonzeros=nonzeros)
+        return replace(printed, output=passes * visits * size, visits=visits, nonzeros=nonzeros)
 
     def _ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
         """Return two ratios of computed to predicted numbers for the base tiling.
@@ -76,11 +78,11 @@ class Joint:
         kernel = self._kernel
         tiled = cut_all(kernel, tensors, base)
         leaves = _sample_leaves(kernel, tiled, self._options)
-        number = len(leaves[_column(kernel.inputs[0])])
+        leaf_count = len(leaves[_column(kernel.inputs[0])])
         expected = predict(
             kernel, self._statistics, base, self._options.model_copy(update={"output": "streamed"})
         )
-        if number == 0 or expected.output_nonzeros == 0:
+        if leaf_count == 0 or expected.output_nonzeros == 0:
             return 1.0, 1.0
         operands = [
             ((_LEAF, *kernel.indices[name]), _repeat_tiles(tiled[name], leaves[_column(name)]))
@@ -90,7 +92,9 @@ class Joint:
         visits, nonzeros = counts[0], counts[-1]
         operand_tiles = {name: (kernel.indices[name], tensor_tiles) for name, tensor_tiles in tiled.items()}
         _fetched, iterations = walk(kernel.order, operand_tiles)
-        return visits / number * iterations / expected.visits, nonzeros / max(1, visits) / expected.nonzeros
+        return visits / leaf_count * iterations / expected.visits, nonzeros / max(
+            1, visits
+        ) / expected.nonzeros
 
 
 def _column(name: str) -> str:
@@ -106,12 +110,12 @@ def _sample_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options)
         The coordinates of the tiles by index, and for each operand the number of its tile (``_column``).
     """
     sampled: Points = {"": np.zeros(1, np.int64)}
-    for place, name in enumerate(kernel.inputs):
+    for number, name in enumerate(kernel.inputs):
         tiles = tiled[name]
         selection = np.arange(len(tiles))
-        if place == 0:
-            number = min(len(tiles), max(LEAST_SAMPLED, math.ceil(options.leaves * len(tiles))))
-            selection = np.sort(np.random.default_rng(options.seed).choice(len(tiles), number, replace=False))
+        if number == 0:
+            count = min(len(tiles), max(MIN_SAMPLED_TILES, math.ceil(options.leaves * len(tiles))))
+            selection = np.sort(np.random.default_rng(options.seed).choice(len(tiles), count, replace=False))
         ids = {index: ids[selection] for index, ids in zip(kernel.indices[name], tiles.ids, strict=True)}
         sampled = join(sampled, {**ids, _column(name): selection})
     return sampled

@@ -56,7 +56,7 @@ class Kernel:
         equation = _parse(text)
         _check_expression(equation.expression, text)
         inputs = list(accesses(equation.expression))
-        indices = {access.tensor: _plain(access, text) for access in (*inputs, equation.output)}
+        indices = {access.tensor: _plain_indices(access, text) for access in (*inputs, equation.output)}
         _check_indices(indices, inputs, equation.output, text)
         return cls(equation.output.tensor, indices, equation.expression, _parse_order(order, indices))
 
@@ -75,13 +75,13 @@ class Kernel:
         """Return whether the expression is a product of tensors or a single tensor."""
         return set(operators_of(self.expression)) <= {"*"}
 
-    def stored(self, tensor: str) -> tuple[str, ...]:
-        """Return a tensor's indices in loop order."""
+    def stored_indices(self, tensor: str) -> tuple[str, ...]:
+        """Return a tensor's indices in loop order, which is its order of storage."""
         return tuple(index for index in self.order if index in self.indices[tensor])
 
-    def storage(self, tensor: str) -> tuple[int, ...]:
-        """Return for each rank of ``stored`` the rank as written."""
-        return tuple(self.indices[tensor].index(index) for index in self.stored(tensor))
+    def rank_order(self, tensor: str) -> tuple[int, ...]:
+        """Return for each of ``stored_indices`` the number of its rank as written, from 0."""
+        return tuple(self.indices[tensor].index(index) for index in self.stored_indices(tensor))
 
     def depth(self, tensor: str) -> int:
         """Return the position of the innermost loop over an index of a tensor; -1 for a scalar."""
@@ -117,18 +117,18 @@ class Kernel:
 
     def __str__(self) -> str:
         """Return the kernel and its order: ``C[i,j] = A[i,k] * B[k,j], i k j``."""
-        left = f"{self.result}[{','.join(self.indices[self.result])}]"
-        return f"{left} = {self._format(self.expression)}, {' '.join(self.order)}"
+        result = f"{self.result}[{','.join(self.indices[self.result])}]"
+        return f"{result} = {self._format(self.expression)}, {' '.join(self.order)}"
 
-    def _format(self, part: Expression) -> str:
-        if isinstance(part, Access):
-            return f"{part.tensor}[{','.join(self.indices[part.tensor])}]"
-        assert isinstance(part, Operation)
+    def _format(self, expression: Expression) -> str:
+        if isinstance(expression, Access):
+            return f"{expression.tensor}[{','.join(self.indices[expression.tensor])}]"
+        assert isinstance(expression, Operation)
         texts = [
             f"({self._format(operand)})" if isinstance(operand, Operation) else self._format(operand)
-            for operand in part.operands
+            for operand in expression.operands
         ]
-        return f" {part.operator} ".join(texts)
+        return f" {expression.operator} ".join(texts)
 
 
 def _parse(text: str) -> Equation:
@@ -143,16 +143,16 @@ def _parse(text: str) -> Equation:
     return statement
 
 
-def _check_expression(part: Expression, text: str) -> None:
+def _check_expression(expression: Expression, text: str) -> None:
     """Refuse expressions other than sums and products of tensors."""
-    if isinstance(part, Operation) and len(part.operands) > 1:
-        for operand in part.operands:
+    if isinstance(expression, Operation) and len(expression.operands) > 1:
+        for operand in expression.operands:
             _check_expression(operand, text)
-    elif not isinstance(part, Access):
+    elif not isinstance(expression, Access):
         raise InputError(f"kernel {text!r}: only sums, differences and products of tensors, as {_EXAMPLE}")
 
 
-def _plain(access: Access, text: str) -> tuple[str, ...]:
+def _plain_indices(access: Access, text: str) -> tuple[str, ...]:
     """Return the indices of an access in lower case; refuse computed and repeated indices."""
     names = []
     for index in access.indices:
@@ -161,7 +161,7 @@ def _plain(access: Access, text: str) -> tuple[str, ...]:
                 f"kernel {text!r}: an index of {access.tensor} is computed; only plain ones, as i"
             )
         names.append(index.rank.lower())
-    if duplicates := [index for index, other in pairwise(sorted(names)) if index == other]:
+    if duplicates := [index for index, successor in pairwise(sorted(names)) if index == successor]:
         raise InputError(f"kernel {text!r}: {access.tensor} has {duplicates[0]} twice; each index once")
     return tuple(names)
 
@@ -170,7 +170,7 @@ def _check_indices(
     indices: Mapping[str, tuple[str, ...]], inputs: list[Access], result: Access, text: str
 ) -> None:
     names = sorted(access.tensor for access in (*inputs, result))
-    if duplicates := [name for name, other in pairwise(names) if name == other]:
+    if duplicates := [name for name, successor in pairwise(names) if name == successor]:
         raise InputError(
             f"kernel {text!r}: {duplicates[0]} stands twice; give each operand a name of its own"
         )
@@ -194,5 +194,5 @@ def _parse_order(order: str | Sequence[str], indices: Mapping[str, tuple[str, ..
 
 def _split(order: str, indices: Sequence[str]) -> tuple[str, ...]:
     """Split an order at commas or spaces; without them, into letters, unless it is a single index."""
-    parts = tuple(re.split(r"[,\s]+", order.strip().lower()))
-    return parts if len(parts) > 1 or parts[0] in indices else tuple(parts[0])
+    tokens = tuple(re.split(r"[,\s]+", order.strip().lower()))
+    return tokens if len(tokens) > 1 or tokens[0] in indices else tuple(tokens[0])

@@ -24,10 +24,10 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-PRODUCTS = 1 << 24  # about the most products of a portion of rows, which limits memory
+MAX_PRODUCTS = 1 << 24  # about the largest number of products in a portion of rows, which limits memory
 MAX_POINTS = 1 << 62  # bound of the numbers of points, which have 64 bits
 
-# Nonzeros, or places where several operands have nonzeros: by index, the coordinates of all points.
+# Nonzeros, or points at which several operands have nonzeros: by index, the coordinates of all points.
 Points = dict[str, Integers]
 _POINT: Points = {"": np.zeros(1, np.int64)}  # a point without coordinates
 OutputRule = Literal["auto", "streamed", "stationary"]
@@ -83,8 +83,9 @@ def _distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
     ]
     columns, width = _number_points(right_columns, _count(right))
     left_numbers, right_numbers, bound = _number_shared(left, right)
-    return _nonzeros(
-        _pattern(rows, left_numbers, (height, bound)), _pattern(right_numbers, columns, (bound, width))
+    return _count_product_nonzeros(
+        _csr_pattern(rows, left_numbers, (height, bound)),
+        _csr_pattern(right_numbers, columns, (bound, width)),
     )
 
 
@@ -101,28 +102,28 @@ def _number_points(columns: Iterable[Integers], count: int) -> tuple[Integers, i
     for column in columns:
         extent = int(column.max(initial=0)) + 1
         if bound * extent > MAX_POINTS:
-            numbers, bound = _dense(numbers)
+            numbers, bound = _renumber(numbers)
         numbers, bound = numbers * extent + column, bound * extent
-    return (numbers, bound) if bound <= 4 * count else _dense(numbers)
+    return (numbers, bound) if bound <= 4 * count else _renumber(numbers)
 
 
-def _dense(numbers: Integers) -> tuple[Integers, int]:
+def _renumber(numbers: Integers) -> tuple[Integers, int]:
     """Renumber equal numbers from 0 without gaps; return the new numbers and their bound."""
-    distinct, places = np.unique(numbers, return_inverse=True)
-    return places, max(1, len(distinct))
+    distinct, new_numbers = np.unique(numbers, return_inverse=True)
+    return new_numbers, max(1, len(distinct))
 
 
-def _pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> CsrArray:
+def _csr_pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> CsrArray:
     ones = np.ones(len(rows), np.bool_)
     return sparse.csr_array((ones, (rows, columns)), shape=shape)
 
 
-def _nonzeros(left: CsrArray, right: CsrArray) -> int:
+def _count_product_nonzeros(left: CsrArray, right: CsrArray) -> int:
     """Return the nonzeros of a product of patterns, computed in portions of rows."""
-    products = np.cumsum(left.astype(np.int64) @ np.diff(right.indptr).astype(np.int64)) // PRODUCTS
+    products = np.cumsum(left.astype(np.int64) @ np.diff(right.indptr).astype(np.int64)) // MAX_PRODUCTS
     starts = np.flatnonzero(np.diff(products, prepend=-1))
     portions = pairwise([*starts, left.shape[0]])
-    return sum(int((left[first:last] @ right).nnz) for first, last in portions)
+    return sum(int((left[start:end] @ right).nnz) for start, end in portions)
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class OutputTraffic:
     """Traffic of the output.
 
     Args:
-        visits: number of partial results that are written (visits); each is a tile of the result.
+        visits: number of partial results that are written; each is a tile of the result.
         words: size of all partial results in words of 4 bytes.
         nonzeros: nonzeros of all partial results.
     """
@@ -159,7 +160,7 @@ class MeasuredTraffic:
         """Return the words of all inputs and of the output."""
         return sum(traffic.words for traffic in self.inputs.values()) + self.output.words
 
-    def words(self) -> dict[str, int]:
+    def words_by_operand(self) -> dict[str, int]:
         """Return the words by operand, of the output as ``O``, and in total."""
         inputs = {name: traffic.words for name, traffic in self.inputs.items()}
         return {**inputs, "O": self.output.words, "total": self.total}
@@ -207,7 +208,6 @@ def _output_traffic(
     ranks = kernel.indices[kernel.result]
     counts = level_counts(operands, ranks, outside, shape)
     visits, nonzeros = counts[0], counts[-1]
-    words = (
-        2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits
-    )  # as csf_words, over all visits
+    # the sum of ``csf_words`` over all visits
+    words = 2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits
     return OutputTraffic(visits, words, nonzeros)

@@ -24,7 +24,7 @@ from fiberscope.models.tiles.predict import iterations_of, predict
 from fiberscope.models.tiles.reorder import growing_indices, real_shape, reorderings
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import Metric, metric_called
+from fiberscope.workloads.tiles.metrics import Metric, find_metric
 
 NEAR = 1.01  # factor of the least traffic up to which candidates are equal
 
@@ -62,6 +62,8 @@ def optimise(
 
 @dataclass
 class _Search:
+    """Search of ``optimise``, with models and statistics that are computed when a variant needs them."""
+
     kernel: Kernel
     tensors: Mapping[str, SparseTensor]
     capacity: int
@@ -74,7 +76,7 @@ class _Search:
 
     @cached_property
     def edge(self) -> int:
-        """Return T before it is limited to the extents."""
+        """Return the side of a base tile (T in the paper) before it is limited to the extents."""
         unlimited = dict.fromkeys(self.kernel.order, self.capacity)
         shape = base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
         return shape[self.kernel.order[0]]
@@ -85,7 +87,7 @@ class _Search:
 
     @cached_property
     def metric(self) -> Metric:
-        return metric_called(self.options.metric)
+        return find_metric(self.options.metric)
 
     @cached_property
     def base_statistics(self) -> Mapping[str, Statistics]:
@@ -120,9 +122,9 @@ class _Search:
         """Raise ``InputError`` if a base tile exceeds the capacity, as with a base edge that is given."""
         for name, statistics in self.base_statistics.items():
             if statistics.max_tile > self.capacity:
-                place = ", ".join(f"{index}' = {at}" for index, at in statistics.fullest.items())
+                position = ", ".join(f"{index}' = {number}" for index, number in statistics.fullest.items())
                 raise InputError(
-                    f"the tile of {name} at {place} takes {statistics.max_tile} {self.metric.unit} of "
+                    f"the tile of {name} at {position} takes {statistics.max_tile} {self.metric.unit} of "
                     f"{self.capacity}; a smaller base tile fits"
                 )
 
@@ -133,7 +135,7 @@ class _Search:
             for factor, shape in shapes
             if factor == 1 or self._is_coarse_enough(shape)
         ]
-        best = _least(candidates)
+        best = _best_candidate(candidates)
         assert best.rf is not None
         return self._scale_to_fit(best.rf, best.shape, tuple(candidates))
 
@@ -192,9 +194,9 @@ class _Search:
         if self.options.model != "counted":
             raise InputError("a search on a grid needs the model counted, which knows what fits exactly")
         sizes = [self._sizes(extent) for extent in self.extents.values()]
-        shapes = (dict(zip(self.kernel.order, each, strict=True)) for each in itertools.product(*sizes))
+        shapes = (dict(zip(self.kernel.order, sides, strict=True)) for sides in itertools.product(*sizes))
         candidates = tuple(self._candidate(shape) for shape in shapes)
-        best = _least([candidate for candidate in candidates if candidate.fits])
+        best = _best_candidate([candidate for candidate in candidates if candidate.fits])
         assert best.fullest is not None
         return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
 
@@ -205,11 +207,11 @@ class _Search:
         return sorted({min(extent, size) for size in (*halves, *doubles)})
 
 
-def _least(candidates: Iterable[Candidate]) -> Candidate:
+def _best_candidate(candidates: Iterable[Candidate]) -> Candidate:
     """Return the candidate with least traffic; within 1 %, with fewest iterations, then the squarest."""
     all_candidates = list(candidates)
-    least = min(candidate.prediction.total for candidate in all_candidates)
-    similar = [candidate for candidate in all_candidates if candidate.prediction.total <= least * NEAR]
+    limit = NEAR * min(candidate.prediction.total for candidate in all_candidates)
+    similar = [candidate for candidate in all_candidates if candidate.prediction.total <= limit]
     return min(
         similar,
         key=lambda candidate: (

@@ -18,7 +18,7 @@ from fiberscope.workloads.tiles.metrics import METRICS
 
 
 def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
-    """Return the expected nonzeros of one visit's partial result, at most the places of its tile.
+    """Return the expected nonzeros of one visit's partial result, at most the positions of its tile.
 
     A visit is one write of a partial result. The estimate is of the products of one iteration, even if the
     partial result stays in its buffer for several.
@@ -29,8 +29,8 @@ def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: 
         shape: the shape of tiles, by index.
         options: variants of the model.
     """
-    places = math.prod(shape[index] for index in kernel.indices[kernel.result])
-    return places * _Estimate(kernel, statistics, shape, options).density()
+    positions = math.prod(shape[index] for index in kernel.indices[kernel.result])
+    return positions * _Estimate(kernel, statistics, shape, options).density()
 
 
 def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
@@ -38,15 +38,15 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
 
     Args:
         shape: the shape of the tile, in storage order.
-        nonzeros: expected number of nonzeros, at most the places of the tile.
+        nonzeros: expected number of nonzeros, at most the positions of the tile.
         metric: name of the metric, which determines the unit.
     """
-    places = math.prod(shape)
+    positions = math.prod(shape)
     fibers = 0.0
     for rank in range(1, len(shape)):
-        above = math.prod(shape[:rank])
-        fibers += above * (1.0 - (1.0 - nonzeros / places) ** (places // above))
-    return float(METRICS[metric].moved(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
+        max_fibers = math.prod(shape[:rank])
+        fibers += max_fibers * (1.0 - (1.0 - nonzeros / positions) ** (positions // max_fibers))
+    return float(METRICS[metric].fetched(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
 
 def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
@@ -58,90 +58,91 @@ def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
 
 
 class _Estimate:
-    """The density of a partial result, from the mean density of its operands' tiles or place by place."""
+    """The density of a partial result, from the mean densities of its operands' tiles, or by position."""
 
     def __init__(self, kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> None:
         self._kernel, self._statistics, self._shape, self._options = kernel, statistics, shape, options
 
     def density(self) -> float:
-        """Return the mean density over the places of the tile."""
+        """Return the mean density over the positions of the tile."""
         expression = self._kernel.expression
         if self._options.estimate == "flat":
-            return self._flat(expression)
-        return float(self._by_place(expression).mean())
+            return self._mean_density(expression)
+        return float(self._density_by_position(expression).mean())
 
-    def _flat(self, part: Expression) -> float:
-        """Return the density of a part from the mean densities of its tensors, at most 1."""
+    def _mean_density(self, term: Expression) -> float:
+        """Return the density of a term from the mean densities of its tensors, at most 1."""
         union_rule = self._options.union
-        if _is_sum(part):
-            return union((self._flat(operand) for operand in part.operands), union_rule)
-        product = nonzero(part, lambda name: self._statistics[name].pr, union_rule)
-        extent = math.prod(self._shape[index] for index in self._summed(part))
-        return min(1.0, product * extent / self._overlap(part))
+        if _is_sum(term):
+            return union((self._mean_density(operand) for operand in term.operands), union_rule)
+        product = nonzero(term, lambda name: self._statistics[name].pr, union_rule)
+        extent = math.prod(self._shape[index] for index in self._summed(term))
+        return min(1.0, product * extent / self._overlap(term))
 
-    def _by_place(self, part: Expression) -> Numbers:
-        """Return the density by place of a base tile of the result; other tiles repeat or divide it."""
-        if _is_sum(part):
-            return _union([self._by_place(operand) for operand in part.operands], self._options.union)
-        results = self._kernel.stored(self._kernel.result)
-        scale = math.prod(self._shape[index] / self._base(part, index) for index in self._summed(part))
-        sums = scale * self._product(part, results)
-        shares: Numbers = np.minimum(1.0, sums) / self._overlap(part)
+    def _density_by_position(self, term: Expression) -> Numbers:
+        """Return the density by position in a base tile of the result; other tiles repeat or divide it."""
+        if _is_sum(term):
+            return _union(
+                [self._density_by_position(operand) for operand in term.operands], self._options.union
+            )
+        results = self._kernel.stored_indices(self._kernel.result)
+        scale = math.prod(self._shape[index] / self._base_extent(term, index) for index in self._summed(term))
+        sums = scale * self._product(term, results)
+        shares: Numbers = np.minimum(1.0, sums) / self._overlap(term)
         return shares
 
-    def _product(self, part: Expression, output_indices: Sequence[str]) -> Numbers:
-        """Multiply shares by place, with the axes of ``output_indices``, and sum over all other indices."""
+    def _product(self, term: Expression, output_indices: Sequence[str]) -> Numbers:
+        """Multiply shares by position, with the axes of ``output_indices``; sum over all other indices."""
         order = self._kernel.order
-        factors = part.operands if isinstance(part, Operation) else (part,)
+        factors = term.operands if isinstance(term, Operation) else (term,)
         operands: list[object] = []
         for factor in factors:
             axes = [index for index in order if index in self._indices(factor)]
             operands += [self._shares(factor, axes), [order.index(index) for index in axes]]
-        kept_indices = [index for index in output_indices if index in self._indices(part)]
+        kept_indices = [index for index in output_indices if index in self._indices(term)]
         product = np.einsum(*operands, [order.index(index) for index in kept_indices], optimize=True)  # type: ignore[call-overload]
-        return np.expand_dims(
-            product, tuple(at for at, index in enumerate(output_indices) if index not in kept_indices)
-        )
+        missing_axes = tuple(axis for axis, index in enumerate(output_indices) if index not in kept_indices)
+        return np.expand_dims(product, missing_axes)
 
-    def _shares(self, part: Expression, axes: Sequence[str]) -> Numbers:
-        if isinstance(part, Access):
-            return self._statistics[part.tensor].occupied
-        assert isinstance(part, Operation)
-        if part.operator == "*":
-            return self._product(part, axes)
-        return _union([self._product(operand, axes) for operand in part.operands], self._options.union)
+    def _shares(self, term: Expression, axes: Sequence[str]) -> Numbers:
+        if isinstance(term, Access):
+            return self._statistics[term.tensor].occupied
+        assert isinstance(term, Operation)
+        if term.operator == "*":
+            return self._product(term, axes)
+        return _union([self._product(operand, axes) for operand in term.operands], self._options.union)
 
-    def _indices(self, part: Expression) -> set[str]:
-        return {index for access in accesses(part) for index in self._kernel.indices[access.tensor]}
+    def _indices(self, term: Expression) -> set[str]:
+        return {index for access in accesses(term) for index in self._kernel.indices[access.tensor]}
 
-    def _summed(self, part: Expression) -> list[str]:
-        return [index for index in self._kernel.contracted if index in self._indices(part)]
+    def _summed(self, term: Expression) -> list[str]:
+        return [index for index in self._kernel.contracted if index in self._indices(term)]
 
-    def _carrier(self, part: Expression, index: str) -> str:
+    def _carrier(self, term: Expression, index: str) -> str:
         """Return the last tensor of a term that has a contracted index: B in A x B."""
-        names = (access.tensor for access in accesses(part) if index in self._kernel.indices[access.tensor])
+        names = (access.tensor for access in accesses(term) if index in self._kernel.indices[access.tensor])
         return list(names)[-1]
 
-    def _base(self, part: Expression, index: str) -> int:
-        statistics = self._statistics[self._carrier(part, index)]
+    def _base_extent(self, term: Expression, index: str) -> int:
+        statistics = self._statistics[self._carrier(term, index)]
         return statistics.tile[statistics.indices.index(index)]
 
-    def _overlap(self, part: Expression) -> float:
-        """Return the mean number of products at a place with a product."""
+    def _overlap(self, term: Expression) -> float:
+        """Return the mean number of products at a position with a product."""
         return math.prod(
             corrs_sum(
-                self._statistics[self._carrier(part, index)], index, self._shape[index], self._options.corrs
+                self._statistics[self._carrier(term, index)], index, self._shape[index], self._options.corrs
             )
-            for index in self._summed(part)
+            for index in self._summed(term)
         )
 
 
-def _is_sum(part: Expression) -> TypeGuard[Operation]:
-    return isinstance(part, Operation) and part.operator != "*"
+def _is_sum(term: Expression) -> TypeGuard[Operation]:
+    return isinstance(term, Operation) and term.operator != "*"
 
 
-def _union(parts: Sequence[Numbers], union_rule: str) -> Numbers:
-    """Return the union of shares by place; an axis of length 1 broadcasts."""
+def _union(shares: Sequence[Numbers], union_rule: str) -> Numbers:
+    """Return the union of shares by position, as ``probability.union``; an axis of length 1 broadcasts."""
     if union_rule == "exact":
-        return 1.0 - math.prod((1.0 - part for part in parts), start=np.ones(()))
-    return np.minimum(1.0, sum(parts, start=np.zeros(())))
+        return 1.0 - math.prod((1.0 - share for share in shares), start=np.ones(()))
+    return np.minimum(1.0, sum(shares, start=np.zeros(())))

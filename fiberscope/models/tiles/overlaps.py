@@ -16,21 +16,21 @@ from fiberscope.workloads.tiles.tiling import first_of_each
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
-_FEW = 16  # members of a set up to which they are compared pairwise
-_AT_ONCE = 1 << 20  # places of the rows that are transformed together
+_MAX_PAIRED = 16  # largest number of members of a set whose members are compared pairwise
+_BATCH = 1 << 20  # elements of the rows that are transformed together
 
 
-def with_last(places: Integers, shape: tuple[int, ...], rank: int) -> Integers:
-    """Renumber and sort places so that another rank varies fastest, in place of the last rank of ``shape``.
+def with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> Integers:
+    """Renumber row-major positions so that ``rank`` varies fastest, and sort them.
 
     Digits above the ranks of ``shape`` (a tile's number) stay above.
     """
-    below = int(np.prod(shape[rank + 1 :], dtype=np.int64))
-    if below == 1:
-        return places
-    above, low = np.divmod(places, below)
-    higher, coordinate = np.divmod(above, shape[rank])
-    return np.sort((higher * below + low) * shape[rank] + coordinate)
+    inner_volume = int(np.prod(shape[rank + 1 :], dtype=np.int64))
+    if inner_volume == 1:
+        return positions
+    outer, inner = np.divmod(positions, inner_volume)
+    prefix, coordinate = np.divmod(outer, shape[rank])
+    return np.sort((prefix * inner_volume + inner) * shape[rank] + coordinate)
 
 
 def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
@@ -39,7 +39,7 @@ def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
     At distance 0, this is the number of members. Pairs of members of different sets do not count.
 
     Args:
-        members: index of the set x extent + position, increasing, without duplicates.
+        members: number of the set * extent + position, increasing, without duplicates.
         extent: bound of the positions.
         weights: weight of each nonempty set in each variant: variants x sets.
 
@@ -48,44 +48,45 @@ def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
     """
     starts = np.append(np.flatnonzero(first_of_each(members // extent)), len(members))
     sizes = np.diff(starts)
-    few = sizes <= _FEW
-    return _by_pairs(members, sizes, few, extent, weights) + _by_spectra(
-        members, starts, few, extent, weights
+    is_small = sizes <= _MAX_PAIRED
+    return _count_by_pairs(members, sizes, is_small, extent, weights) + _count_by_spectra(
+        members, starts, is_small, extent, weights
     )
 
 
-def _by_pairs(
-    members: Integers, sizes: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
+def _count_by_pairs(
+    members: Integers, sizes: Integers, is_small: npt.NDArray[np.bool_], extent: int, weights: Numbers
 ) -> Numbers:
     """Return the counts of small sets."""
-    is_small = np.repeat(few, sizes)
-    members, set_of = members[is_small], np.repeat(np.arange(len(sizes)), sizes)[is_small]
-    expected = np.zeros((len(weights), extent))
-    expected[:, 0] = weights @ (sizes * few)
+    is_member_of_small = np.repeat(is_small, sizes)
+    set_of = np.repeat(np.arange(len(sizes)), sizes)[is_member_of_small]
+    members = members[is_member_of_small]
+    counts = np.zeros((len(weights), extent))
+    counts[:, 0] = weights @ (sizes * is_small)
     lower = np.arange(len(members))
-    for offset in range(1, _FEW):
+    for offset in range(1, _MAX_PAIRED):
         lower = lower[: np.searchsorted(lower, len(members) - offset)]
         lower = lower[set_of[lower + offset] == set_of[lower]]
         distances = members[lower + offset] - members[lower]
         for reading, weight in enumerate(weights):
-            expected[reading] += np.bincount(distances, weight[set_of[lower]], extent)
-    return expected
+            counts[reading] += np.bincount(distances, weight[set_of[lower]], extent)
+    return counts
 
 
-def _by_spectra(
-    members: Integers, starts: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
+def _count_by_spectra(
+    members: Integers, starts: Integers, is_small: npt.NDArray[np.bool_], extent: int, weights: Numbers
 ) -> Numbers:
-    """Return the counts of large sets."""
-    large = np.flatnonzero(~few)
+    """Return the counts of large sets: their autocorrelations, by the theorem of Wiener and Khinchin."""
+    large = np.flatnonzero(~is_small)
     if not len(large):
         return np.zeros((len(weights), extent))
-    length = 1 << (2 * extent - 1).bit_length()  # twice the extent, or the ends would meet
-    power = np.zeros((len(weights), length + 2))  # of real and imaginary parts in turn
-    step = max(1, _AT_ONCE // length)
+    length = 1 << (2 * extent - 1).bit_length()  # at least twice the extent, as the transform is cyclic
+    power = np.zeros((len(weights), length + 2))  # squares of real and imaginary parts, alternating
+    step = max(1, _BATCH // length)
     for start in range(0, len(large), step):
         sets = large[start : start + step]
-        parts = np.fft.rfft(_rows(members, starts, sets, extent), length).view(np.float64)
-        power += np.einsum("rs,sp->rp", weights[:, sets], np.square(parts, out=parts))
+        spectra = np.fft.rfft(_rows(members, starts, sets, extent), length).view(np.float64)
+        power += np.einsum("rs,sp->rp", weights[:, sets], np.square(spectra, out=spectra))
     return np.fft.irfft(power[:, ::2] + power[:, 1::2], length)[:, :extent]
 
 

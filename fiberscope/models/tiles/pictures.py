@@ -47,7 +47,7 @@ def _traffic(axes: Axes, plan: Plan) -> None:
         {**candidate.prediction.inputs, "O": candidate.prediction.output} for candidate in candidates
     ]
     measured = [
-        {name: float(words) for name, words in measurement.words().items()}
+        {name: float(words) for name, words in measurement.words_by_operand().items()}
         for measurement in plan.measured_candidates
     ]
     places = np.arange(len(candidates))
@@ -80,7 +80,7 @@ def _tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
     rows, columns = (
         ids * size // tiles for ids, size, tiles in zip(tiled.ids, sizes, tiled.grid, strict=False)
     )
-    np.maximum.at(image, (rows, columns), tiled.held(plan.metric))
+    np.maximum.at(image, (rows, columns), tiled.buffered_sizes(plan.metric))
     height, width = tiled.extents[:2]
     axes.imshow(
         image, cmap="Blues", vmin=0, vmax=max(1.0, image.max()), aspect="auto", interpolation="nearest",

@@ -20,7 +20,7 @@ from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.models.tiles.walk import Overflow
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import Metric, metric_called
+from fiberscope.workloads.tiles.metrics import Metric, find_metric
 
 METHODS = ("conservative", "prescient", "tailors", "drt", "d2t2")
 CHOOSING, MEASURING = "choosing tiles", "measuring tiles"  # stages of progress
@@ -122,7 +122,7 @@ class Plan:
     @property
     def metric(self) -> Metric:
         """Return the metric of the sizes of tiles."""
-        return metric_called(self.options.metric)
+        return find_metric(self.options.metric)
 
     def _measure(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> MeasuredTraffic:
         resident = self.capacity - self.capacity // STREAMS
@@ -162,7 +162,7 @@ def plan(
     """
     methods.check()
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
-    base = base_shape(kernel, extents, capacity, metric_called(options.metric), options.base)
+    base = base_shape(kernel, extents, capacity, find_metric(options.metric), options.base)
     steps = 3 + len(methods.compare)
     progress(CHOOSING, 0, steps)
     if tensor_statistics:
@@ -175,8 +175,8 @@ def plan(
     if not all(tensor.nonzeros for tensor in tensors.values()):
         names = [name for name in METHODS if name in {"conservative", "d2t2", *methods.compare} - {"drt"}]
         return plan_with({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
-    squares = Squares(kernel, tensors, capacity, metric_called(options.metric), methods.step)
-    schemes = _squares(squares, max(base.values()), methods)
+    squares = Squares(kernel, tensors, capacity, find_metric(options.metric), methods.step)
+    schemes = _square_schemes(squares, max(base.values()), methods)
     progress(CHOOSING, steps - 1, steps)
     judge = partial(_measured_total, kernel, tensors, options) if kernel.is_product else None
     return plan_with(
@@ -198,24 +198,26 @@ def _check_statistics(
     Their metric and sample are not compared with the options.
     """
     for name, tensor_statistics in statistics.items():
-        tile = tuple(base[index] for index in kernel.stored(name))
+        tile = tuple(base[index] for index in kernel.stored_indices(name))
         if (tensor_statistics.tile, tensor_statistics.nonzeros) != (tile, tensors[name].nonzeros):
-            stored, requested = (" x ".join(map(str, size)) for size in (tensor_statistics.tile, tile))
+            collected, requested = (" x ".join(map(str, size)) for size in (tensor_statistics.tile, tile))
             raise InputError(
                 f"the statistics of {name} are of {tensor_statistics.nonzeros:,} nonzeros "
-                f"in base tiles of {stored}, "
+                f"in base tiles of {collected}, "
                 f"the tensor has {tensors[name].nonzeros:,}, for tiles of {requested}; collect anew"
             )
     return statistics
 
 
-def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:
-    named_squares = {"conservative": squares.square_of(squares.tile_sizes(least), least)}
+def _square_schemes(squares: Squares, base_side: int, methods: Methods) -> dict[str, Scheme]:
+    """Return the schemes with square tiles: Conservative's base tiles, and the compared methods."""
+    named_squares = {"conservative": squares.square_of(squares.tile_sizes(base_side), base_side)}
     if "prescient" in methods.compare:
-        named_squares["prescient"] = squares.prescient(least, scan=methods.scan)
-    if "tailors" in methods.compare:
-        guess = partial(swiftiles, squares, least)
-        named_squares["tailors"] = guess() if methods.swiftiles else squares.tailors(least, scan=methods.scan)
+        named_squares["prescient"] = squares.prescient(base_side, scan=methods.scan)
+    if "tailors" in methods.compare and methods.swiftiles:
+        named_squares["tailors"] = swiftiles(squares, base_side)
+    elif "tailors" in methods.compare:
+        named_squares["tailors"] = squares.tailors(base_side, scan=methods.scan)
     return {name: _scheme(name, square) for name, square in named_squares.items()}
 
 

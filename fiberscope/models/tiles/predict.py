@@ -40,9 +40,9 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
     visits = _visits(kernel, statistics, blocks, options)
     nonzeros = expected_nonzeros(kernel, statistics, shape, options)
     metric = statistics[kernel.inputs[0]].metric
-    size = expected_size([shape[index] for index in kernel.stored(kernel.result)], nonzeros, metric)
-    times = 2 if options.merge == "read" else 1
-    return Prediction(inputs, repeats, times * visits * size, visits, nonzeros)
+    size = expected_size([shape[index] for index in kernel.stored_indices(kernel.result)], nonzeros, metric)
+    passes = 2 if options.merge == "read" else 1  # partial results are written, and read to be merged
+    return Prediction(inputs, repeats, passes * visits * size, visits, nonzeros)
 
 
 def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
@@ -80,15 +80,16 @@ def _single_load_traffic(
 
 
 def _share_in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
-    """Return the probability that the other operands have tiles at a common coordinate.
+    """Return the probability that the operands have tiles at a common coordinate of each inner index.
 
-    The probabilities of the indices inside of the tensor's last loop are multiplied.
+    Inner indices are those of the loops inside of the tensor's last loop. An index of a single operand does
+    not count.
     """
     share = 1.0
     for index in kernel.order[kernel.depth(name) + 1 :]:
-        others = [statistics[other] for other in kernel.carriers(index)]
-        if len(others) > 1:
-            joint_share = math.prod(carrier.pr_tile_index[carrier.indices.index(index)] for carrier in others)
+        carriers = [statistics[carrier] for carrier in kernel.carriers(index)]
+        if len(carriers) > 1:
+            joint_share = math.prod(tensor.pr_tile_index[tensor.indices.index(index)] for tensor in carriers)
             share *= 1.0 - (1.0 - joint_share) ** blocks[index]
     return share
 
@@ -117,9 +118,9 @@ def _iterations(kernel: Kernel, statistics: Known, shape: Shape, index: str, opt
 
 def _visits(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], options: Options) -> float:
     """Return the number of writes of partial results."""
-    stored = nonzero(kernel.expression, lambda name: statistics[name].p_tile, options.union)
+    share = nonzero(kernel.expression, lambda name: statistics[name].p_tile, options.union)
     stationary = stationary_indices(kernel, options)
-    places = math.prod(size for index, size in blocks.items() if index not in stationary)
+    positions = math.prod(size for index, size in blocks.items() if index not in stationary)
     if not stationary:
-        return places * stored
-    return places * (1.0 - (1.0 - stored) ** math.prod(blocks[index] for index in stationary))
+        return positions * share
+    return positions * (1.0 - (1.0 - share) ** math.prod(blocks[index] for index in stationary))

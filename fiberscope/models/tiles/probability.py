@@ -54,13 +54,13 @@ def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> 
 
 def partial_sum(terms: Numbers, number: float) -> float:
     """Return the sum of the first ``number`` terms; a fraction counts the next term in part."""
-    whole = math.floor(number)
-    part = float(terms[whole]) if whole < len(terms) else 0.0
-    return float(terms[:whole].sum()) + (number - whole) * part
+    full_terms = math.floor(number)
+    next_term = float(terms[full_terms]) if full_terms < len(terms) else 0.0
+    return float(terms[:full_terms].sum()) + (number - full_terms) * next_term
 
 
 def _remove_edge_bias(terms: Numbers) -> Numbers:
-    """Weight each distance s by n / (n - s), as only n - s of n places have a partner within the edge."""
+    """Weight each distance s by n / (n - s), as only n - s of n positions have a partner within the edge."""
     number = len(terms)
     return terms * number / (number - np.arange(number))
 
@@ -83,8 +83,8 @@ def nonzero(expression: Expression, probability: Callable[[str], float], union_r
     if isinstance(expression, Access):
         return probability(expression.tensor)
     assert isinstance(expression, Operation)
-    parts = [nonzero(part, probability, union_rule) for part in expression.operands]
-    return math.prod(parts) if expression.operator == "*" else union(parts, union_rule)
+    operands = [nonzero(operand, probability, union_rule) for operand in expression.operands]
+    return math.prod(operands) if expression.operator == "*" else union(operands, union_rule)
 
 
 def share_at_bound(statistics: Statistics, bound: Collection[str]) -> float:
@@ -111,13 +111,14 @@ def share_beside(
     if isinstance(expression, Access):
         return 1.0
     assert isinstance(expression, Operation)
-    (operand,) = (
-        part for part in expression.operands if tensor in {access.tensor for access in accesses(part)}
+    (own_factor,) = (
+        factor for factor in expression.operands if tensor in {access.tensor for access in accesses(factor)}
     )
-    inside = share_beside(operand, tensor, bound, statistics, union_rule)
+    share = share_beside(own_factor, tensor, bound, statistics, union_rule)
     if expression.operator != "*":
-        return inside
-    others = (part for part in expression.operands if part is not operand)
-    return inside * math.prod(
-        nonzero(part, lambda name: share_at_bound(statistics[name], bound), union_rule) for part in others
+        return share
+    return share * math.prod(
+        nonzero(factor, lambda name: share_at_bound(statistics[name], bound), union_rule)
+        for factor in expression.operands
+        if factor is not own_factor
     )

@@ -41,14 +41,16 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
         "order": list(plan.kernel.order),
         "capacity": plan.capacity,
         "options": plan.options.model_dump(),
-        "statistics": {name: to_document(of_tensor) for name, of_tensor in plan.statistics.items()},
+        "statistics": {
+            name: to_document(tensor_statistics) for name, tensor_statistics in plan.statistics.items()
+        },
         "candidates": [_candidate(number, plan, measured) for number in range(len(plan.chosen.candidates))],
         "schemes": schemes,
-        "why": why(plan),
+        "why": explain_choice(plan),
     }
 
 
-def why(plan: Plan) -> str:
+def explain_choice(plan: Plan) -> str:
     """Explain the advantage of the chosen tiles over Conservative's in a sentence."""
     chosen, candidates = plan.chosen, plan.chosen.candidates
     if not candidates:
@@ -71,12 +73,12 @@ def why(plan: Plan) -> str:
 
 def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> str:
     """Describe the candidate with least predicted traffic; empty if the chosen candidate has as little."""
-    least = min(candidates, key=lambda candidate: candidate.prediction.total)
-    if least.prediction.total == chosen.prediction.total:
+    smallest = min(candidates, key=lambda candidate: candidate.prediction.total)
+    if smallest.prediction.total == chosen.prediction.total:
         return ""
-    less = percent(1 - least.prediction.total / chosen.prediction.total, signed=False)
+    less = percent(1 - smallest.prediction.total / chosen.prediction.total, signed=False)
     return (
-        f"; {_format_shape(least.shape)} is predicted to move {less} less, "
+        f"; {_format_shape(smallest.shape)} is predicted to move {less} less, "
         "in more iterations of the outer loops"
     )
 
@@ -96,7 +98,9 @@ def _describe_growth(plan: Plan, candidate: Candidate) -> str:
 
 def _spans(plan: Plan) -> bool:
     """Return whether the tiles cover the tensors in all indices of the result; in all, if it is a scalar."""
-    extents = plan.kernel.extents({name: of_tensor.extents for name, of_tensor in plan.statistics.items()})
+    extents = plan.kernel.extents(
+        {name: tensor_statistics.extents for name, tensor_statistics in plan.statistics.items()}
+    )
     free = [index for index in extents if index not in plan.kernel.contracted] or extents
     return all(plan.chosen.shape[index] == extents[index] for index in free)
 
@@ -111,7 +115,7 @@ def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidat
 
 
 def tables(plan: Plan, *, measured: bool) -> list[Table]:
-    """Return the tables of statistics, candidates (if any) and schemes, as for ``document``."""
+    """Return the tables of statistics, candidates (if any) and schemes; arguments as for ``document``."""
     return [_statistics(plan), *_candidates(plan, measured), _schemes(plan, measured)]
 
 
@@ -128,21 +132,22 @@ def _statistics(plan: Plan) -> Table:
         "Sum of Corrs",
     )
     table = Table(f"{plan.kernel}; buffers of {plan.capacity:,} {plan.metric.unit}", columns)
-    for name, of_tensor in plan.statistics.items():
+    for name, tensor_statistics in plan.statistics.items():
         sums = ", ".join(
-            f"{index} {corrs(of_tensor, index, plan.options.corrs).sum():.4g}" for index in of_tensor.corrs
+            f"{index} {corrs(tensor_statistics, index, plan.options.corrs).sum():.4g}"
+            for index in tensor_statistics.corrs
         )
-        fills = " ".join(f"{fill:.4g}" for fill in of_tensor.pr_tile_index)
+        shares = " ".join(f"{share:.4g}" for share in tensor_statistics.pr_tile_index)
         table.add(
             f"{name}, base tiles of "
-            f"{_format_shape(dict(zip(of_tensor.indices, of_tensor.tile, strict=True)))}",
-            f"{of_tensor.nonzeros:,}",
-            f"{of_tensor.tiles:,}",
-            f"{of_tensor.size_tile:,.4g}",
-            f"{of_tensor.max_tile:,}",
-            fills,
-            f"{of_tensor.p_tile:.4g}",
-            f"{of_tensor.pr:.4g}",
+            f"{_format_shape(dict(zip(tensor_statistics.indices, tensor_statistics.tile, strict=True)))}",
+            f"{tensor_statistics.nonzeros:,}",
+            f"{tensor_statistics.tiles:,}",
+            f"{tensor_statistics.size_tile:,.4g}",
+            f"{tensor_statistics.max_tile:,}",
+            shares,
+            f"{tensor_statistics.p_tile:.4g}",
+            f"{tensor_statistics.pr:.4g}",
             sums,
         )
     return table
@@ -159,7 +164,7 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
         cells = [
             f"{candidate.rf:g}" if candidate.rf else "",
             _format_shape(candidate.shape),
-            *(f"{part:,.0f}" for part in words.values()),
+            *(f"{word_count:,.0f}" for word_count in words.values()),
         ]
         if measured:
             cells += [f"{plan.measured_candidates[number].total:,}", f"{plan.fullest(candidate.shape):,}"]
@@ -179,18 +184,23 @@ def _schemes(plan: Plan, measured: bool) -> Table:
         "Saves",
     )
     table = Table("Schemes" + (", measured" if measured else ""), columns if measured else columns[:3], 2)
-    least = plan.measured["conservative"].total if measured else 0
+    conservative_words = plan.measured["conservative"].total if measured else 0
     for name, scheme in plan.schemes.items():
         cells = [name, _format_shape(scheme.shape), f"{scheme.fullest:,}"]
-        table.add(*cells, *(_traffic_cells(plan.measured[name].words(), least) if measured else ()))
+        table.add(
+            *cells,
+            *(_traffic_cells(plan.measured[name].words_by_operand(), conservative_words) if measured else ()),
+        )
     if plan.dynamic is not None:
         cells = ["drt", f"{len(plan.dynamic.tasks):,} tasks", ""]
-        table.add(*cells, *(_traffic_cells(plan.dynamic.words(), least) if measured else ()))
+        table.add(
+            *cells, *(_traffic_cells(plan.dynamic.words_by_operand(), conservative_words) if measured else ())
+        )
     return table
 
 
-def _traffic_cells(words: Mapping[str, int], least: int) -> list[str]:
-    saves = f"{least / words['total']:.3g} x" if words["total"] else ""
+def _traffic_cells(words: Mapping[str, int], conservative_words: int) -> list[str]:
+    saves = f"{conservative_words / words['total']:.3g} x" if words["total"] else ""
     return [*(f"{word_count:,}" for word_count in words.values()), saves]
 
 
@@ -228,7 +238,7 @@ def _dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
         for task in dynamic.tasks
     ]
     shape = dict.fromkeys(plan.kernel.order, dynamic.microtile)
-    return {"shape": shape, "panel": dynamic.panel, "tasks": tasks, "measured": dynamic.words()}
+    return {"shape": shape, "panel": dynamic.panel, "tasks": tasks, "measured": dynamic.words_by_operand()}
 
 
 def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
@@ -256,7 +266,7 @@ def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
 def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
     """Return words by operand, of the output and in total, and the other counts of a measurement."""
     return {
-        **measured.words(),
+        **measured.words_by_operand(),
         "fetches": {name: input_traffic.fetches for name, input_traffic in measured.inputs.items()},
         "nonzeros": {
             **{name: input_traffic.nonzeros for name, input_traffic in measured.inputs.items()},
@@ -281,9 +291,8 @@ def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
         inputs = ", ".join(kernel.inputs)
         raise InputError(f"{path}: it has no statistics of {inputs}; give what tile --json wrote") from error
     statistics = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
-    for name, of_tensor in statistics.items():
-        if of_tensor.indices != kernel.stored(name):
-            raise InputError(
-                f"{path}: {name} has the order {', '.join(of_tensor.indices)}; collect anew for this order"
-            )
+    for name, tensor_statistics in statistics.items():
+        if tensor_statistics.indices != kernel.stored_indices(name):
+            order = ", ".join(tensor_statistics.indices)
+            raise InputError(f"{path}: {name} has the order {order}; collect anew for this order")
     return statistics

@@ -25,10 +25,10 @@ from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.overlaps import Numbers, overlaps, with_last
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import METRICS, Metric, metric_called
+from fiberscope.workloads.tiles.metrics import METRICS, Metric, find_metric
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each, tile
 
-LEAST_SAMPLED = 32  # least number of sampled tiles, for any share, if there are as many
+MIN_SAMPLED_TILES = 32  # minimum number of sampled tiles for any share, if there are as many
 
 Correlations: TypeAlias = Mapping[str, Numbers]  # by variant: correlation at each distance; 1 at distance 0
 VERSION = 1  # of the JSON
@@ -53,7 +53,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class _Beginnings:
+class _ProbIndex:
     tiles_with: list[list[_Count]]
 
 
@@ -71,7 +71,7 @@ class _Document:
     max_tile: _Count
     fullest: dict[str, _Count]
     pr_tile_index: dict[str, _Number]
-    prob_index: _Beginnings
+    prob_index: _ProbIndex
     corrs: dict[str, dict[str, list[_Number]]]
     tile_corrs: dict[str, dict[str, list[_Number]]]
     sample: Sample
@@ -131,21 +131,21 @@ class Statistics:
         """Return for each rank the conditional probabilities of inner coordinates.
 
         An entry is the share of tiles with a nonzero at coordinates up to the rank, among tiles with a
-        nonzero at the coordinates before; 0 without such tiles.
+        nonzero at the coordinates of the ranks above; 0 without such tiles.
         """
-        before = np.array([self.tiles])
+        prefix_counts = np.array([self.tiles])
         probabilities = []
         for counts, size in zip(self.beginnings, self.tile, strict=True):
-            denominators = np.repeat(before, size)
+            denominators = np.repeat(prefix_counts, size)
             probabilities.append(
                 np.divide(counts, denominators, out=np.zeros(len(counts)), where=denominators > 0)
             )
-            before = counts
+            prefix_counts = counts
         return tuple(probabilities)
 
     @property
     def occupied(self) -> Numbers:
-        """Return for each place of a tile the share of nonempty tiles with a nonzero there."""
+        """Return for each position in a tile the share of nonempty tiles with a nonzero there."""
         shares: Numbers = self.beginnings[-1].reshape(self.tile) / max(1, self.tiles)
         return shares
 
@@ -157,7 +157,7 @@ def collect(
     sample: float = 1.0,
     seed: int = 0,
     metric: Metric = METRICS["words"],
-    written: Tiled | None = None,
+    as_written: Tiled | None = None,
 ) -> Statistics:
     """Return the statistics of a base tiling.
 
@@ -168,21 +168,21 @@ def collect(
         sample: the share of tiles from which Corrs are collected, at least 32 tiles.
         seed: seed of the sample.
         metric: the metric of sizes.
-        written: the same tiles with ranks as the kernel writes them, which determine sizes; default:
+        as_written: the same tiles with ranks as the kernel writes them, which determine sizes; default:
             ``tiled``.
     """
-    sizes = tiled if written is None else written
-    in_buffer = sizes.held(metric)
-    number = min(len(tiled), max(LEAST_SAMPLED, math.ceil(sample * len(tiled))))
+    sizes = tiled if as_written is None else as_written
+    in_buffer = sizes.buffered_sizes(metric)
+    number = min(len(tiled), max(MIN_SAMPLED_TILES, math.ceil(sample * len(tiled))))
     sample_tiles = _draw_tiles(len(tiled), number, seed)
     return Statistics(
         indices=tuple(indices),
         extents=tiled.extents,
         tile=tiled.shape,
         metric=metric.name,
-        nonzeros=len(tiled.places),
+        nonzeros=len(tiled.positions),
         tiles=len(tiled),
-        size_tile=float(sizes.moved(metric).mean()) if len(tiled) else 0.0,
+        size_tile=float(sizes.fetched_sizes(metric).mean()) if len(tiled) else 0.0,
         max_tile=int(in_buffer.max(initial=0)),
         fullest=_fullest(sizes, tiled.order, indices, in_buffer),
         pr_tile_index=_pr_tile_index(tiled),
@@ -212,16 +212,16 @@ def collect_all(
 def _collect_operand(
     kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, options: Options
 ) -> Statistics:
-    written, order = [shape[index] for index in kernel.indices[name]], kernel.storage(name)
+    tile_shape, order = [shape[index] for index in kernel.indices[name]], kernel.rank_order(name)
     in_order = order == tuple(range(len(order)))
     return collect(
-        tile(tensor, written, order),
-        kernel.stored(name),
+        tile(tensor, tile_shape, order),
+        kernel.stored_indices(name),
         kernel.contracted,
         options.sample,
         options.seed,
-        metric_called(options.metric),
-        None if in_order else tile(tensor, written),
+        find_metric(options.metric),
+        None if in_order else tile(tensor, tile_shape),
     )
 
 
@@ -232,28 +232,28 @@ def _fullest(
     if not len(in_buffer):
         return {}
     by_rank = dict(zip(sizes.order, sizes.ids, strict=True))
-    place = int(np.argmax(in_buffer))
-    return {index: int(by_rank[rank][place]) for index, rank in zip(indices, order, strict=True)}
+    fullest = int(np.argmax(in_buffer))
+    return {index: int(by_rank[rank][fullest]) for index, rank in zip(indices, order, strict=True)}
 
 
 def _pr_tile_index(tiled: Tiled) -> tuple[float, ...]:
     """Return for each rank the mean share of nonempty coordinates in a fiber of tiles."""
-    probabilities, before = [], min(1, len(tiled))
-    for rank, tiles in enumerate(tiled.grid, start=1):
-        below = math.prod(tiled.grid[rank:])
-        distinct = int(first_of_each(tiled.tiles // below).sum())
-        probabilities.append(distinct / (before * tiles) if before else 0.0)
-        before = distinct
+    probabilities, fibers = [], min(1, len(tiled))
+    for rank, extent in enumerate(tiled.grid, start=1):
+        coordinates = int(first_of_each(tiled.tiles // math.prod(tiled.grid[rank:])).sum())
+        probabilities.append(coordinates / (fibers * extent) if fibers else 0.0)
+        fibers = coordinates
     return tuple(probabilities)
 
 
 def _beginnings(tiled: Tiled, ranks: int) -> Integers:
     """Return the number of tiles with a nonzero at each tuple of the first ``ranks`` inner coordinates."""
-    below = math.prod(tiled.shape[ranks:])
-    keys = tiled.places // below
-    if below > 1:
+    suffixes = math.prod(tiled.shape[ranks:])  # positions with the same first coordinates
+    keys = tiled.positions // suffixes
+    if suffixes > 1:
         keys = keys[first_of_each(keys)]
-    counts: Integers = np.bincount(keys % (tiled.volume // below), minlength=tiled.volume // below)
+    prefixes = tiled.volume // suffixes
+    counts: Integers = np.bincount(keys % prefixes, minlength=prefixes)
     return counts
 
 
@@ -266,29 +266,29 @@ def _draw_tiles(tiles: int, number: int, seed: int) -> Integers:
 
 def _corrs(tiled: Tiled, rank: int, sample_tiles: Integers) -> Correlations:
     """Return Corrs of a rank in both variants, from the sampled tiles."""
-    places = tiled.places
+    positions = tiled.positions
     if len(sample_tiles) < len(tiled):
         is_sampled = np.zeros(len(tiled), bool)
         is_sampled[sample_tiles] = True
-        places = places[np.repeat(is_sampled, tiled.nonzeros)]
+        positions = positions[np.repeat(is_sampled, tiled.nonzeros)]
     extent = tiled.shape[rank]
-    members = with_last(places, tiled.shape, rank)
-    first = np.flatnonzero(first_of_each(members // extent))
-    tile_of = np.searchsorted(tiled.tiles, members[first] // tiled.volume)
-    weights = np.stack([np.ones(len(first)), 1.0 / tiled.nonzeros[tile_of]])
+    members = with_last(positions, tiled.shape, rank)
+    fiber_starts = np.flatnonzero(first_of_each(members // extent))
+    tile_of = np.searchsorted(tiled.tiles, members[fiber_starts] // tiled.volume)
+    weights = np.stack([np.ones(len(fiber_starts)), 1.0 / tiled.nonzeros[tile_of]])
     pooled, per_tile = overlaps(members, extent, weights)
     return {"pooled": _normalise(np.rint(pooled)), "per_tile": _normalise(per_tile)}
 
 
 def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
     """Return TileCorrs of a rank in both variants, from all tiles."""
-    tiles = tiled.grid[rank]
+    extent = tiled.grid[rank]
     members = with_last(tiled.tiles, tiled.grid, rank)
-    sets = int(first_of_each(members // tiles).sum())
+    fibers = int(first_of_each(members // extent).sum())
     slices = np.unique(tiled.ids[rank])
     return {
-        "slice": _normalise(np.rint(overlaps(slices, tiles, np.ones((1, min(1, len(slices)))))[0])),
-        "pooled": _normalise(np.rint(overlaps(members, tiles, np.ones((1, sets)))[0])),
+        "slice": _normalise(np.rint(overlaps(slices, extent, np.ones((1, min(1, len(slices)))))[0])),
+        "pooled": _normalise(np.rint(overlaps(members, extent, np.ones((1, fibers)))[0])),
     }
 
 
@@ -300,28 +300,31 @@ def _normalise(counts: Numbers) -> Numbers:
 
 def to_document(statistics: Statistics) -> dict[str, Any]:
     """Return the contents of ``to_json`` as plain dictionaries, lists and numbers."""
-    own = statistics
     return {
         "version": VERSION,
-        "indices": list(own.indices),
-        "extents": list(own.extents),
-        "tile": list(own.tile),
-        "metric": own.metric,
-        "nonzeros": own.nonzeros,
-        "tiles": own.tiles,
-        "size_tile": own.size_tile,
-        "max_tile": own.max_tile,
-        "fullest": dict(own.fullest),
-        "pr_tile_index": dict(zip(own.indices, own.pr_tile_index, strict=True)),
-        "p_tile": own.p_tile,
-        "pr": own.pr,
+        "indices": list(statistics.indices),
+        "extents": list(statistics.extents),
+        "tile": list(statistics.tile),
+        "metric": statistics.metric,
+        "nonzeros": statistics.nonzeros,
+        "tiles": statistics.tiles,
+        "size_tile": statistics.size_tile,
+        "max_tile": statistics.max_tile,
+        "fullest": dict(statistics.fullest),
+        "pr_tile_index": dict(zip(statistics.indices, statistics.pr_tile_index, strict=True)),
+        "p_tile": statistics.p_tile,
+        "pr": statistics.pr,
         "prob_index": {
             "reading": "pooled counts",
-            "tiles_with": [counts.tolist() for counts in own.beginnings],
+            "tiles_with": [counts.tolist() for counts in statistics.beginnings],
         },
-        "corrs": {index: _lists(correlations) for index, correlations in own.corrs.items()},
-        "tile_corrs": {index: _lists(correlations) for index, correlations in own.tile_corrs.items()},
-        "sample": {"share": own.sample.share, "seed": own.sample.seed, "tiles": own.sample.tiles},
+        "corrs": {index: _lists(correlations) for index, correlations in statistics.corrs.items()},
+        "tile_corrs": {index: _lists(correlations) for index, correlations in statistics.tile_corrs.items()},
+        "sample": {
+            "share": statistics.sample.share,
+            "seed": statistics.sample.seed,
+            "tiles": statistics.sample.tiles,
+        },
     }
 
 
@@ -330,12 +333,12 @@ def to_json(statistics: Statistics) -> str:
     return json.dumps(to_document(statistics))
 
 
-def from_json(text: str, where: str) -> Statistics:
+def from_json(text: str, location: str) -> Statistics:
     """Return the statistics of a JSON text.
 
     Args:
         text: as ``to_json`` writes it.
-        where: the source of the text, for messages.
+        location: the source of the text, for messages.
 
     Raises:
         InputError: the text is not JSON, is incomplete, or has another version or a value of a wrong type.
@@ -343,23 +346,25 @@ def from_json(text: str, where: str) -> Statistics:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}:{error.lineno}: {error.msg}; statistics are kept as JSON") from error
+        raise InputError(f"{location}:{error.lineno}: {error.msg}; statistics are kept as JSON") from error
     version = document.get("version") if isinstance(document, dict) else None
     if version != VERSION:
-        raise InputError(f"{where}: statistics of version {version}; version {VERSION} is read; collect anew")
+        raise InputError(
+            f"{location}: statistics of version {version}; version {VERSION} is read; collect anew"
+        )
     try:
-        return _read(TypeAdapter(_Document).validate_python(document))
+        return _from_document(TypeAdapter(_Document).validate_python(document))
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise InputError(f"{where}: {place}: {fault['msg'].lower()}; collect anew") from error
+        field = ".".join(map(str, fault["loc"]))
+        raise InputError(f"{location}: {field}: {fault['msg'].lower()}; collect anew") from error
     except (KeyError, ValueError) as error:
-        raise InputError(f"{where}: incomplete statistics ({error}); collect anew") from error
+        raise InputError(f"{location}: incomplete statistics ({error}); collect anew") from error
 
 
-def _read(document: _Document) -> Statistics:
+def _from_document(document: _Document) -> Statistics:
     indices = tuple(document.indices)
-    metric_called(document.metric)
+    find_metric(document.metric)
     by_rank = (document.extents, document.tile, document.prob_index.tiles_with)
     if any(len(values) != len(indices) for values in by_rank):
         raise ValueError(f"not as many extents, tiles and beginnings as ranks, {len(indices)}")

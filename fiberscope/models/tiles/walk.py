@@ -17,8 +17,10 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-POINTS = 1 << 21  # points of a loop in a portion
-TABLE = 1 << 24  # largest size of a lookup table of children
+MAX_CHILDREN = (
+    1 << 21
+)  # about the largest number of points of the next loop in a portion, which limits memory
+MAX_TABLE = 1 << 24  # largest number of entries of a lookup table of children
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,22 @@ class Overflow:
 
     Args:
         capacity: the capacity of the buffer, in words.
-        stays: words of a larger tile that stay in the buffer; the others are fetched at each use.
+        resident: words of a larger tile that stay in the buffer; its other words are fetched at each use.
     """
 
     capacity: int
-    stays: int
+    resident: int
 
-    def words(self, words: Integers, uses: Integers) -> Integers:
-        """Return the fetched words of tiles.
+    def fetched_words(self, sizes: Integers, uses: Integers) -> Integers:
+        """Return the fetched words of each tile.
 
         Args:
-            words: size of each tile.
+            sizes: words of each tile.
             uses: number of consecutive uses of each tile.
         """
-        streamed = self.stays + uses * (words - self.stays)
-        moved: Integers = np.where(words > self.capacity, streamed, words)
-        return moved
+        streamed = self.resident + uses * (sizes - self.resident)
+        words: Integers = np.where(sizes > self.capacity, streamed, sizes)
+        return words
 
 
 @dataclass
@@ -73,7 +75,7 @@ def walk(
     """
     trees = [_Tree(sorted(indices, key=order.index), indices, tiled) for indices, tiled in operands.values()]
     walker = _Walk(order, trees, overflow)
-    iterations = walker.go(0, [np.zeros(1, np.int64) for _ in trees])
+    iterations = walker.descend(0, [np.zeros(1, np.int64) for _ in trees])
     return dict(zip(operands, walker.fetched, strict=True)), int(iterations.sum())
 
 
@@ -92,11 +94,11 @@ class _Tree:
         order = np.lexsort(columns[::-1])
         self.words, self.nonzeros = tiled.words[order], tiled.nonzeros[order]
         self.levels: list[_Level] = []
-        parents, above = np.zeros(len(order), np.int64), 1
+        parents, parent_count = np.zeros(len(order), np.int64), 1
         for column in (column[order] for column in columns):
-            level = _Level(parents, column, above)
+            level = _Level(parents, column, parent_count)
             self.levels.append(level)
-            parents, above = level.nodes, len(level.coordinates)
+            parents, parent_count = level.nodes, len(level.coordinates)
 
     def level(self, index: str) -> _Level | None:
         """Return the level of an index, or None."""
@@ -104,29 +106,29 @@ class _Tree:
 
 
 class _Level:
-    """The children of the nodes of one level: those of node n are ``first[n] : first[n + 1]``, by coordinate.
+    """Children of the nodes above a level: those of node n are ``first[n] : first[n + 1]``, by coordinate.
 
     Args:
         parents: for each tile the parent node.
         column: for each tile the coordinate at this level.
-        above: number of parent nodes.
+        parent_count: number of parent nodes.
     """
 
-    def __init__(self, parents: Integers, column: Integers, above: int) -> None:
+    def __init__(self, parents: Integers, column: Integers, parent_count: int) -> None:
         self.extent = int(column.max(initial=0)) + 1
         keys = parents * self.extent + column  # sorted, as the tiles are
         is_first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
         self.nodes = np.cumsum(is_first) - 1  # of each tile
         self.keys = keys[is_first]
         self.coordinates = column[is_first]
-        self.first = np.append(0, np.cumsum(np.bincount(parents[is_first], minlength=above)))
-        self.table = self._table(above * self.extent)
+        self.first = np.append(0, np.cumsum(np.bincount(parents[is_first], minlength=parent_count)))
+        self.table = self._table(parent_count * self.extent)
 
-    def _table(self, places: int) -> Integers | None:
-        """Return a table of the child at each key, -1 without a child; None above ``TABLE`` keys."""
-        if places > TABLE:
+    def _table(self, keys: int) -> Integers | None:
+        """Return a table of the child at each key, -1 without a child; None above ``MAX_TABLE`` keys."""
+        if keys > MAX_TABLE:
             return None
-        table = np.full(places, -1, np.int64)
+        table = np.full(keys, -1, np.int64)
         table[self.keys] = np.arange(len(self.keys))
         return table
 
@@ -139,20 +141,22 @@ class _Level:
         """Return the child of each node at a coordinate; -1 without a child."""
         keys = nodes * self.extent + coordinates
         if self.table is not None:
-            positions = self.table.take(keys, mode="clip")
+            children = self.table.take(keys, mode="clip")
         else:
-            places = np.searchsorted(self.keys, keys)
-            positions = np.where(np.append(self.keys, -1)[places] == keys, places, -1)
-        positions[coordinates >= self.extent] = -1
-        return positions
+            candidates = np.searchsorted(self.keys, keys)
+            children = np.where(np.append(self.keys, -1)[candidates] == keys, candidates, -1)
+        children[coordinates >= self.extent] = -1  # whose keys are those of other nodes
+        return children
 
 
 class _Walk:
+    """Recursion over the loops, which counts the fetches of each tree's tiles."""
+
     def __init__(self, order: Sequence[str], trees: Sequence[_Tree], overflow: Overflow | None) -> None:
         self.order, self.trees, self.overflow = order, trees, overflow
         self.fetched = [Fetched() for _ in trees]
 
-    def go(self, depth: int, nodes: Sequence[Integers]) -> Integers:
+    def descend(self, depth: int, nodes: Sequence[Integers]) -> Integers:
         """Walk over the loops from ``depth`` on, and count the fetches.
 
         Args:
@@ -167,48 +171,48 @@ class _Walk:
         levels = [tree.level(self.order[depth]) for tree in self.trees]
         sums = [np.zeros(0, np.int64)]
         for points in _portions(levels, nodes):
-            above, children = _step(levels, points)
-            below = self.go(depth + 1, children)
-            self._fetch(self.order[depth], children, below)
-            sums.append(_sums(above, below, len(points[0])))
+            parents, children = _advance(levels, points)
+            iterations = self.descend(depth + 1, children)
+            self._fetch(self.order[depth], children, iterations)
+            sums.append(_sum_by_parent(parents, iterations, len(points[0])))
         return np.concatenate(sums)
 
     def _fetch(self, index: str, nodes: Sequence[Integers], uses: Integers) -> None:
-        """Count the fetches of operands with this last index."""
+        """Count the fetches of operands whose last index is ``index``: of tiles with a use."""
         for tree, tiles, fetched in zip(self.trees, nodes, self.fetched, strict=True):
             if tree.indices[-1] == index:
                 needed = tiles[uses > 0]
                 words = tree.words[needed]
                 if self.overflow is not None:
-                    words = self.overflow.words(words, uses[uses > 0])
+                    words = self.overflow.fetched_words(words, uses[uses > 0])
                 fetched.fetches += len(needed)
                 fetched.words += int(words.sum())
                 fetched.nonzeros += int(tree.nonzeros[needed].sum())
 
 
-def _sums(positions: Integers, numbers: Integers, place_count: int) -> Integers:
-    """Return for each place the sum of the numbers whose position it is; positions are increasing."""
-    preceding = np.append(0, np.cumsum(numbers))
-    ends = np.searchsorted(positions, np.arange(place_count + 1))
-    return np.diff(preceding[ends])
+def _sum_by_parent(parents: Integers, numbers: Integers, parent_count: int) -> Integers:
+    """Return for each parent the sum of the numbers of its children; ``parents`` does not decrease."""
+    sums = np.append(0, np.cumsum(numbers))
+    starts = np.searchsorted(parents, np.arange(parent_count + 1))
+    return np.diff(sums[starts])
 
 
 def _portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Iterator[list[Integers]]:
     """Yield the points in portions with a bounded number of children."""
-    portions = np.cumsum(_driving_tree(levels, nodes)[1]) // POINTS
+    portions = np.cumsum(_driving_tree(levels, nodes)[1]) // MAX_CHILDREN
     starts = np.flatnonzero(np.diff(portions, prepend=-1))
-    for first, last in pairwise([*starts, len(portions)]):
-        yield [each[first:last] for each in nodes]
+    for start, end in pairwise([*starts, len(portions)]):
+        yield [tree_nodes[start:end] for tree_nodes in nodes]
 
 
 def _driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[int, Integers]:
     """Return the tree with the fewest children below the points, and the children of each point."""
-    counts = {place: level.counts(nodes[place]) for place, level in enumerate(levels) if level is not None}
-    least = min(counts, key=lambda place: int(counts[place].sum()))
-    return least, counts[least]
+    counts = {tree: level.counts(nodes[tree]) for tree, level in enumerate(levels) if level is not None}
+    driver = min(counts, key=lambda tree: int(counts[tree].sum()))
+    return driver, counts[driver]
 
 
-def _step(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[Integers, list[Integers]]:
+def _advance(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[Integers, list[Integers]]:
     """Return the points of the next loop: the parent of each point, and the node of each tree."""
     driver, counts = _driving_tree(levels, nodes)
     level = levels[driver]
@@ -218,12 +222,14 @@ def _step(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[I
     children = np.arange(len(parents)) + (level.first[nodes[driver]] - offsets)[parents]
     coordinates = level.coordinates[children]
     next_nodes: list[Integers] = []
-    for place, other in enumerate(levels):
-        if place == driver:
+    for tree, tree_level in enumerate(levels):
+        if tree == driver:
             next_nodes.append(children)
-        elif other is None:
-            next_nodes.append(nodes[place][parents])
+        elif tree_level is None:
+            next_nodes.append(nodes[tree][parents])
         else:
-            next_nodes.append(other.find(nodes[place][parents], coordinates))
-    in_all = np.logical_and.reduce([each >= 0 for each in next_nodes])
-    return (parents, next_nodes) if in_all.all() else (parents[in_all], [each[in_all] for each in next_nodes])
+            next_nodes.append(tree_level.find(nodes[tree][parents], coordinates))
+    in_all = np.logical_and.reduce([tree_nodes >= 0 for tree_nodes in next_nodes])
+    if in_all.all():
+        return parents, next_nodes
+    return parents[in_all], [tree_nodes[in_all] for tree_nodes in next_nodes]

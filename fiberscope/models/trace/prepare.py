@@ -19,9 +19,7 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.tree_blocks import NONZEROS_A_BLOCK, Reordered
-
-NONZEROS_PER_BLOCK = NONZEROS_A_BLOCK  # of a tree whose ranks are reordered to loop order
+from fiberscope.workloads.tree_blocks import NONZEROS_PER_BLOCK, Reordered
 
 
 @dataclass

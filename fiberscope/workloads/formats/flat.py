@@ -13,7 +13,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.formats.bit_packing import Items, Words, item_type
 from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Format, Layout, Span
 from fiberscope.workloads.formats.runs import pack_entries, unpack_entries
-from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
+from fiberscope.workloads.tensor import MAX_POSITIONS, SparseTensor, coordinates_at
 
 MOST_RUN_BITS = 16
 
@@ -23,9 +23,9 @@ class Flat(Format):
 
     def check(self, shape: Sequence[int]) -> None:
         """Check that 63 bits can number all positions."""
-        if math.prod(shape) > MOST_PLACES:
+        if math.prod(shape) > MAX_POSITIONS:
             sizes = " x ".join(map(str, shape))
-            fault = f"{self.name} cannot hold {sizes}: it has more than {MOST_PLACES} places"
+            fault = f"{self.name} cannot hold {sizes}: it has more than {MAX_POSITIONS} places"
             raise WorkloadError(fault, fix="coo and csf can")
 
 
@@ -42,7 +42,7 @@ class Dense(Flat):
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return zeros, and the values at their positions."""
-        values = np.zeros(tensor.places, dtype=words.dtype)
+        values = np.zeros(tensor.size, dtype=words.dtype)
         values[tensor.positions()] = words
         return {"values": values}
 
@@ -69,7 +69,7 @@ class Zvc(Flat):
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return a mask with ones for nonzeros, and the values."""
-        mask = np.zeros(tensor.places, dtype=np.uint8)
+        mask = np.zeros(tensor.size, dtype=np.uint8)
         mask[tensor.positions()] = 1
         return {"mask": mask, "values": words}
 

@@ -32,7 +32,7 @@ def csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
     Args:
         nonzeros: nonzeros of the tile; a number, or an array over tiles.
         fibers: fibers below the root, over all ranks: n_1 + ... + n_(m-1).
-        ranks: m; a tile without ranks is one value.
+        ranks: m, the number of ranks; a tile without ranks is one value.
     """
     if ranks == 0:
         return nonzeros
@@ -46,14 +46,14 @@ class Metric:
     Args:
         name: name in options.
         unit: unit of both measures.
-        moved: data on the memory's port when the tile is fetched.
-        held: occupied space in the buffer; the space of a dense tile determines the base tile.
+        fetched: data on the memory's port when the tile is fetched.
+        buffered: occupied space in the buffer; the space of a dense tile determines the base tile.
     """
 
     name: str
     unit: str
-    moved: _Measure
-    held: _Measure
+    fetched: _Measure
+    buffered: _Measure
 
 
 def _drt_bytes(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
@@ -64,10 +64,10 @@ def _nonzeros(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
     return nonzeros
 
 
-def _larger_half(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
-    """Return the larger of two buffers of the same capacity: values; coordinates and segments."""
-    larger: Integers = np.maximum(nonzeros, csf_words(nonzeros, fibers, ranks) - nonzeros)
-    return larger
+def _fuller_buffer(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
+    """Return the words in the fuller of two buffers: of values, or of coordinates and segments."""
+    words: Integers = np.maximum(nonzeros, csf_words(nonzeros, fibers, ranks) - nonzeros)
+    return words
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
@@ -77,14 +77,14 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("words", "words", csf_words, csf_words),
             Metric("bytes_drt", "bytes", _drt_bytes, _drt_bytes),
             Metric("nnz", "nonzeros", _nonzeros, _nonzeros),
-            Metric("opal", "words", csf_words, _larger_half),
+            Metric("opal", "words", csf_words, _fuller_buffer),
             Metric("values_only", "words", csf_words, _nonzeros),
         )
     }
 )
 
 
-def metric_called(name: str) -> Metric:
+def find_metric(name: str) -> Metric:
     """Return the metric with this name.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy as np
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
+from fiberscope.workloads.tensor import MAX_POSITIONS, SparseTensor, coordinates_at
 from fiberscope.workloads.tiles.metrics import METRICS, Metric
 
 
@@ -29,14 +29,14 @@ class Tiled:
         extents: extents of the tensor.
         shape: shape of a tile, at most the extents; the last tiles of a rank may be smaller.
         order: for each rank, the rank of the original tensor.
-        places: increasing, for every entry: position of its tile x positions in a tile + its position in the
-            tile, row-major.
+        positions: for every entry: row-major position of its tile in the grid * positions in a tile +
+            row-major position in the tile. They increase.
     """
 
     extents: tuple[int, ...]
     shape: tuple[int, ...]
     order: tuple[int, ...]
-    places: Integers
+    positions: Integers
 
     @property
     def ranks(self) -> int:
@@ -60,12 +60,12 @@ class Tiled:
     @cached_property
     def starts(self) -> Integers:
         """Return the first entry of each tile, and the end."""
-        return np.append(np.flatnonzero(first_of_each(self.places // self.volume)), len(self.places))
+        return np.append(np.flatnonzero(first_of_each(self.positions // self.volume)), len(self.positions))
 
     @cached_property
     def tiles(self) -> Integers:
         """Return the row-major position of each nonempty tile in the grid."""
-        return self.places[self.starts[:-1]] // self.volume
+        return self.positions[self.starts[:-1]] // self.volume
 
     @cached_property
     def ids(self) -> tuple[Integers, ...]:
@@ -85,19 +85,19 @@ class Tiled:
     @property
     def words(self) -> Integers:
         """Return the words of each nonempty tile as a tree of compressed fibers."""
-        return self.moved(METRICS["words"])
+        return self.fetched_sizes(METRICS["words"])
 
-    def moved(self, metric: Metric) -> Integers:
+    def fetched_sizes(self, metric: Metric) -> Integers:
         """Return the size of a fetch of each nonempty tile."""
-        return metric.moved(self.nonzeros, self._fibers_below, self.ranks)
+        return metric.fetched(self.nonzeros, self._fibers_below_root, self.ranks)
 
-    def held(self, metric: Metric) -> Integers:
+    def buffered_sizes(self, metric: Metric) -> Integers:
         """Return the space of each nonempty tile in a buffer."""
-        return metric.held(self.nonzeros, self._fibers_below, self.ranks)
+        return metric.buffered(self.nonzeros, self._fibers_below_root, self.ranks)
 
     def inner(self) -> tuple[Integers, ...]:
-        """Return by rank the coordinate of every entry within its tile, in the order of ``places``."""
-        return coordinates_at(self.shape, self.places % self.volume)
+        """Return by rank the coordinate of every entry within its tile, in the order of ``positions``."""
+        return coordinates_at(self.shape, self.positions % self.volume)
 
     def outer(self) -> Integers:
         """Return the number of the nonempty tile of each entry, from 0."""
@@ -110,12 +110,12 @@ class Tiled:
         return (np.append(0, sizes), np.append(empty, counts)) if empty else (sizes, counts)
 
     @cached_property
-    def _fibers_below(self) -> Integers:
+    def _fibers_below_root(self) -> Integers:
         return np.sum(self.fibers, axis=0, dtype=np.int64) if self.fibers else np.zeros_like(self.nonzeros)
 
     def _count_prefixes(self, ranks: int) -> Integers:
-        """Count the distinct prefixes of ``ranks`` coordinates in each nonempty tile."""
-        is_first = first_of_each(self.places // math.prod(self.shape[ranks:]))
+        """Return the number of distinct prefixes of ``ranks`` coordinates in each nonempty tile."""
+        is_first = first_of_each(self.positions // math.prod(self.shape[ranks:]))
         prefixes = np.append(0, np.cumsum(is_first))
         return np.diff(prefixes[self.starts])
 
@@ -135,10 +135,10 @@ def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[
         tensor = SparseTensor.from_matrix(tensor)
     assert isinstance(tensor, SparseTensor)
     ranks = tuple(range(tensor.order)) if order is None else tuple(order)
-    _check(tensor, shape, ranks)
+    _check_tiling(tensor, shape, ranks)
     extents = tuple(tensor.shape[rank] for rank in ranks)
     tile_shape = tuple(min(shape[rank], tensor.shape[rank]) for rank in ranks)
-    if math.prod(_grid(extents, tile_shape)) * math.prod(tile_shape) > MOST_PLACES:
+    if math.prod(_grid(extents, tile_shape)) * math.prod(tile_shape) > MAX_POSITIONS:
         sizes = " x ".join(map(str, extents))
         raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="drop a rank of the tensor")
     return Tiled(extents, tile_shape, ranks, np.sort(_positions(tensor, ranks, tile_shape)))
@@ -148,7 +148,7 @@ def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(-(-extent // size) for extent, size in zip(extents, shape, strict=True))
 
 
-def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -> None:
+def _check_tiling(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -> None:
     if len(shape) != tensor.order or min(shape, default=0) < 1:
         numbers = " x ".join(map(str, shape))
         raise WorkloadError(
@@ -160,7 +160,7 @@ def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -
 
 
 def _positions(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
-    """Return the position of every entry of the tensor, in its order."""
+    """Return ``Tiled.positions``, but in the order of the tensor's entries."""
     outer, inner = np.zeros(tensor.nonzeros, np.int64), np.zeros(tensor.nonzeros, np.int64)
     for rank, size in zip(order, shape, strict=True):
         tile_number, offset = np.divmod(tensor.coordinates[rank], size)

@@ -11,7 +11,7 @@ from scipy import sparse
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import METRICS, csf_words, metric_called
+from fiberscope.workloads.tiles.metrics import METRICS, csf_words, find_metric
 from fiberscope.workloads.tiles.tiling import tile
 
 
@@ -94,7 +94,10 @@ def test_a_diagonal_and_one_nonzero_have_the_words_of_the_table():
 
 def test_each_metric_measures_one_nonzero():
     one = tile(dense(1, 1), (1, 1))
-    sizes = {name: (one.moved(metric)[0], one.held(metric)[0]) for name, metric in METRICS.items()}
+    sizes = {
+        name: (one.fetched_sizes(metric)[0], one.buffered_sizes(metric)[0])
+        for name, metric in METRICS.items()
+    }
     expected = {"words": (7, 7), "bytes_drt": (32, 32), "nnz": (1, 1), "opal": (7, 6), "values_only": (7, 1)}
     assert sizes == expected
 
@@ -133,7 +136,7 @@ def test_more_places_than_numbers_are_refused():
 
 def test_an_unknown_metric_is_refused_with_the_nearest():
     with pytest.raises(WorkloadError, match="no size of a tile is called 'word'; did you mean words"):
-        metric_called("word")
+        find_metric("word")
 
 
 def test_orders_of_storage_change_rows_but_not_tiles():

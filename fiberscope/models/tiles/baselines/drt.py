@@ -60,7 +60,7 @@ class Dynamic:
     b_words: int
     output_words: int
 
-    def words(self) -> dict[str, int]:
+    def words_by_operand(self) -> dict[str, int]:
         """Return the words by operand, of the output as ``O``, and in total."""
         total = self.a_words + self.b_words + self.output_words
         return {"A": self.a_words, "B": self.b_words, "O": self.output_words, "total": total}
@@ -79,20 +79,16 @@ def drt(
     """
     micro_a, micro_b = (_Microtiles(tile(matrix, (microtile, microtile))) for matrix in (a, b))
     patterns = (a.matrix().astype(np.bool_), b.matrix().astype(np.bool_))
-    words_moved, tasks = np.zeros(3, np.int64), []
+    traffic, tasks = np.zeros(3, np.int64), []
     for k, j, b_words in _groups_of_b(micro_b, capacity, panel):
         groups = list(_groups(micro_a.words_of_rows(k), capacity))
         inner_tasks = [Task(i, k, j, words, b_words) for i, words in groups if words]
         if inner_tasks and b_words:
             tasks.extend(inner_tasks)
             rows = np.array([task.i for task in inner_tasks]) * microtile
-            a_part, b_part = _parts(patterns, k, j, microtile)
-            words_moved += (
-                sum(task.a_words for task in inner_tasks),
-                b_words,
-                _partials(a_part, b_part, rows),
-            )
-    return Dynamic(microtile, panel, tasks, *map(int, words_moved))
+            output_words = _partial_words(*_cut_patterns(patterns, k, j, microtile), rows)
+            traffic += (sum(task.a_words for task in inner_tasks), b_words, output_words)
+    return Dynamic(microtile, panel, tasks, *map(int, traffic))
 
 
 class _Microtiles:
@@ -107,8 +103,8 @@ class _Microtiles:
 
     def words_of_rows(self, columns: Span) -> Integers:
         """Return the words of the microtiles of each row in a span of columns."""
-        part = slice(*self.first[list(columns)])
-        return np.bincount(self.rows[part], self.words[part], self.height).astype(np.int64)
+        span = slice(*self.first[list(columns)])
+        return np.bincount(self.rows[span], self.words[span], self.height).astype(np.int64)
 
 
 def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tuple[Span, Span, int]]:
@@ -125,25 +121,27 @@ def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tupl
 
 def _groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
     """Yield spans of as many rows as fit, at least one, and the words of each span."""
-    preceding = np.append(0, np.cumsum(words))
-    first = 0
-    while first < len(words):
-        last = max(first + 1, int(np.searchsorted(preceding, preceding[first] + capacity, side="right")) - 1)
-        yield (first, last), int(preceding[last] - preceding[first])
-        first = last
+    sums = np.append(0, np.cumsum(words))
+    start = 0
+    while start < len(words):
+        end = max(start + 1, int(np.searchsorted(sums, sums[start] + capacity, side="right")) - 1)
+        yield (start, end), int(sums[end] - sums[start])
+        start = end
 
 
-def _parts(patterns: tuple[CsrArray, CsrArray], k: Span, j: Span, side: int) -> tuple[CsrArray, CsrArray]:
+def _cut_patterns(
+    patterns: tuple[CsrArray, CsrArray], k: Span, j: Span, side: int
+) -> tuple[CsrArray, CsrArray]:
     """Return the pattern of A in a span of k, and of B in a span of k and a span of j."""
     ks, js = slice(k[0] * side, k[1] * side), slice(j[0] * side, j[1] * side)
     return patterns[0][:, ks], patterns[1][ks, js]
 
 
-def _partials(left: CsrArray, right: CsrArray, rows: Integers) -> int:
-    """Return the words of the partial outputs of spans of rows."""
-    product = left @ right
+def _partial_words(a: CsrArray, b: CsrArray, rows: Integers) -> int:
+    """Return the words of the partial outputs A B of spans of rows; only nonzeros count, not their values."""
+    product = a @ b
     ends = np.minimum(rows, product.shape[0])
     nonzeros = np.diff(product.indptr[ends], axis=1)
-    nonempty_before = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
-    words = csf_words(nonzeros, np.diff(nonempty_before[ends], axis=1), 2)
+    nonempty_rows = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
+    words = csf_words(nonzeros, np.diff(nonempty_rows[ends], axis=1), 2)
     return int(words[nonzeros > 0].sum())

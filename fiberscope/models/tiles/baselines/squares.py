@@ -21,11 +21,11 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric
 
-OVERFLOWING = 0.1  # largest share of nonempty tiles that overflow: Tailors' y
+MAX_OVERFLOWING = 0.1  # largest share of nonempty tiles that overflow: y in the paper of Tailors
 
 _Accepts: TypeAlias = Callable[["Square"], bool]
-SHARE = 0.1  # share of the tiles that Swiftiles samples
-LEAST = 32  # smallest size of a sample, in tiles
+SAMPLED_SHARE = 0.1  # share of the tiles that Swiftiles samples
+MIN_SAMPLE = 32  # smallest size of a sample, in tiles
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Squares:
         """Return the sizes of the nonempty tiles of each input in a buffer, in the metric's unit."""
         shape = square(self.extents, side)
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
-        return [statistics.held(self.metric) for statistics in tiles]
+        return [statistics.buffered_sizes(self.metric) for statistics in tiles]
 
     def square_of(self, sizes_by_input: Sequence[Integers], side: int) -> Square:
         """Return the square tiles of a side, from the sizes that ``tile_sizes`` returned for it."""
@@ -78,25 +78,25 @@ class Squares:
         overflowing = float(np.mean(all_sizes > self.capacity)) if len(all_sizes) else 0.0
         return Square(square(self.extents, side), int(all_sizes.max(initial=0)), overflowing)
 
-    def prescient(self, least: int, *, scan: bool = False) -> Square:
+    def prescient(self, min_side: int, *, scan: bool = False) -> Square:
         """Return the largest squares without an overflow.
 
         Args:
-            least: a side that fits, the smallest that is tried.
+            min_side: a side that fits, the smallest that is tried.
             scan: try every side from the largest down, in place of a binary search.
         """
-        return self._largest(least, lambda candidate: candidate.overflowing == 0, scan)
+        return self._search(min_side, lambda candidate: candidate.overflowing == 0, scan)
 
-    def tailors(self, least: int, *, scan: bool = False) -> Square:
-        """Return the largest squares with which at most a share ``OVERFLOWING`` of all tiles overflows.
+    def tailors(self, min_side: int, *, scan: bool = False) -> Square:
+        """Return the largest squares with which at most a share ``MAX_OVERFLOWING`` of all tiles overflows.
 
         Args:
-            least, scan: as for ``prescient``.
+            min_side, scan: as for ``prescient``.
         """
-        return self._largest(least, lambda candidate: candidate.overflowing <= OVERFLOWING, scan)
+        return self._search(min_side, lambda candidate: candidate.overflowing <= MAX_OVERFLOWING, scan)
 
-    def _largest(self, least: int, accepts: _Accepts, scan: bool) -> Square:
-        low, high = (-(-side // self.step) for side in (least, max(least, *self.extents.values())))
+    def _search(self, min_side: int, accepts: _Accepts, scan: bool) -> Square:
+        low, high = (-(-side // self.step) for side in (min_side, max(min_side, *self.extents.values())))
         return self._scan(low, high, accepts) if scan else self._bisect(low, high, accepts)
 
     def _bisect(self, low: int, high: int, accepts: _Accepts) -> Square:
@@ -131,7 +131,7 @@ class Squares:
         for name in self.kernel.inputs:
             nonzeros = _occupancies(self.tensors[name], side)
             ranks = len(self.kernel.indices[name])
-            bounds.append(self.metric.held(nonzeros, np.full_like(nonzeros, ranks - 1), ranks))
+            bounds.append(self.metric.buffered(nonzeros, np.full_like(nonzeros, ranks - 1), ranks))
         return bounds
 
 
@@ -152,21 +152,21 @@ def _occupancies(tensor: SparseTensor, side: int) -> Integers:
     return counts[counts > 0]
 
 
-def swiftiles(squares: Squares, least: int) -> Square:
+def swiftiles(squares: Squares, min_side: int) -> Square:
     """Return squares from one scaling of a sample; the share of overflowing tiles is not checked.
 
     Args:
         squares: the squares of the kernel.
-        least: smallest side.
+        min_side: smallest side.
     """
-    largest = max(least, *squares.extents.values())
-    side = min(largest, max(least, _even_side(squares)))
+    largest = max(min_side, *squares.extents.values())
+    side = min(largest, max(min_side, _even_side(squares)))
     tile_sizes = np.concatenate(squares.tile_sizes(side))
-    sample_size = min(len(tile_sizes), max(LEAST, math.ceil(SHARE * len(tile_sizes))))
+    sample_size = min(len(tile_sizes), max(MIN_SAMPLE, math.ceil(SAMPLED_SHARE * len(tile_sizes))))
     sample = np.random.default_rng(0).choice(tile_sizes, sample_size, replace=False)
-    quantile = float(np.quantile(sample, 1 - OVERFLOWING)) if sample_size else 1.0
+    quantile = float(np.quantile(sample, 1 - MAX_OVERFLOWING)) if sample_size else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
-    scaled = min(largest, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
+    scaled = min(largest, max(min_side, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
     return squares.square_of(squares.tile_sizes(scaled), scaled)
 
 

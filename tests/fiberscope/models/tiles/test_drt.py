@@ -23,12 +23,12 @@ WORKED = [
 def test_the_worked_example_has_the_tasks_that_were_computed_by_hand():
     found = drt(*examples.squared().values(), capacity=43, microtile=4, panel=2)
     assert found.tasks == [Task(*task) for task in WORKED]
-    assert found.words() == {"A": 296, "B": 142, "O": 260, "total": 698}
+    assert found.words_by_operand() == {"A": 296, "B": 142, "O": 260, "total": 698}
 
 
 def test_a_narrower_panel_moves_more():
     found = drt(*examples.squared().values(), capacity=43, microtile=4, panel=1)
-    assert (found.words(), len(found.tasks)) == ({"A": 592, "B": 142, "O": 274, "total": 1008}, 16)
+    assert (found.words_by_operand(), len(found.tasks)) == ({"A": 592, "B": 142, "O": 274, "total": 1008}, 16)
 
 
 def test_a_panel_widens_while_all_its_rows_fit():
@@ -46,7 +46,7 @@ def test_random_matrices_have_the_tasks_of_plain_loops(case):
     found = drt(*operands, capacity=capacity, microtile=side, panel=panel)
     tasks, words = plain(a, b, capacity, side, panel)
     assert found.tasks == tasks
-    assert found.words() == words
+    assert found.words_by_operand() == words
 
 
 def plain(a, b, capacity, side, panel):

@@ -16,7 +16,7 @@ PRODUCT = "C[i,j] = A[i,k] * B[k,j]"
 )
 def test_operands_are_stored_in_the_order_of_the_loops(order, stored, storage):
     kernel = Kernel.read(PRODUCT, order)
-    assert (kernel.stored("B"), kernel.storage("B")) == (stored, storage)
+    assert (kernel.stored_indices("B"), kernel.rank_order("B")) == (stored, storage)
 
 
 def test_a_kernel_knows_its_operands_and_sums():

@@ -12,7 +12,7 @@ from fiberscope.models.tiles.base import Candidate, Prediction, base_shape, capa
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
-from fiberscope.models.tiles.optimise import _least, optimise
+from fiberscope.models.tiles.optimise import _best_candidate, optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import plan
 from fiberscope.models.tiles.reorder import reorderings
@@ -67,7 +67,7 @@ def test_of_shapes_within_a_hundredth_fewest_iterations_then_the_squarest_are_ta
             Candidate({"i": rows, "j": columns}, Prediction({"A": traffic - 1}, {}, 1, 1, 1), iterations)
             for traffic, iterations, rows, columns in given
         ]
-        return made.index(_least(made))
+        return made.index(_best_candidate(made))
 
     assert least((1000, 9, 4, 4), (1010, 8, 4, 4)) == 1
     assert least((1000, 9, 4, 4), (1010.1, 8, 4, 4)) == 0
@@ -206,7 +206,10 @@ def check_fits(variant, cases):
         tensors, capacity = random_problem(generator)
         kernel = kernel_of(order="".join(generator.permutation(list("ikj"))))
         scheme = optimise(kernel, tensors, capacity, options)
-        held = [one.held(metric).max(initial=0) for one in cut_all(kernel, tensors, scheme.shape).values()]
+        held = [
+            one.buffered_sizes(metric).max(initial=0)
+            for one in cut_all(kernel, tensors, scheme.shape).values()
+        ]
         assert max(held) == scheme.fullest <= capacity
         assert list(scheme.shape) == list(kernel.order)
 

@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.statistics import (
-    LEAST_SAMPLED,
+    MIN_SAMPLED_TILES,
     collect,
     collect_all,
     from_json,
@@ -159,7 +159,7 @@ def test_a_sample_repeats_by_its_seed_and_is_of_some_tiles():
     assert len(tiled) * 37 % 100
     assert collect(tiled, "ik", "k", 0.37).sample.tiles == math.ceil(0.37 * len(tiled))
     assert once.size_tile == whole.size_tile
-    assert collect(tiled, "ik", "k", 1e-6).sample.tiles == LEAST_SAMPLED
+    assert collect(tiled, "ik", "k", 1e-6).sample.tiles == MIN_SAMPLED_TILES
 
 
 def test_sizes_are_those_of_ranks_as_written_whatever_the_loops():
