@@ -257,22 +257,22 @@ class FiberTree:
 
     def columns(self) -> list[Integers]:
         """Return the coordinate of every nonzero, by rank."""
+        return self._columns_above(len(self.ranks), self.nonzeros)
+
+    def _columns_above(self, level: int, count: int) -> list[Integers]:
+        """Return the coordinates above each of the ``count`` fibers of a level (or values), by rank."""
         columns: list[Integers] = []
-        bounds = np.arange(self.nonzeros + 1)  # first nonzero of each element, and the end
-        for level in reversed(range(len(self.ranks))):
-            columns.append(np.repeat(self.coordinates[level], np.diff(bounds)))
-            bounds = bounds[self.segments[level]]
+        bounds = np.arange(count + 1)  # first fiber below each element, and the end
+        for upper_level in reversed(range(level)):
+            columns.append(np.repeat(self.coordinates[upper_level], np.diff(bounds)))
+            bounds = bounds[self.segments[upper_level]]
         return columns[::-1]
 
     def _points(self, level: int) -> Integers:
         """Return the coordinates of each fiber in the ranks above, one row for each fiber."""
         fibers = len(self.segments[level]) - 1
-        points = np.zeros((fibers, level), dtype=np.int64)
-        bounds = np.arange(fibers + 1)  # first fiber of each element, and the end
-        for upper_level in reversed(range(level)):
-            points[:, upper_level] = np.repeat(self.coordinates[upper_level], np.diff(bounds))
-            bounds = bounds[self.segments[upper_level]]
-        return points
+        columns = self._columns_above(level, fibers)
+        return np.stack(columns, axis=1) if columns else np.zeros((fibers, 0), dtype=np.int64)
 
     def _occupancy_starts(self, level: int, size: int) -> Integers:
         """Return for each element the coordinate of the first element of its piece."""
@@ -291,11 +291,8 @@ class FiberTree:
         leader_fibers[~np.append(counts > 0, False)[leader_fibers]] = -1
         leader_points = np.repeat(leader_fibers, lengths)
         led_elements = np.flatnonzero(leader_points >= 0)
-        leader_points, boundaries, element_points = (
-            leader_points[led_elements],
-            leader.starts,
-            coordinates[led_elements],
-        )
+        leader_points, element_points = leader_points[led_elements], coordinates[led_elements]
+        boundaries = leader.starts
         extent = max(self.ranks[level].shape, int(boundaries.max(initial=0)) + 1)
         if extent * len(counts) > INTEGER_LIMIT:  # replace coordinates by their ranks among all cuts
             distinct = np.unique(boundaries)
