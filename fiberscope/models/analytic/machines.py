@@ -32,7 +32,7 @@ from fiberscope.models.analytic.uniform import Uniform
 from fiberscope.models.trace.api import LARGEST_SIZE, load_outline, prepare
 from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
-from fiberscope.models.trace.specification import RankFormat as StoredRank
+from fiberscope.models.trace.storage_format import RankFormat as StoredRank
 from fiberscope.results.costs.energies import default_table
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse

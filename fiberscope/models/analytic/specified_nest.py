@@ -12,12 +12,12 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.trace.specification import (
     Configuration,
     Einsum,
-    Format,
     Specification,
     Split,
     StorageBinding,
     UniformShape,
 )
+from fiberscope.models.trace.storage_format import Format
 from fiberscope.workloads.expressions.expression import Access, Equation, Operation
 
 

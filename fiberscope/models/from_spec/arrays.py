@@ -86,6 +86,7 @@ def stored_array(
     rows: Rows,
     piece: int = 0,
     banks: Banks | None = None,
+    places: Integers | None = None,
 ) -> StoredArray:
     """Return the array that holds the entries of a rank.
 
@@ -96,6 +97,7 @@ def stored_array(
         rows: layout of the entries.
         piece: number of coordinates of a fiber that is a piece of a partitioned rank; 0 for other ranks.
         banks: banks of the array; each begins with a new request. None for an array without banks.
+        places: for each fiber its number in the order of memory; None for the order of the level.
     """
     if banks is not None:
         return _banked_array(tensor, number, uncompressed, rows, piece, banks)
@@ -109,9 +111,45 @@ def stored_array(
         entries = np.bincount(fibers[present], minlength=level.fibers)
         preceding: Integers = np.cumsum(present) - present
         offsets = preceding - (np.cumsum(entries) - entries)[fibers]
-    first = segments_of_counts(-(-entries // rows.entries))
+    first = _first_rows(-(-entries // rows.entries), places)
     lines = (first[fibers] + offsets // rows.entries) // rows.rows
     return StoredArray(rows, first, lines if uncompressed else np.where(present, lines, NO_LINE))
+
+
+def _first_rows(fiber_rows: Integers, places: Integers | None) -> Integers:
+    """Return the first row of each fiber, and then the number of rows.
+
+    Args:
+        fiber_rows: rows of each fiber.
+        places: see ``stored_array``.
+    """
+    if places is None:
+        return segments_of_counts(fiber_rows)
+    first = segments_of_counts(fiber_rows[np.argsort(places)])
+    return np.append(first[places], first[-1])
+
+
+def node_places(tensor: StoredTensor, number: int, order: Sequence[int]) -> Integers:
+    """Return for each position of a level its number in the order in which loops visit the positions.
+
+    Args:
+        tensor: the tensor in the form in which the blocks read it.
+        number: number of the level, from 0 at the root.
+        order: the levels down to this one, by the order of the loops, the outermost first.
+    """
+    columns = []
+    for level in order:
+        coordinates = _fibers_and_coordinates(tensor.levels[level], tensor.shape[level])[1]
+        columns.append(coordinates[ancestors(tensor, number, level + 1)])
+    places = np.empty(tensor.levels[number].children, np.int64)
+    places[np.lexsort(columns[::-1])] = np.arange(len(places))
+    return places
+
+
+def linked_array(places: Integers, rows: Rows) -> StoredArray:
+    """Return the array of the links of linked lists, one for each node, in the order of ``places``."""
+    first = np.array([0, -(-len(places) // rows.entries)])
+    return StoredArray(rows, first, places // rows.entries // rows.rows)
 
 
 def _banked_array(

@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from fiberscope.models.from_spec.stage_graph import base_name
 from fiberscope.models.from_spec.stages import Stage, is_shared
-from fiberscope.models.trace.specification import RankFormat, Specification, StorageBinding
+from fiberscope.models.trace.specification import Specification, StorageBinding
+from fiberscope.models.trace.storage_format import RankFormat
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
     """Return the chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
 
     Data that is bound to memory alone, or not bound, is not moved, as in the trace. A tensor whose ranks are
-    read or written in another order than the order of its format is not moved either.
+    read or written in another order than its format accepts is not moved either.
 
     Args:
         specification: the specification of the stage.
@@ -80,7 +81,8 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
     for name, order in orders.items():
         for binding in bindings:
             format = specification.tensors[binding.tensor].formats[binding.format]
-            if binding.tensor == base_name(name) and format.rank_order == order:
+            fits = format.accepts(order) if name == stage.einsums[-1].output else format.rank_order == order
+            if binding.tensor == base_name(name) and fits:
                 storage_bindings.setdefault((name, binding.rank, binding.kind), []).append(binding)
     chains = {key: _chain(specification, stage, bindings) for key, bindings in storage_bindings.items()}
     return {key: chain for key, chain in chains.items() if chain is not None and chain.bits}

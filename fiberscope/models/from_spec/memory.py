@@ -135,6 +135,17 @@ class MappedMemory:
             self.array_bytes[chain.shared] += self.line
         return self.bases[array] + number * self.page_lines * self.line
 
+    def work_address(self, array: Array, size: int) -> int:
+        """Return the address of an array of an output that all instances read and write.
+
+        Args:
+            array: key of the array.
+            size: bytes of the array.
+        """
+        if array not in self.bases:
+            self.bases[array] = self.reserve(array[0], size, Role.WORK)
+        return self.bases[array]
+
     def has_array(self, tensor: str, rank: str, kind: str) -> bool:
         """Return whether blocks read or write the entries of a rank in memory.
 

@@ -1,4 +1,4 @@
-"""Memory accesses of a stage: fetches that delay streams until data arrives, and writers of results."""
+"""Memory accesses of a stage: fetches that delay streams until data arrives."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER
 from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
-from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.way_lines import ArrayLines
-from fiberscope.models.from_spec.arrays import Banks, StoredArray, ancestors, intervals_below, stored_array
+from fiberscope.models.from_spec.arrays import (
+    Banks,
+    StoredArray,
+    ancestors,
+    intervals_below,
+    linked_array,
+    stored_array,
+)
 from fiberscope.models.from_spec.chains import Chain, Chains
+from fiberscope.models.from_spec.linked_lists import places_in_memory
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
+from fiberscope.models.from_spec.stage_writers import StageWriters
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.loops import Nest, Nests
@@ -26,11 +34,11 @@ from fiberscope.workloads.canonical import Integers
 READERS = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two tensors themselves
 
 
-class StageMemory:
+class StageMemory(StageWriters):
     """The memory accesses of the blocks of a stage, before or after the cut.
 
-    The methods that return fetches or writers add them to the machine, and register their requests with
-    ``memory``. They are called once for each port or block. ``memory.build`` later connects the requests.
+    The methods that return fetches add them to the machine, and register their requests with ``memory``.
+    They are called once for each port or block. ``memory.build`` later connects the requests.
 
     Args:
         memory: the memory system of the machine.
@@ -52,9 +60,7 @@ class StageMemory:
         leaves: Sequence[str] = (),
         clock: Clock | None = None,
     ) -> None:
-        self.numbers = {leaf: number for number, leaf in enumerate(leaves)}
-        self.clock = clock or memory.machine.kernel.clocks[0]
-        self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
+        super().__init__(memory, stage, graph, chains, nests, leaves, clock)
         self.arrays: dict[tuple[str, int, str], StoredArray] = {}
         self.free_lines: dict[tuple[str, str], BufferRoom] = {}
         self.eager_levels = {
@@ -213,7 +219,8 @@ class StageMemory:
             groups=groups,
             lingers=chain.lingers,
             room=self._free_lines_of(leaf, chain),
-            window=memory.timing.window * max(1, self.stage.lanes),
+            # the address of the next node is known when a link has arrived
+            window=1 if chain.format.kind == "L" else memory.timing.window * max(1, self.stage.lanes),
             outstanding=memory.timing.ahead,
             port=memory.port(chain, self.copy_of(chain, leaf)),
         )
@@ -232,10 +239,6 @@ class StageMemory:
         outer_ranks = outer[: outer.index(chain.evict_on) + 1]
         depth = sum(rank in outer_ranks for rank in self.graph.orders[tensor][:level])
         return integers_of(ancestors(self.graph.tensors[tensor], level, depth))
-
-    def copy_of(self, chain: Chain, leaf: str) -> int:
-        """Return the copy of a chain's shared store that serves an instance; 0 for blocks before the cut."""
-        return self.numbers.get(leaf, 0) * chain.copies // max(1, len(self.numbers))
 
     def _free_lines_of(self, leaf: str, chain: Chain) -> BufferRoom | None:
         """Return the free lines of an instance's buffer, shared by its fetches; None without a bound."""
@@ -278,7 +281,19 @@ class StageMemory:
             piece = self.graph.piece(tensor, level)
             banks = self._banks(tensor, level, chain)
             stored = self.graph.tensors[tensor]
-            array = stored_array(stored, level, uncompressed=dense, rows=rows, piece=piece, banks=banks)
+            specification = self.memory.machine.specification
+            above, here = (
+                places_in_memory(specification, self.stage, self.graph, tensor, number)
+                for number in (level - 1, level)
+            )
+            if any(eager_tensor == tensor for eager_tensor, _level in self.eager_levels):
+                above = here = None  # a subtree is fetched as consecutive lines
+            if chain.format.kind == "L" and here is not None:
+                array = linked_array(here, rows)
+            else:
+                array = stored_array(
+                    stored, level, uncompressed=dense, rows=rows, piece=piece, banks=banks, places=above
+                )
             name, number = base_name(tensor), banks.count if banks else 1
             key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], level, kind, number)
             address = self.memory.operand_address(key, array.size, chain)
@@ -313,84 +328,6 @@ class StageMemory:
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
                 chains.append((chain, lines))
         return chains
-
-    def writers(self, leaf: str, number: int, node: Node, name: str) -> Iterator[LineWriter]:
-        """Yield the blocks that write a stream to memory: coordinates and fiber starts, or values.
-
-        Args:
-            leaf: name of the instance.
-            number: number of the instance.
-            node: node of the writer.
-            name: name of its block.
-        """
-        output = self.graph.einsum.output
-        ranks = self.graph.orders[output]
-        if node.writes_values:
-            level = 0 if self.graph.loops else NEVER  # without loops, the values of all tasks are one fiber
-            kinds = ("payload", "elem")
-            yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
-            return
-        index = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
-        yield from self._writers(leaf, number, ranks[index : index + 1], ("coord",), f"{name}.coordinates")
-        parent = ranks[max(0, index - 1) : index]
-        yield from self._writers(leaf, number, parent, ("payload",), f"{name}.segments", of_stops=True)
-
-    def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
-        """Yield the blocks that write the coordinates of an instance's tasks in a loop before the cut.
-
-        ``leaf`` and ``number`` are those of ``writers``; ``loop`` is the loop before the cut.
-        """
-        name = f"{leaf}tasks.{loop}"
-        yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
-
-    def sum_writers(self, leaf: str, number: int, name: str, *, reads_back: bool) -> Iterator[LineWriter]:
-        """Yield the blocks that write sums of tasks, and with ``reads_back`` read them back.
-
-        The other arguments are those of ``writers``, with ``name`` as the prefix of the blocks' names.
-        """
-        for kinds in (("coord", "elem"), ("payload",)):
-            ranks = self.graph.orders[self.graph.einsum.output][-1:]
-            prefix = f"{name}.{kinds[0]}s"
-            yield from self._writers(leaf, number, ranks, kinds, prefix, level=NEVER, reads_back=reads_back)
-
-    def _writers(
-        self,
-        leaf: str,
-        number: int,
-        ranks: Sequence[str],
-        kinds: Sequence[str],
-        name: str,
-        *,
-        of_stops: bool = False,
-        level: int = 0,
-        reads_back: bool = False,
-    ) -> Iterator[LineWriter]:
-        output, memory = self.graph.einsum.output, self.memory
-        for rank in ranks:
-            for kind in kinds:
-                chain = self.chains.get((output, rank, kind))
-                if chain is None:
-                    continue
-                rows = memory.rows(chain)
-                array = (output, "", self.graph.orders[output], rank, kind, 1)
-                base = memory.output_address(array, chain, number, reads_back=reads_back)
-                writer = memory.machine.add_at(
-                    self.clock,
-                    LineKeeper if reads_back else LineWriter,
-                    name,
-                    base,
-                    1,
-                    line_bytes=memory.line,
-                    of_stops=of_stops,
-                    level=level,
-                    row=rows.entries,
-                    rows=rows.rows,
-                    page_lines=memory.page_lines,
-                    pages=memory.machine.instances,
-                    port=memory.port(chain, self.copy_of(chain, leaf)) if chain.cached else 0,
-                )
-                memory.connect_writes(chain, leaf, self.copy_of(chain, leaf), writer, reads_back=reads_back)
-                yield writer
 
 
 def _passes_merger(node: Node, port: str) -> bool:

@@ -13,15 +13,14 @@ from fiberscope.models.trace.specification import (
     ComputeBinding,
     Configuration,
     Einsum,
-    Format,
     IntersectorBinding,
     MergerBinding,
-    RankFormat,
     SequencerBinding,
     Split,
     StorageBinding,
     Tensor,
 )
+from fiberscope.models.trace.storage_format import Format, RankFormat
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
@@ -58,6 +57,11 @@ def read_format(tensor: str, name: str, schema: FormatSchema, document: Document
         if stored.layout == "interleaved" and not (stored.cbits and stored.pbits):
             message = f"{rank} is interleaved, and needs both cbits and pbits"
             raise document.error((*path, rank), message)
+        if stored.format == "L" and (schema.rank_order.index(rank) != 1 or rank == schema.rank_order[-1]):
+            message = f"{rank} is a linked list, and needs one rank above for heads, and a rank below"
+            raise document.error((*path, rank), message)
+        if stored.format == "L" and not stored.pbits:
+            raise document.error((*path, rank), f"{rank} is a linked list, and needs pbits for the links")
     ranks = {
         rank: _rank_format(schema.ranks[rank]) if rank in schema.ranks else RankFormat()
         for rank in schema.rank_order
@@ -170,6 +174,11 @@ class BindingReader:
         if rank not in tensor_format.ranks:
             message = f"format {tensor_format.name} of {tensor.name} has no rank {rank}"
             raise self.document.error((*path, "rank"), f"{message}; {nearest(rank, tensor_format.ranks)}")
+        if component.kind == "Cache" and tensor.name == self.einsum.output and rank in tensor_format.linked:
+            message = (
+                f"{component.name} is a cache, and heads and nodes of lists pass no cache; bind a Buffet"
+            )
+            raise self.document.error((*path, "rank"), message)
         evict_on = schema.evict_on
         if evict_on is not None and evict_on != _ROOT:
             self._check_loop(evict_on, (*path, "evict-on"), extra_ranks=(_ROOT,))

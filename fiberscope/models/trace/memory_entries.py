@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fiberscope.models.trace.specification import Format, Specification
+from fiberscope.models.trace.specification import Specification
+from fiberscope.models.trace.storage_format import Format
 from fiberscope.workloads.fibertree import FiberTree
 
 DRAM_ONLY = "bound to DRAM only"

@@ -238,3 +238,16 @@ class EagerBuffet(Buffet):
         if group != self.group or fiber != self.last_line:
             self.size = self.footprints[fiber]
             self._change_line(fiber, False, group)
+
+
+class HeadExchange(Buffet):
+    """Lines with the heads of linked lists: each new node replaces the head of its list in memory.
+
+    An exchange reads a line and writes it again. A buffet does not keep it: other instances may append to the
+    same list.
+    """
+
+    def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
+        """Record a new node; see ``Recorder``."""
+        self.lines_read += write
+        self.lines_written += write

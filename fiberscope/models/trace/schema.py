@@ -91,9 +91,9 @@ class MappingSchema(Section):
 
 
 class RankFormatSchema(Section):
-    """One rank of a format; ``specification.RankFormat`` describes the keys."""
+    """One rank of a format; ``storage_format.RankFormat`` describes the keys."""
 
-    format: Literal["C", "U", "B"] = "C"
+    format: Literal["C", "U", "B", "L"] = "C"
     layout: Literal["contiguous", "interleaved"] = "contiguous"
     cbits: Bits = 0
     pbits: Bits = 0

@@ -10,61 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from fiberscope.models.trace.storage_format import Format
 from fiberscope.workloads.expressions.expression import Alias, Equation, Expression, accesses
 
 # Default function of each operator; an operator counts under this name whatever its function
 OPERATORS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
-
-
-@dataclass(frozen=True)
-class RankFormat:
-    """Format of the fibers of one rank.
-
-    Args:
-        kind: C stores nonempty elements, U the whole shape, B coordinates as a bitmap and payloads as C.
-        layout: coordinates and payloads in separate arrays, or interleaved.
-        cbits, pbits: bits of a coordinate and of a payload, 0 if the format stores none.
-        fhbits: bits of a header of each fiber.
-        rhbits: bits of a header of the rank.
-    """
-
-    kind: Literal["C", "U", "B"] = "C"
-    layout: Literal["contiguous", "interleaved"] = "contiguous"
-    cbits: int = 0
-    pbits: int = 0
-    fhbits: int = 0
-    rhbits: int = 0
-
-    def entry_bits(self, kind: str) -> int:
-        """Return the bits of a ``coord``, ``payload`` or ``elem``; 0 if the format stores none."""
-        return {"coord": self.cbits, "payload": self.pbits, "elem": self.cbits + self.pbits}[kind]
-
-
-@dataclass(frozen=True)
-class Format:
-    """A storage format of a tensor.
-
-    Args:
-        name: its name.
-        rank_order: ranks from the root; a partitioned rank appears as its pieces.
-        ranks: format of each rank, by name as in the tensor's tree in an Einsum.
-    """
-
-    name: str
-    rank_order: tuple[str, ...]
-    ranks: Mapping[str, RankFormat]
-
-    def stored_kinds(self, root: str) -> list[tuple[str, str]]:
-        """Return a pair of rank and kind for each kind of entries stored in the ranks from ``root`` down.
-
-        The kinds are ``coord``, ``payload`` and ``elem``.
-        """
-        kinds = []
-        for rank in self.rank_order[self.rank_order.index(root) :]:
-            rank_format = self.ranks[rank]
-            names = ("elem",) if rank_format.layout == "interleaved" else ("coord", "payload")
-            kinds += [(rank, kind) for kind in names if rank_format.entry_bits(kind)]
-        return kinds
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ from fiberscope.models.trace.caches import AccessList, BeladyCache, CacheFeed, S
 from fiberscope.models.trace.evaluate import Attachment, Prepared
 from fiberscope.models.trace.instances import ElementCounter, Instances, Multicast
 from fiberscope.models.trace.options import Effects
-from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet, Recorder
+from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet, HeadExchange, Recorder
 from fiberscope.models.trace.spacetime import outermost_in_space
-from fiberscope.models.trace.specification import Component, Configuration, RankFormat, StorageBinding, Tensor
+from fiberscope.models.trace.specification import Component, Configuration, StorageBinding, Tensor
+from fiberscope.models.trace.storage_format import RankFormat
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 
@@ -95,6 +96,8 @@ class BoundStorage:
         header_bits: bits of the header of a fiber.
         served: counter of the accesses of compute units; None if they do not count.
         placed: whether an element lies at its coordinate.
+        rank: rank of the tensor whose accesses are recorded; the bound rank, or the rank that makes the nodes
+            of linked lists.
     """
 
     binding: StorageBinding
@@ -105,6 +108,7 @@ class BoundStorage:
     header_bits: int = 0
     served: ElementCounter | None = None
     placed: bool = False
+    rank: str = ""
 
     def attachments(self) -> Iterator[Attachment]:
         """Yield the recorders with their accesses."""
@@ -116,7 +120,7 @@ class BoundStorage:
 
     def _attachment(self, recorder: Recorder, root: str | None) -> Attachment:
         binding = self.binding
-        return Attachment(binding.tensor, binding.rank, binding.kind, recorder, root, self.placed)
+        return Attachment(binding.tensor, self.rank, binding.kind, recorder, root, self.placed)
 
     def header_traffic(self) -> Traffic:
         """Return the traffic of the headers."""
@@ -278,9 +282,20 @@ class Storage:
     def _bits(self, binding: StorageBinding) -> int:
         """Return the bits of an element; 0 if the format stores none or has another rank order."""
         tensor_format = self.tensors[binding.tensor].formats[binding.format]
-        if tensor_format.rank_order != self._order(binding.tensor):
+        order, is_written = self._order(binding.tensor), binding.tensor == self.prepared.einsum.output
+        if not (tensor_format.accepts(order) if is_written else tensor_format.rank_order == order):
             return 0
         return tensor_format.ranks[binding.rank].entry_bits(binding.kind)
+
+    def _recorded_rank(self, binding: StorageBinding) -> str:
+        """Return the rank whose accesses are recorded; for links and heads, the rank that makes nodes."""
+        linked = self._linked(binding)
+        return self._order(binding.tensor)[len(linked) - 1] if binding.rank in linked else binding.rank
+
+    def _linked(self, binding: StorageBinding) -> tuple[str, ...]:
+        """Return the ranks of the heads and nodes of linked lists that the Einsum writes; empty without."""
+        is_written = binding.tensor == self.prepared.einsum.output
+        return self.tensors[binding.tensor].formats[binding.format].linked if is_written else ()
 
     def _order(self, tensor: str) -> tuple[str, ...]:
         if tensor == self.prepared.einsum.output:
@@ -303,7 +318,8 @@ class Storage:
         is_positional = self.effects.places and rank_format.kind == "U"
         bits = self._bits(binding)
         counters = recorders, recorder, headers, rank_format.fhbits, served
-        buffer.bound.append(BoundStorage(binding, bits, *counters, is_positional))
+        rank = self._recorded_rank(binding)
+        buffer.bound.append(BoundStorage(binding, bits, *counters, is_positional, rank))
 
     def _buffer(self, name: str) -> Buffer:
         if name not in self.buffers:
@@ -341,6 +357,8 @@ class Storage:
 
     def _buffet(self, binding: StorageBinding, elements: int, capacity: Capacity | None) -> Buffet:
         level = self.prepared.levels[binding.evict_on or "root"]
+        if binding.rank in self._linked(binding)[:1]:
+            return HeadExchange(elements, self._shape(binding), level, capacity)
         if binding.root is None or binding.tensor == self.prepared.einsum.output:
             return Buffet(elements, self._shape(binding), level, capacity)
         tree = self.prepared.trees[binding.tensor]
@@ -351,7 +369,8 @@ class Storage:
 
     def _shape(self, binding: StorageBinding) -> int:
         if binding.tensor == self.prepared.einsum.output:
-            return next(rank.shape for rank in self.prepared.output if rank.name == binding.rank)
+            recorded = self._recorded_rank(binding)
+            return next(rank.shape for rank in self.prepared.output if rank.name == recorded)
         tree = self.prepared.trees[binding.tensor]
         return next(rank.shape for rank in tree.ranks if rank.name == binding.rank)
 

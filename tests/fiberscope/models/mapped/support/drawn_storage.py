@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.from_spec.build import graphs_of
-from fiberscope.models.trace.specification import Component, Format, RankFormat, Split, StorageBinding
+from fiberscope.models.trace.specification import Component, Split, StorageBinding
+from fiberscope.models.trace.storage_format import Format, RankFormat
 from fiberscope.workloads.expressions.expression import Take, operators_of
 
 BITS = st.sampled_from([0, 8, 16])
