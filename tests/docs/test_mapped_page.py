@@ -60,8 +60,8 @@ REFUSED = {  # what a row of the page is about: a specification, and its tensors
         {"A": VECTOR},
     ),
     "operators that mean": (
-        specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, k]"), more=LARGER),
-        {"A": MATRIX},
+        specification("{A: [I], B: [I], Z: [I]}", quoted("Z[i] = A[i] + B[i]"), more=LARGER),
+        {"A": VECTOR, "B": VECTOR},
     ),
     "an Einsum that reads no": (
         specification("{A: [M], Y: [M], Z: [M]}", quoted("Y[m] = 1", "Z[m] = A[m] * Y[m]"), more=OF_FOUR),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fiberscope.base.errors import InputError
 from fiberscope.models.trace.body import Body
 from fiberscope.models.trace.codes import BOTH, OPCODES
 from fiberscope.models.trace.coiteration import Coiteration, PieceLoop
@@ -27,7 +26,7 @@ from fiberscope.models.trace.plan import NO_LOOP, LoopPlan, uses_of
 from fiberscope.models.trace.prepare import Operand
 from fiberscope.models.trace.program import compile_expression, condition
 from fiberscope.models.trace.specification import Specification
-from fiberscope.workloads.expressions.expression import Access, Index, Take, accesses
+from fiberscope.workloads.expressions.expression import Access, Index, reduces
 
 REPLACES = -1  # in place of an opcode: an update replaces the value of the output
 
@@ -234,20 +233,5 @@ def _value_cursor(nest: Nest, number: int) -> Cursor:
 
 
 def _reduction_opcode(nest: Nest) -> int:
-    """Return the opcode that accumulates, or ``REPLACES``.
-
-    Raises:
-        InputError: the specification's function for ``+`` is not built in.
-    """
-    equation = nest.plan.equation
-    output_ranks = {index.rank for index in equation.output.indices}
-    reduced = {rank for access in accesses(equation.expression) for rank in access.ranks} - output_ranks
-    if isinstance(equation.expression, Take):
-        selected = equation.expression.operands[equation.expression.selected]
-        reduced &= {rank for access in accesses(selected) for rank in access.ranks}
-    if not reduced:
-        return REPLACES
-    name = nest.plan.einsum.operators["+"]
-    if name not in OPCODES:
-        raise InputError(f"{name} cannot reduce: + must be one of {', '.join(OPCODES)}")
-    return OPCODES[name]
+    """Return the opcode that accumulates, or ``REPLACES``."""
+    return OPCODES[nest.plan.einsum.operators["+"]] if reduces(nest.plan.equation) else REPLACES

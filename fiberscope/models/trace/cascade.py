@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.accelerators.yaml_document import Document, Path
-from fiberscope.models.trace.program import BUILT_IN
+from fiberscope.models.trace.program import BUILT_IN, REDUCTIONS
 from fiberscope.models.trace.schema import EinsumSchema
 from fiberscope.models.trace.specification import OPERATORS, Function, Iteration
 from fiberscope.workloads.errors import nearest
@@ -21,6 +21,7 @@ from fiberscope.workloads.expressions.expression import (
     Take,
     accesses,
     operators_of,
+    reduces,
     scalars,
 )
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_function, parse_statement
@@ -240,6 +241,11 @@ class _Reader:
                 raise self.document.error(path, message, key=True)
             for operator, function in changes.items():
                 self._check_operator(operator, function, functions, (*path, operator))
+            statement = statements[name][0]
+            function = changes.get("+", OPERATORS["+"])
+            if function not in REDUCTIONS and isinstance(statement, Equation) and reduces(statement):
+                message = f"{function} cannot reduce, as its result may depend on the order of the points"
+                raise self.document.error((*path, "+"), f"{message}; known: {', '.join(REDUCTIONS)}")
         return {name: {**OPERATORS, **self.schema.operators.get(name, {})} for name in statements}
 
     def _check_operator(

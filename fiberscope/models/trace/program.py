@@ -59,6 +59,12 @@ BUILT_IN: Mapping[str, BuiltIn] = {
     "sqrt": BuiltIn(1, None, "the square root of x"),
 }
 
+# Functions that reduce in any order: ``first`` and ``second`` give any of the values, ``or`` and ``and`` are
+# right in whether they are 0, as a single value stays as it is.
+REDUCTIONS = ("add", "mul", "min", "max", "or", "and", "first", "second")
+CHOICES = ("first", "second")
+TRUTHS = ("or", "and")
+
 
 @dataclass
 class Program:

@@ -26,7 +26,7 @@ from fiberscope.workloads.expressions.expression import (
     Operation,
     Scalar,
     Take,
-    accesses,
+    reduces,
 )
 from fiberscope.workloads.expressions.points import keys_of
 from fiberscope.workloads.fibertree import FiberTree
@@ -256,12 +256,5 @@ def _fold(function: Binary, values: Floats) -> float:
 
 
 def accumulates(einsum: Einsum) -> bool:
-    """Return whether several points of the iteration space are reduced to one output.
-
-    A take that copies the same value repeatedly does not accumulate.
-    """
-    expression = einsum.computed.expression
-    if isinstance(expression, Take):
-        expression = expression.operands[expression.selected]
-    input_ranks = {rank for access in accesses(expression) for rank in access.ranks}
-    return bool(input_ranks - {index.rank for index in einsum.computed.output.indices})
+    """Return whether several points of the iteration space are reduced to one output."""
+    return reduces(einsum.computed)

@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from fiberscope.models.trace.program import CHOICES, TRUTHS
 from fiberscope.models.trace.reference import Computation, Floats, accumulates, point_by_point, reduce_points
 from fiberscope.models.trace.specification import OPERATORS, Einsum
 from fiberscope.workloads.canonical import Integers
@@ -254,11 +256,27 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     """Return the largest error of a value and the number of overflows."""
     coordinates, values = point_by_point(work)
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
-    keys, values, magnitudes = reduce_points(work.einsum, keys, values)
     our_coordinates, ours = output.to_coo()
     our_keys = keys_of([our_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
+    function = work.einsum.operators["+"] if accumulates(work.einsum) else ""
+    if function in CHOICES:
+        is_ours = np.isin(_pairs(keys, values), _pairs(our_keys, ours))
+        order = np.argsort(is_ours if function == "second" else ~is_ours, kind="stable")
+        keys, values = keys[order], values[order]
+    keys, values, magnitudes = reduce_points(work.einsum, keys, values)
+    if function in TRUTHS:
+        values, magnitudes, ours = (
+            (numbers != 0).astype(np.float64) for numbers in (values, magnitudes, ours)
+        )
     error, overflows = _compare_keyed(keys, values, magnitudes, our_keys, ours, work.empty, rounding)
     return error, 0 if _has_infinity(work) else overflows
+
+
+def _pairs(keys: Integers, values: Floats) -> npt.NDArray[np.complex128]:
+    """Return each key with its value as one number, which NumPy compares."""
+    pairs = np.empty(len(keys), np.complex128)
+    pairs.real, pairs.imag = keys, values
+    return pairs
 
 
 def _has_infinity(work: Computation) -> bool:

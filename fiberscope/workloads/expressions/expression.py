@@ -229,3 +229,15 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
     elif isinstance(expression, Operation | Take | Call):
         for operand in expression.operands:
             yield from parts_of(operand)
+
+
+def reduces(equation: Equation) -> bool:
+    """Return whether several points of the iteration space are reduced to one output.
+
+    A take that copies the same value repeatedly does not reduce.
+    """
+    expression = equation.expression
+    if isinstance(expression, Take):
+        expression = expression.operands[expression.selected]
+    ranks = {rank for access in accesses(expression) for rank in access.ranks}
+    return bool(ranks - {index.rank for index in equation.output.indices})
