@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import os
 import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,9 +80,14 @@ def find(name: str) -> Accelerator[Any]:
     """
     if is_path(name):
         return _descriptor(run_file(file_of(name)), name)
-    if name in names():
+    if _is_shipped(name):
         return _descriptor(importlib.import_module(_module(name)), name)
     return _descriptor(_import_package_machine(name), name)
+
+
+def _is_shipped(name: str) -> bool:
+    """Return whether a shipped accelerator has this name; a look at one folder is faster than all names."""
+    return any(name in os.listdir(place) and Path(place, name, "__init__.py").is_file() for place in __path__)
 
 
 def _module(name: str) -> str:
@@ -89,7 +95,7 @@ def _module(name: str) -> str:
 
     Shipped names are looked up first, since reading the entry points of all packages is slow.
     """
-    if name in names():
+    if _is_shipped(name):
         return f"{__name__}.{name}"
     others = installed()
     if name not in others:

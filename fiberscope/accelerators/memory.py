@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
@@ -132,25 +133,7 @@ class MemoryParameters(ChannelParameters):
 
     def dram(self, request_bytes: int) -> DramSpecification:
         """Return the specification of a DRAM channel, which is one pseudo-channel of the standard."""
-        row = standard_row(self.standard)
-        single = row.organisation.model_copy(update={"pseudo_channels": 1})
-        return DramSpecification(
-            standard=row.model_copy(update={"organisation": single}),
-            hertz=self.hertz,
-            width=self.width,
-            address_map=self.address_map,
-            scheduler=self.scheduler,
-            page_policy=self.page_policy,
-            refresh=self.refresh,
-            read_queue=self.read_queue,
-            write_queue=self.write_queue,
-            write_low=self.write_low,
-            write_high=self.write_high,
-            request_bytes=request_bytes,
-            requests_per_cycle=self.requests_per_cycle,
-            channels=self.channels,
-            interleave_bytes=self.interleave,
-        )
+        return _dram(self, request_bytes)
 
     def simple(self, request_bytes: int) -> SimpleSpecification:
         """Return the specification of a channel of the simple model."""
@@ -162,6 +145,30 @@ class MemoryParameters(ChannelParameters):
             queue=self.simple_queue,
             burst_bytes=min(request_bytes, self.burst_bytes),
         )
+
+
+@lru_cache(maxsize=64)
+def _dram(memory: MemoryParameters, request_bytes: int) -> DramSpecification:
+    """Return the specification that all channels with these parameters share."""
+    row = standard_row(memory.standard)
+    single = row.organisation.model_copy(update={"pseudo_channels": 1})
+    return DramSpecification(
+        standard=row.model_copy(update={"organisation": single}),
+        hertz=memory.hertz,
+        width=memory.width,
+        address_map=memory.address_map,
+        scheduler=memory.scheduler,
+        page_policy=memory.page_policy,
+        refresh=memory.refresh,
+        read_queue=memory.read_queue,
+        write_queue=memory.write_queue,
+        write_low=memory.write_low,
+        write_high=memory.write_high,
+        request_bytes=request_bytes,
+        requests_per_cycle=memory.requests_per_cycle,
+        channels=memory.channels,
+        interleave_bytes=memory.interleave,
+    )
 
 
 @contextmanager

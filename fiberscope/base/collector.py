@@ -1,10 +1,12 @@
-"""Pauses of Python's garbage collector."""
+"""Pauses of Python's garbage collector, and a threshold for processes that only run machines."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+THRESHOLD = 200_000  # new objects before a garbage collection; more than those of a run
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from typing import Annotated, Any, TextIO, cast
 
 import typer
 
+from fiberscope.base.collector import THRESHOLD
 from fiberscope.base.errors import (
     BAD_INPUT,
     INTERRUPTED,
@@ -39,7 +40,6 @@ from fiberscope.results.errors import FailedRunError
 
 CLOSED_OUTPUT = 1  # click's exit code if the reader has closed the output
 MIN_COLUMNS = 40  # minimum width of tables; a terminal may report 0
-GC_THRESHOLD = 200_000  # new objects before a garbage collection; more than those of a run
 
 # Base class of all usage errors; its module depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -80,7 +80,7 @@ def reduce_overhead() -> None:
     Garbage collection is rarer, and skipped at exit, which saves some percent of the time. Standard output
     and standard error escape characters that their encoding lacks. Tables have at least ``MIN_COLUMNS``.
     """
-    gc.set_threshold(GC_THRESHOLD)
+    gc.set_threshold(THRESHOLD)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         cast(TextIOWrapper, stream).reconfigure(errors=ESCAPE_UNDECODABLE)
     atexit.register(_skip_final_collection)
