@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
@@ -23,7 +23,12 @@ from fiberscope.run.find_machine import find, is_shipped
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
 
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.netlist import Graph as BlockGraph
+    from fiberscope.models.graphs.netlist import Stream
+
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
+SCRATCHPAD: Final = "graph.scratchpad"  # name of a graph's memory and of its port, which have no box
 BAR: Final = 7  # height of a bar, in pixels
 StateShares = Mapping[str, tuple[float, ...]]
 
@@ -111,15 +116,30 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
         raise InputError("the report does not say of which graph it is")
     request = report.source.asked
     graph = read_gv(Path(request.machine)) if request.graph is None else graph_from_text(request.graph)
-    drawing = drawing_of(graph)
+    drawing = drawing_of(graph, _tile_memories(graph, report))
     names = block_names(graph.nodes.values())
-    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=True)}
-    names_of_blocks = {name.removesuffix(".root") for name in report.components}
-    if not names_of_blocks <= boxes.keys():
-        raise InputError(
-            f"{request.machine} has no block {', '.join(sorted(names_of_blocks - boxes.keys()))} any more"
-        )
+    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=False)}
+    boxes |= {f"graph.{box}": box for box in drawing.boxes if f"graph.{box}" in report.components}
+    prefixes = (*(f"{name}." for name in boxes), SCRATCHPAD)  # units beside a block, and the scratchpad
+    missing = sorted(
+        name for name in report.components if name not in boxes and not name.startswith(prefixes)
+    )
+    if missing:
+        raise InputError(f"{request.machine} has no block {', '.join(missing)} any more")
     return drawing, boxes
+
+
+def _tile_memories(graph: BlockGraph, report: Report) -> Callable[[Stream], str | None]:
+    """Return a function that names the memory of tiles in a stream, if the run had one there."""
+    from fiberscope.models.graphs.settings import TileParameters  # noqa: PLC0415  (needed for graphs only)
+    from fiberscope.models.graphs.tiles import memory_name, tile_loops  # noqa: PLC0415
+
+    entries = report.config.get("tiles")
+    parameters = TileParameters.model_validate(entries) if entries else None
+    if parameters is None or not parameters.capacity:
+        return lambda stream: None
+    loops = tile_loops(graph, parameters)
+    return lambda stream: memory_name(graph.tensor_at(stream), stream) if loops.enters_tile(stream) else None
 
 
 def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> StateShares:

@@ -36,8 +36,9 @@ class StreamBlock(Component):
     A cycle counts as busy if the update fired, as waiting for output if a consumer has no free slot, as
     waiting for input if a token is missing, and as idle once the block is done.
 
-    Counts: tokens by kind for every output. ``first_input`` is the cycle in which the block first saw a
-    token, ``done_cycle`` the cycle of the done; both are -1 before.
+    Counts: tokens by kind for every output, and ``restart_cycles`` after ``restart_after_tiles``.
+    ``first_input`` is the cycle in which the block first saw a token, ``done_cycle`` the cycle of the done;
+    both are -1 before.
 
     Subclasses override ``update``, which ``tick`` calls once per cycle, unless the block is done or an output
     channel is full. A subclass declares its ports in ``PORTS``, or in ``declared_ports`` if their number
@@ -65,6 +66,9 @@ class StreamBlock(Component):
         self.bounded = False  # whether an output channel has a capacity, so that the block can stall
         self.bounds: list[Channel] = []  # the output channels with a capacity
         self.only_bound: Channel | None = None  # the output channel with a capacity, if there is one only
+        self._restart = 0  # cycles without an update after the end of a tile
+        self._tile_stream: OutputStream | None = None  # the output whose stops end a tile
+        self._restarts_until = 0  # first cycle after the last restart
 
     def fetch(self, port: Port) -> object:
         """Return the attribute value for a port: for an array of outputs, the stream to all consumers.
@@ -101,7 +105,31 @@ class StreamBlock(Component):
             full = self._first_full()
             if full is not None:
                 return self.wait_output(full)
-        return self.update(now)
+        return self.update(now) if self._restart == 0 else self._update_tile(now)
+
+    def restart_after_tiles(self, port: str, level: int, cycles: int) -> None:  # C: def
+        """Let the block make no update for some cycles after each tile; these cycles count as busy.
+
+        Call this method after ``elaborate``.
+
+        Args:
+            port: output whose stops end a tile.
+            level: lowest level of these stops.
+            cycles: number of cycles, at least 1.
+        """
+        self._tile_stream = next(stream for stream in self.streams if stream.name == port)
+        self._tile_stream.tile_level = level
+        self._restart = cycles
+
+    def _update_tile(self, now: int) -> int:
+        """Make one update, unless the block restarts after the end of a tile."""
+        if now >= self._restarts_until:
+            tiles = self._tile_stream.tiles
+            wake = self.update(now)
+            if self.done or self._tile_stream.tiles == tiles:
+                return wake
+            self._restarts_until = now + 1 + self._restart
+        return self.busy(self._restarts_until)
 
     def update(self, now: int) -> int:
         """Make one update.
@@ -182,4 +210,6 @@ class StreamBlock(Component):
         counts = super().counters()
         for stream in self.streams:
             counts |= stream.counters()
+        if self._tile_stream is not None:
+            counts["restart_cycles"] = self._restart * self._tile_stream.tiles
         return counts

@@ -11,6 +11,7 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 
 KINDS = 4
+NO_TILES = 1 << 30  # a level that no stop has
 COUNTED = (("data", DATA), ("stops", STOP), ("empties", EMPTY), ("dones", DONE))
 
 
@@ -30,6 +31,8 @@ class OutputStream:  # C: final
         self.consumers = len(self.channels)
         self.first: Channel | None = self.channels[0] if self.channels else None  # most streams have only one
         self.tokens = array("q", bytes(8 * KINDS))  # number of tokens sent so far, by kind
+        self.tile_level = NO_TILES  # C: public long; lowest level of the stops that end a tile
+        self.tiles = 0  # C: public long; number of tiles that ended
 
     def first_full(self) -> Channel | None:
         """Return the first channel that is full in this cycle, or None if no channel is.
@@ -54,6 +57,7 @@ class OutputStream:  # C: final
             ChannelError: if a channel is full.
         """
         self.tokens[kind] += 1
+        self.tiles += kind == STOP and payload >= self.tile_level
         if self.consumers > 0:
             inline.channel(self.first).push(kind, payload, 0, value)
         for index in range(1, self.consumers):
@@ -75,6 +79,7 @@ class OutputStream:  # C: final
     def push_words(self, kind: int, payload: int, reference: int, value: float) -> None:
         """Send a token with a reference word, such as ``ABSENT``, to all consumers."""
         self.tokens[kind] += 1
+        self.tiles += kind == STOP and payload >= self.tile_level
         for index in range(self.consumers):
             inline.channel(self.channels[index]).push(kind, payload, reference, value)
 

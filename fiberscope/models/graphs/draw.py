@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.faults import Unreadable
-from fiberscope.models.graphs.netlist import Graph
+from fiberscope.models.graphs.netlist import Graph, Stream
 from fiberscope.results.drawing.graph import Box, Bundle
 from fiberscope.results.drawing.graph import Graph as Drawing
 from fiberscope.results.drawing.layout import arrange
@@ -22,19 +25,28 @@ def svg_text(graph: Graph, name: str) -> str:
     return svg(drawing, arrange(drawing), f"{name}: {_meaning(graph)}")
 
 
-def drawing_of(graph: Graph) -> Drawing:
-    """Return a drawing with a box for each block and a bundle for the streams between two blocks."""
+def drawing_of(graph: Graph, memory_of: Callable[[Stream], str | None] = lambda stream: None) -> Drawing:
+    """Return a drawing with a box for each block and a bundle for the streams between two blocks.
+
+    Args:
+        graph: the graph.
+        memory_of: name of the memory that holds back the tokens of a stream; it is a box in the stream.
+    """
     names = {node.name: f"{node.label} #{node.name}" for node in graph.nodes.values()}
     boxes = {names[node.name]: Box(names[node.name], 1, node.primitive.box) for node in graph.nodes.values()}
     bundles: dict[tuple[str, str], Bundle] = {}
     for stream in graph.streams:
-        ends = names[stream.source], names[stream.target]
-        reverse = bundles.get((ends[1], ends[0]))
-        description = f"{stream.kind}: {ends[0]} {stream.output} to {ends[1]} {stream.input}"
-        if reverse is not None:
-            reverse.up.append(description)
-        else:
-            bundles.setdefault(ends, Bundle(*ends)).down.append(description)
+        memory = memory_of(stream)
+        places = names[stream.source], *([memory] if memory else []), names[stream.target]
+        description = f"{stream.kind}: {places[0]} {stream.output} to {places[-1]} {stream.input}"
+        if memory:
+            boxes[memory] = Box(memory, 1, "memory")
+        for ends in pairwise(places):
+            reverse = bundles.get((ends[1], ends[0]))
+            if reverse is not None:
+                reverse.up.append(description)
+            else:
+                bundles.setdefault(ends, Bundle(*ends)).down.append(description)
     return Drawing(boxes, tuple(bundles.values()))
 
 

@@ -30,6 +30,7 @@ from fiberscope.workloads.canonical import Integers
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.scratchpad import ScratchpadLoop
+    from fiberscope.models.graphs.tiles import TileMemories
 
 
 class GraphMachine:
@@ -84,6 +85,7 @@ class GraphMachine:
         for block in self.blocks.values():
             block.value_type = parameters.value_type
         self._loop = self._scratchpad(parameters)
+        self._tiles = self._tile_memories(parameters, context.tensors)
         self._producers = {
             node.name: self._loop.output_block(node, block) if self._loop else block
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
@@ -101,6 +103,8 @@ class GraphMachine:
         if observe is not None:
             observe(self)
         self.kernel.build()
+        if self._tiles and parameters.tiles.restart:
+            self._tiles.restart_blocks(self.blocks)
 
     def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
         """Return the scratchpad of the graph; None without a scratchpad."""
@@ -110,6 +114,17 @@ class GraphMachine:
         from fiberscope.models.graphs.scratchpad import ScratchpadLoop  # noqa: PLC0415  (imports the memory model)
 
         return ScratchpadLoop(self.kernel, scratchpad, int(parameters.clock), self._capacity)
+
+    def _tile_memories(
+        self, parameters: GraphParameters, tensors: Mapping[str, StoredTensor]
+    ) -> TileMemories | None:
+        """Return the memories of tiles; None if the settings ask for nothing at tiles."""
+        tiles = parameters.tiles
+        if not tiles.is_used:
+            return None
+        from fiberscope.models.graphs.tiles import TileMemories, tile_loops  # noqa: PLC0415  (needed for tiles only)
+
+        return TileMemories(tile_loops(self.graph, tiles), tiles, tensors)
 
     def _feed_root(self, node: Node) -> None:
         """Feed the reference 0 and the done token to the first block of a tensor."""
@@ -133,6 +148,8 @@ class GraphMachine:
         """Add the channel of a stream and return it; before an accumulator, add a block that drops stops."""
         source, target = self.graph.nodes[stream.source], self.graph.nodes[stream.target]
         block, port = self._entry(target, target.primitive.input_port(target, stream.input))
+        if self._tiles and self._tiles.holds(stream):
+            return self._connect_tiles(source, stream, block, port)
         output = self._next_output(source, stream.output)
         for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
             tap = self._next_output(source, stream.output)
@@ -144,6 +161,16 @@ class GraphMachine:
         self.droppers[f"{target.name}.{stream.input}"] = points
         self.kernel.connect(points, "out_stream[0]", block, port, capacity=self._capacity)
         return self._join(source, output, points, "in_stream")
+
+    def _connect_tiles(self, source: Node, stream: Stream, reader: Component, port: str) -> Channel:
+        """Connect the memory of an operand's tiles to a consumer of their references."""
+        assert self._tiles is not None
+        memory = self._tiles.memory(stream)
+        if memory is None:
+            memory = self.kernel.add(self._tiles.build(stream))
+            self._join(source, self._next_output(source, stream.output), memory, "in_ref")
+        output, capacity = self._tiles.next_output(stream), memory.OUTPUT_CAPACITY
+        return self.kernel.connect(memory, output, reader, port, capacity=capacity)
 
     def _join(self, source: Node, output: str, reader: Component, port: str) -> Channel:
         """Connect a producer to a consumer; the capacity includes the tokens in flight."""
@@ -198,16 +225,16 @@ class GraphMachine:
         return counts
 
     def traffic(self) -> dict[str, Traffic]:
-        """Return no traffic: a report of a graph counts none, also not that of a scratchpad."""
-        return {}
+        """Return the loads of tiles by tensor; a scratchpad counts no traffic."""
+        return self._tiles.traffic() if self._tiles else {}
 
     def memory(self) -> MemoryUse | None:
         """Return None: a report of a graph has no statistics of DRAM, also not with a scratchpad."""
         return None
 
     def traffic_minimum_bytes(self) -> int:
-        """Return 0, since a report of a graph counts no traffic."""
-        return 0
+        """Return the bytes of the tiles that were loaded, each counted once; 0 without memories of tiles."""
+        return self._tiles.minimum_bytes if self._tiles else 0
 
     def progress(self) -> tuple[int, int]:
         """Return the number of finished writers, and of all writers."""

@@ -11,7 +11,14 @@ from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report import parts
 from fiberscope.results.report.collect import components_of
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import add_counts, build_report, verification, workload
+from fiberscope.results.report.frame import (
+    add_counts,
+    add_traffic,
+    build_report,
+    traffic_by_tensor,
+    verification,
+    workload,
+)
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Run
@@ -71,7 +78,8 @@ def report(run: GraphRun) -> Report:
         cycles=cycles,
         seconds=float(cycles / run.parameters.clock),
         operations=operations,
-        traffic={},
+        traffic=traffic_by_tensor(add_traffic(machine.traffic() for machine in run.machines)),
+        traffic_minimum_bytes=sum(machine.traffic_minimum_bytes() for machine in run.machines) or None,
         product=_product(run),
         verification=_verification(run),
         bottleneck=busiest(components),

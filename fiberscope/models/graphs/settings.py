@@ -28,6 +28,29 @@ class ScratchpadParameters(Configuration):
     outstanding: int = Field(ge=1, le=2**16)
 
 
+class TileParameters(Configuration):
+    """Memories of tiles and restarts of the inner graph; with capacity 0 a tile is available at once."""
+
+    loops: str
+    capacity: Bytes = Field(ge=0, le=2**50)
+    bandwidth: float = Field(ge=0, le=10**9, allow_inf_nan=False)
+    latency: int = Field(ge=0, le=10**6)
+    ahead: int = Field(ge=1, le=2**16)
+    restart: int = Field(ge=0, le=10**6)
+    coordinate_bytes: int = Field(ge=1, le=8)
+    value_bytes: int = Field(ge=1, le=8)
+
+    @property
+    def is_used(self) -> bool:
+        """Return whether the settings ask for a memory of tiles or for restarts."""
+        return bool(self.capacity or self.restart)
+
+    @property
+    def variables(self) -> list[str]:
+        """Return the index variables of the loops over tiles; none for ``auto``."""
+        return [] if self.loops == "auto" else [name.strip() for name in self.loops.split(",")]
+
+
 class Latencies(Configuration):
     """Latencies in cycles, from the pop of a token to the visibility of its result."""
 
@@ -48,6 +71,7 @@ class GraphParameters(Configuration):
     )
     latency: Latencies
     scratchpad: ScratchpadParameters
+    tiles: TileParameters = Field(exclude_if=lambda tiles: not tiles.is_used)
 
     @field_validator("quirks", mode="before")
     @classmethod
@@ -78,6 +102,15 @@ class GraphParameters(Configuration):
         for name, cycles in latencies if self.timing == "sam" else ():
             if cycles != 1:
                 raise ValueError(f"latency.{name} is {cycles}; it should be 1 with timing=sam")
+        return self
+
+    @model_validator(mode="after")
+    def _check_one_memory(self) -> Self:
+        if self.tiles.capacity and self.scratchpad.latency:
+            raise ValueError(
+                f"scratchpad.latency is {self.scratchpad.latency}; it should be 0 with tiles.capacity: the "
+                "tiles hold what the blocks read"
+            )
         return self
 
     @model_validator(mode="after")
@@ -118,11 +151,16 @@ class GraphParameters(Configuration):
 
     @property
     def mask(self) -> int:
-        """Return the quirks as a bit mask, as the blocks take them."""
+        """Return the quirks as a bit mask, as the blocks take them; Q12 never goes with memories of tiles.
+
+        The public simulator starts a tile when the tiles of all operands have arrived. A reference that
+        arrives after its first signal is therefore not the case of Q12.
+        """
         text = ("all" if self.timing == "sam" else "none") if self.quirks == "auto" else self.quirks
         if text in ("none", "all"):
-            return quirk_masks.PUBLIC if text == "all" else quirk_masks.CLEAN
-        mask = 0
-        for number in text.split(","):
-            mask |= int(getattr(quirk_masks, f"Q{number}"))
-        return mask
+            mask = quirk_masks.PUBLIC if text == "all" else quirk_masks.CLEAN
+        else:
+            mask = 0
+            for number in text.split(","):
+                mask |= int(getattr(quirk_masks, f"Q{number}"))
+        return mask & ~quirk_masks.Q12 if self.tiles.capacity else mask

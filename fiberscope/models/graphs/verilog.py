@@ -167,8 +167,11 @@ def machine_of(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMac
         parameters: parameters of the machine.
 
     Raises:
-        InputError: the graph has several phases, or a tensor's format differs from that of the graph.
+        InputError: the graph has several phases, the settings ask for memories or restarts of tiles, or a
+            tensor's format differs from that of the graph.
     """
+    if parameters.tiles.is_used:
+        raise InputError("there is no RTL of tiles; leave tiles.capacity and tiles.restart at 0")
     if len(prepared.graph.phases) > 1:
         raise InputError(f"{prepared.name} runs in phases after one another, and Verilog is of one machine")
     tensors = {name: operand.stored for name, operand in prepared.operands.items()}

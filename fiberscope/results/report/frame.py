@@ -93,6 +93,16 @@ def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorT
     return {name: parts.TensorTraffic(**asdict(moved)) for name, moved in traffic.items()}
 
 
+def add_traffic(traffic: Iterable[Mapping[str, Traffic]]) -> dict[str, Traffic]:
+    """Add bytes that were read and written, by tensor."""
+    sums: dict[str, Traffic] = {}
+    for part in traffic:
+        for name, moved in part.items():
+            total = sums.get(name, Traffic(0, 0))
+            sums[name] = Traffic(total.read_bytes + moved.read_bytes, total.write_bytes + moved.write_bytes)
+    return sums
+
+
 def memory_of(
     use: MemoryUse | None, traffic: Mapping[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:

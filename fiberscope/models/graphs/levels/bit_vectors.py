@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
-    from fiberscope.models.graphs.settings import ScratchpadParameters
+    from fiberscope.models.graphs.settings import ScratchpadParameters, TileParameters
     from fiberscope.workloads.canonical import Integers
 
 MOST_WORDS = 2**24  # words of a level; the scanner stores each as a Python integer
@@ -125,6 +125,13 @@ class _BitVectors(WrittenFormat, ScannedFormat):
     def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the memory reads of a fiber's words."""
         return "words", block.per_fiber * sizes.value_bytes, 1  # type: ignore[attr-defined]
+
+    def stored_bytes(
+        self, level: Level, fibers: Integers, children: Integers, sizes: TileParameters
+    ) -> Integers:
+        """Return the bytes of the words."""
+        assert isinstance(level, BitLevel)
+        return fibers * level.words.shape[1] * sizes.value_bytes
 
     def written_arrays(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
         """Return the array of words; all fibers have equal lengths, so there are no segments."""

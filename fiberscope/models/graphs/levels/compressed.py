@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
-    from fiberscope.models.graphs.settings import ScratchpadParameters
+    from fiberscope.models.graphs.settings import ScratchpadParameters, TileParameters
     from fiberscope.workloads.canonical import Integers
 
 
@@ -99,6 +99,12 @@ class _Compressed(WrittenFormat, ScannedFormat):
     def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the reads of the two segments that delimit a fiber."""
         return "segments", sizes.coordinate_bytes, 2
+
+    def stored_bytes(
+        self, level: Level, fibers: Integers, children: Integers, sizes: TileParameters
+    ) -> Integers:
+        """Return the bytes of the segments, one more than fibers, and of the coordinates."""
+        return (fibers + 1 + children) * sizes.coordinate_bytes
 
 
 def segments_of_counts(counts: Integers) -> Integers:

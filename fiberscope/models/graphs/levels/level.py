@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.settings import ScratchpadParameters
+    from fiberscope.models.graphs.settings import ScratchpadParameters, TileParameters
     from fiberscope.workloads.canonical import Integers
 
 
@@ -93,6 +93,19 @@ class LevelFormat(ABC):
         The array ``segments`` has an entry for each fiber, the array ``lines`` for each element or word.
         """
         return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
+
+    def stored_bytes(
+        self, level: Level, fibers: Integers, children: Integers, sizes: TileParameters
+    ) -> Integers | int:
+        """Return the bytes of a level in each tile; 0 for a level that stores no coordinates.
+
+        Args:
+            level: the level.
+            fibers: number of fibers of each tile.
+            children: number of children of these fibers.
+            sizes: bytes of coordinates and values.
+        """
+        return 0
 
 
 class WrittenFormat(LevelFormat):

@@ -1,0 +1,206 @@
+# cython: infer_types=True
+"""The memory of an operand's tiles, between the loops over tiles and the graph inside a tile."""
+
+from __future__ import annotations
+
+from array import array
+from fractions import Fraction
+from typing import ClassVar
+
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.tokens import DATA, DONE, REF
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Signal
+
+WAITING = 2  # capacity of an output channel: references whose tiles are loaded, and which wait for the graph
+
+
+class TileMemory(StreamBlock):
+    """Holds each reference to a tile back until the tile is loaded.
+
+    Interface: references on ``in_ref`` leave on ``out_ref`` in the same order. Reference r names tile r.
+    Stops, done and N name no tile, and wait only for the tokens before them. Each output channel must have a
+    capacity of ``OUTPUT_CAPACITY`` tokens.
+
+    Timing: in each cycle the block can pop one token and send one token. A load begins when the reference is
+    popped. The tiles are transferred one after another, and each arrives ``latency`` cycles after the end of
+    its transfer. The end of a transfer is exact, in fractions of a cycle. A token leaves in the cycle in
+    which its tile arrives, at the earliest in the cycle in which it was popped. Up to ``ahead`` tokens are
+    held. Loads continue while the outputs have no free slot.
+
+    Space: a load occupies the bytes of its tile from its beginning on. A tile that is in memory is not
+    loaded again. If a tile does not fit, the tiles whose references are the oldest are evicted. These tiles
+    stay: the tiles of held tokens, of the tokens in the output channels, and the tile in use. The tile in
+    use is that of the last reference that the graph took. Without space, the reference waits.
+
+    Counts: ``loads`` and ``read_bytes``; ``reused`` references, whose tiles were in memory; ``evicted``
+    tiles; ``late_cycles``, in which the oldest token waited for its tile.
+
+    Source: SAM (ASPLOS 2023), Section 6.4, has memories of a capacity, bandwidth and latency, and buffers
+    several tiles. The replacement of tiles is a choice of this model.
+
+    Args:
+        name: instance name.
+        sizes: bytes of each tile.
+        capacity: bytes of the memory, at least those of the two largest tiles.
+        bytes_per_cycle: bandwidth; 0 for a transfer in no time.
+        latency: cycles from the end of a transfer to the arrival of the tile.
+        ahead: largest number of tokens held, at least 1.
+    """
+
+    PORTS = (Input("in_ref", REF), output_stream("out_ref", REF))
+    COUNTERS: ClassVar[tuple[str, ...]] = ("loads", "read_bytes", "reused", "evicted", "late_cycles")
+    OUTPUT_CAPACITY: ClassVar[int] = WAITING  # for the code that connects the outputs
+    SIGNALS = (*StreamBlock.SIGNALS, Signal("held", 16), Signal("used_bytes", 48))
+
+    in_ref: Channel
+    out_ref: OutputStream
+
+    def __init__(
+        self,
+        name: str,
+        sizes: memoryview[int],
+        capacity: int,
+        bytes_per_cycle: Fraction,
+        latency: int,
+        ahead: int,
+    ) -> None:
+        super().__init__(name)
+        self.sizes = sizes  # C: long[::1]
+        self.capacity = capacity
+        self.latency = latency
+        self.ahead = ahead
+        # Fractions of a cycle are counted in units; without a bandwidth, a transfer takes none.
+        self._units_per_cycle = int(bytes_per_cycle.numerator) or 1  # C: long
+        self._units_per_byte = int(bytes_per_cycle.denominator) if bytes_per_cycle else 0  # C: long
+        self._free_at = self._free_units = 0  # cycle in which the last transfer ends, and units beyond it
+        self.resident: dict[int, int] = {}  # cycle of arrival of each tile, in the order of the references
+        self.used_bytes = 0
+        self.loads = self.read_bytes = self.reused = self.evicted = self.late_cycles = 0
+        self.loaded = bytearray(len(sizes))  # whether a tile was ever loaded
+        self.held = self._head = 0
+        self._kinds, self._payloads, self._popped, self._due = (
+            array("q", bytes(8 * ahead)) for _ in range(4)
+        )
+        self._sent = array("q", bytes(8 * (WAITING + 1)))  # references that left last
+        self._sent_count = 0
+        self._last_sent = -1  # cycle in which the last token left
+
+    def tick(self, now: int) -> int:
+        """Pop a token and begin its load, and send the oldest token if its tile has arrived."""
+        if self.done:
+            return self.idle()
+        if self.first_input < 0:
+            self._look_for_input(now)
+        has_moved = self._accept(now)
+        full: Channel | None = None
+        if self.held > 0 and self._due[self._head] <= now:
+            full = self._first_full()
+            if full is None:
+                if self._send(now) == DONE:
+                    return self.finish(now)
+                has_moved = True
+        return self.busy(now + 1) if has_moved else self._wait(full)
+
+    def _accept(self, now: int) -> bool:
+        """Pop a token if it can be held, and begin the load of its tile; return whether it was popped."""
+        if self.held == self.ahead or not self.in_ref.can_pop():
+            return False
+        due, tile = now, self.in_ref.coordinate()
+        if self.in_ref.control() == DATA:
+            if tile not in self.resident and not self._make_space(self.sizes[tile]):
+                return False
+            due = self._find(tile, now)
+        slot = (self._head + self.held) % self.ahead
+        self._kinds[slot] = self.in_ref.control()
+        self._payloads[slot] = tile
+        self._popped[slot] = now
+        self._due[slot] = due
+        self.held += 1
+        self.in_ref.pop()
+        return True
+
+    def _find(self, tile: int, now: int) -> int:
+        """Return the cycle in which a tile arrives or has arrived; load it if it is not in memory."""
+        if tile in self.resident:
+            self.reused += 1
+            arrival = self.resident.pop(tile)
+        else:
+            arrival = self._load(tile, now)
+        self.resident[tile] = arrival  # at the end of the order
+        return arrival
+
+    def _load(self, tile: int, now: int) -> int:
+        """Begin the load of a tile; return the cycle of its arrival."""
+        size = self.sizes[tile]
+        if self._free_at < now:
+            self._free_at = now
+            self._free_units = 0
+        units = self._free_units + size * self._units_per_byte
+        self._free_at += units // self._units_per_cycle
+        self._free_units = units % self._units_per_cycle
+        self.used_bytes += size
+        self.loads += 1
+        self.read_bytes += size
+        self.loaded[tile] = 1
+        return self._free_at + (self._free_units > 0) + self.latency
+
+    def _make_space(self, size: int) -> bool:
+        """Evict tiles until so many bytes are free; return whether they are."""
+        if self.used_bytes + size <= self.capacity:
+            return True
+        needed = self._needed_tiles()
+        victims, freed = [], 0
+        for tile in self.resident:
+            if tile not in needed:
+                victims.append(tile)
+                freed += self.sizes[tile]
+                if self.used_bytes - freed + size <= self.capacity:
+                    break
+        for tile in victims:
+            del self.resident[tile]
+        self.evicted += len(victims)
+        self.used_bytes -= freed
+        return self.used_bytes + size <= self.capacity
+
+    def _needed_tiles(self) -> set[int]:
+        """Return the tiles of the held tokens, of the tokens in the output channels, and the tile in use."""
+        slots = [(self._head + number) % self.ahead for number in range(self.held)]
+        tiles = {self._payloads[slot] for slot in slots if self._kinds[slot] == DATA}
+        waiting = WAITING - min([channel.free() for channel in self.bounds])
+        for age in range(min(self._sent_count, waiting + 1)):
+            tiles.add(self._sent[(self._sent_count - 1 - age) % (WAITING + 1)])
+        return tiles
+
+    def _send(self, now: int) -> int:
+        """Send the oldest token; return its kind."""
+        slot = self._head
+        kind, payload = self._kinds[slot], self._payloads[slot]
+        self.late_cycles += max(0, self._due[slot] - max(self._popped[slot], self._last_sent + 1))
+        self.out_ref.push(kind, payload)
+        if kind == DATA:
+            self._sent[self._sent_count % (WAITING + 1)] = payload
+            self._sent_count += 1
+        self._last_sent = now
+        self.held -= 1
+        self._head = slot + 1 if slot + 1 < self.ahead else 0
+        return kind
+
+    def _wait(self, full: Channel | None) -> int:
+        """Return the wait state of a cycle without movement; ``full`` is a full output or None."""
+        if full is not None:
+            return self.wait_output(full)
+        if self.held > 0:
+            return self.busy(self._due[self._head])
+        if not self.in_ref.can_pop():
+            return self.wait_input(self.in_ref)
+        for channel in self.bounds:  # a token that the graph takes frees the space of a tile
+            channel.want(channel.free() + 1)
+        return self.wait_output(self.bounds[0])
+
+    @property
+    def minimum_bytes(self) -> int:
+        """Return the bytes of all tiles that were loaded, each counted once."""
+        return sum(size for size, loaded in zip(self.sizes, self.loaded, strict=True) if loaded)

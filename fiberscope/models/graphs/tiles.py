@@ -1,0 +1,226 @@
+"""Tiles of a graph: the memories of tiles between the loops over tiles and the inner graph, and restarts."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from fiberscope.accelerators.machine import Traffic
+from fiberscope.base.errors import InputError
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.tile_memory import TileMemory
+from fiberscope.models.graphs.loops import Nest, Nests
+from fiberscope.models.graphs.nests import nests_of
+from fiberscope.models.graphs.netlist import Graph, Node, Stream
+from fiberscope.models.graphs.primitives.primitive import REF
+from fiberscope.models.graphs.settings import TileParameters
+from fiberscope.models.graphs.splits import part_names
+from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.workloads.canonical import Integers
+
+
+@dataclass(frozen=True)
+class TileLoops:
+    """The loops over tiles of a graph; the blocks inside of these loops are the inner graph.
+
+    Args:
+        graph: the graph, checked.
+        variables: index variables of the loops.
+    """
+
+    graph: Graph
+    variables: frozenset[str]
+
+    @cached_property
+    def nests(self) -> Nests:
+        """Return the loop nests of all streams."""
+        return nests_of(self.graph)
+
+    def depth_of(self, nest: Nest) -> int:
+        """Return the number of loops over tiles around a stream."""
+        return sum(variable in self.variables for variable in nest)
+
+    def check(self) -> None:
+        """Refuse variables without a loop, and loops over tiles inside of other loops.
+
+        Raises:
+            InputError: the loops are not the outermost loops of the graph.
+        """
+        loops = list(dict.fromkeys(variable for nest in self.nests.values() for variable in nest))
+        unknown = sorted(self.variables - set(loops))
+        if unknown:
+            raise InputError(
+                f"tiles.loops: the graph has no loop {', '.join(unknown)}; its loops are {','.join(loops)}"
+            )
+        for nest in self.nests.values():
+            depth = self.depth_of(nest)
+            if not self.variables.issuperset(nest[:depth]):
+                raise InputError(
+                    f"tiles.loops: {','.join(sorted(self.variables))} should be the outermost loops; "
+                    f"a stream has the loops {','.join(nest)}"
+                )
+
+    def inner_output(self, node: Node) -> tuple[str, Nest] | None:
+        """Return the output of a block with the most loops, and these; None for a block outside of tiles."""
+        outputs = {output: nest for (name, output), nest in self.nests.items() if name == node.name}
+        if not outputs:
+            return None
+        output = max(outputs, key=lambda name: len(outputs[name]))
+        nest = outputs[output]
+        return (output, nest) if len(nest) > self.depth_of(nest) else None
+
+    def enters_tile(self, stream: Stream) -> bool:
+        """Return whether a stream carries the references to tiles from the outer loops to the inner graph."""
+        nest = self.nests.get((stream.source, stream.output))
+        target = self.graph.nodes[stream.target]
+        return (
+            stream.kind == REF
+            and nest is not None
+            and self.depth_of(nest) == len(nest) == len(self.variables)
+            and self.inner_output(target) is not None
+        )
+
+    def outer_levels(self, tensor: StoredTensor, name: str) -> int:
+        """Return the number of levels of a tensor that the outer loops scan."""
+        dimensions = {
+            int(node["mode"])
+            for node in self.graph.nodes.values()
+            if node.primitive.position_output and node["tensor"] == name and self.inner_output(node) is None
+        }
+        return sum(dimension in dimensions for dimension in tensor.format.order)
+
+
+def tile_loops(graph: Graph, parameters: TileParameters) -> TileLoops:
+    """Return the loops over tiles of a graph.
+
+    Raises:
+        InputError: the loops are unknown, or are not the outermost loops.
+    """
+    variables = parameters.variables or [part_names(variable)[0] for variable in graph.splits]
+    if not variables:
+        raise InputError(
+            "tiles.loops is auto, and the graph has no split loops; name the loops over tiles, as in "
+            "tiles.loops=a,b"
+        )
+    loops = TileLoops(graph, frozenset(variables))
+    loops.check()
+    return loops
+
+
+def tile_sizes(tensor: StoredTensor, outer_levels: int, parameters: TileParameters) -> Integers:
+    """Return the bytes of each tile of a tensor: its inner levels and its values.
+
+    Args:
+        tensor: the stored tensor.
+        outer_levels: number of levels that the loops over tiles scan; each position of the last one is a
+            tile. With 0, the whole tensor is a tile.
+        parameters: bytes of coordinates and values.
+    """
+    count = tensor.levels[outer_levels - 1].children if outer_levels else 1
+    bounds = np.arange(count + 1)  # first fiber of each tile, in the level
+    sizes = np.zeros(count, np.int64)
+    for level, format in zip(tensor.levels[outer_levels:], tensor.format.levels[outer_levels:], strict=True):
+        children = np.append(0, np.cumsum(level.counts))[bounds]
+        sizes += format.stored_bytes(level, np.diff(bounds), np.diff(children), parameters)
+        bounds = children
+    sizes += np.diff(bounds) * parameters.value_bytes
+    return sizes
+
+
+def memory_name(tensor: str, stream: Stream) -> str:
+    """Return the name of the memory that holds back a stream of references to tiles of a tensor."""
+    source = f"{stream.source}{stream.output.removeprefix(REF)}"
+    return re.sub(r"[^0-9A-Za-z]+", "_", f"tiles_{tensor}_{source}").rstrip("_")
+
+
+class TileMemories:
+    """The memories of a graph's tiles, one for each operand and each stream of references to its tiles.
+
+    Args:
+        loops: the loops over tiles.
+        parameters: capacity, bandwidth, latency, tiles ahead and restarts.
+        tensors: the stored operands, by name.
+    """
+
+    def __init__(
+        self, loops: TileLoops, parameters: TileParameters, tensors: Mapping[str, StoredTensor]
+    ) -> None:
+        self.loops, self.parameters, self.tensors = loops, parameters, tensors
+        self.memories: dict[tuple[str, str], tuple[str, TileMemory]] = {}
+        self._consumers: Counter[tuple[str, str]] = Counter()
+
+    def holds(self, stream: Stream) -> bool:
+        """Return whether a memory of tiles holds back the tokens of a stream."""
+        return self.parameters.capacity > 0 and self.loops.enters_tile(stream)
+
+    def memory(self, stream: Stream) -> TileMemory | None:
+        """Return the memory that was built for the output at which a stream begins, or None."""
+        return self.memories.get((stream.source, stream.output), ("", None))[1]
+
+    def next_output(self, stream: Stream) -> str:
+        """Return the port of the memory for the next consumer of a stream."""
+        self._consumers[stream.source, stream.output] += 1
+        return f"out_ref[{self._consumers[stream.source, stream.output] - 1}]"
+
+    def build(self, stream: Stream) -> TileMemory:
+        """Return the memory of the tiles that a stream of references names.
+
+        Args:
+            stream: a stream that enters a tile.
+
+        Raises:
+            InputError: two tiles do not fit in the memory.
+        """
+        tensor = self.loops.graph.tensor_at(stream)
+        stored, parameters = self.tensors[tensor], self.parameters
+        sizes = tile_sizes(stored, self.loops.outer_levels(stored, tensor), parameters)
+        least = int(np.sort(sizes)[-2:].sum())
+        if least > parameters.capacity:
+            raise InputError(
+                f"tiles.capacity is {parameters.capacity:,} B; it should be at least {least:,} B, for the "
+                f"two largest tiles of {tensor}"
+            )
+        memory = TileMemory(
+            f"graph.{memory_name(tensor, stream)}",
+            memoryview(array("q", sizes.tolist())),
+            parameters.capacity,
+            Fraction(str(parameters.bandwidth)),
+            parameters.latency,
+            parameters.ahead,
+        )
+        self.memories[stream.source, stream.output] = tensor, memory
+        return memory
+
+    def restart_blocks(self, blocks: Mapping[str, StreamBlock]) -> None:
+        """Let the blocks of the inner graph restart after each tile; call this after the kernel is built."""
+        for node, output, level in self._ends_of_tiles(blocks):
+            port = node.primitive.output_port(node, output)
+            blocks[node.name].restart_after_tiles(port, level, self.parameters.restart)
+
+    def _ends_of_tiles(self, blocks: Mapping[str, StreamBlock]) -> Iterator[tuple[Node, str, int]]:
+        """Yield each node of the inner graph, an output of it, and the level of the stops that end a tile."""
+        for name in blocks:
+            node = self.loops.graph.nodes[name]
+            inner = self.loops.inner_output(node)
+            if inner is not None and not node.primitive.writes:
+                output, nest = inner
+                yield node, output, len(nest) - 1 - self.loops.depth_of(nest)
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Return the bytes that were loaded, by tensor."""
+        read_bytes: dict[str, int] = {}
+        for tensor, memory in self.memories.values():
+            read_bytes[tensor] = read_bytes.get(tensor, 0) + memory.read_bytes
+        return {tensor: Traffic(count, 0) for tensor, count in read_bytes.items()}
+
+    @property
+    def minimum_bytes(self) -> int:
+        """Return the bytes of all tiles that were loaded, each counted once."""
+        return sum(memory.minimum_bytes for _tensor, memory in self.memories.values())
