@@ -137,7 +137,7 @@ class MatRaptor(Composition[MatRaptorParameters]):
 
     def _add_reader(self, i: int) -> RowReader:
         pe, starts = self.parameters.pe, self.places.addresses.tolist()
-        sizes = {"line_bytes": pe.line, "element_bytes": pe.element, "lines": pe.lines}
+        sizes = {"line_bytes": pe.line, "element_bytes": pe.element, "lines": pe.lines, "rows_ahead": pe.rows}
         name, port = f"{self.names[i]}.reader", self._port(B, i)
         return self.add(RowReader, name, self.a, self.b, self.shares[i], port, starts=starts, **sizes)
 

@@ -156,5 +156,5 @@ def test_matraptor_takes_the_cycles_on_wiki_vote_that_the_page_says():
         pytest.skip("wiki-Vote is not on FIBERSCOPE_DATA")
     report = fiberscope.simulate(str(EXAMPLES / "matraptor"), "wiki-Vote", exact=True)
     page = (ROOT / "docs" / "how_to_add_a_machine.md").read_text(encoding="utf-8")
-    assert f"On wiki-Vote it takes {report.cycles:,} cycles" in page
-    assert f"{report.operations['overflows'] / 1e6:.1f} million elements find no room" in page
+    assert f"On wiki-Vote, MatRaptor takes {report.cycles:,} cycles" in page
+    assert f"{report.operations['overflows'] / 1e6:.1f} million elements find no space" in page

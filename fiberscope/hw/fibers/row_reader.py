@@ -41,9 +41,11 @@ class RowReader(Component):
         line_bytes, element_bytes: bytes of a line, and of an element.
         lines: capacity of the line buffer. A line of B occupies the buffer from its request until the last
             of its elements that are needed has left.
+        rows_ahead: largest number of rows of A that are requested and whose stop has not left.
 
     Raises:
-        ValueError: if ``lines`` is less than the number of lines that one element may touch.
+        ValueError: if ``lines`` is less than the number of lines that one element may touch, or
+            ``rows_ahead`` is less than 1.
     """
 
     PORTS = (
@@ -73,8 +75,11 @@ class RowReader(Component):
         line_bytes: int,
         element_bytes: int,
         lines: int,
+        rows_ahead: int,
     ) -> None:
         super().__init__(name)
+        if rows_ahead < 1:
+            raise ValueError(f"{name}: rows_ahead={rows_ahead}: it should be 1 or more")
         max_lines = (element_bytes - 2) // line_bytes + 2  # most lines: it starts at a line's last byte
         if lines < max_lines:
             raise ValueError(
@@ -86,6 +91,7 @@ class RowReader(Component):
         self.line_bytes = line_bytes
         self.element_bytes = element_bytes
         self.lines = lines
+        self.rows_ahead = rows_ahead
         self.lengths = array("q", [a.pointers[row + 1] - a.pointers[row] for row in rows])
         work = [piece for row in rows for piece in _pieces(a, b, row)]
         # A piece is a nonempty row of B, or the end of a row of A (``END``). By piece: the index of the
@@ -101,6 +107,7 @@ class RowReader(Component):
         self.window = ReorderWindow(lines)
         self.rows_requested = 0  # number of rows of A requested
         self.rows_arrived = 0  # number of rows of A that have arrived
+        self.rows_sent = 0  # number of rows of A whose stop has left
         self.piece = 0  # piece whose lines are requested
         self.line = 0  # line of this piece to request next
         self.sending = 0  # piece whose elements leave
@@ -133,7 +140,9 @@ class RowReader(Component):
 
     def _request_row(self) -> bool:
         """Request the next row of A; return whether it was requested."""
-        if self.rows_requested == self.rows or not self.a_jobs.can_push():
+        if self.rows_requested == self.rows or self.rows_requested - self.rows_sent == self.rows_ahead:
+            return False
+        if not self.a_jobs.can_push():
             return False
         self.a_jobs.push(0, self.lengths[self.rows_requested] * self.element_bytes)
         self.rows_requested += 1
@@ -201,6 +210,7 @@ class RowReader(Component):
         a_element = self.a_elements[self.sending]
         if a_element == END:
             self.elements.push(STOP, 0, 0, 0.0)
+            self.rows_sent += 1
             self._next_piece()
             return True
         element = self.firsts[self.sending] + self.element

@@ -104,7 +104,7 @@ class RowWise(Composition[RowWiseParameters]):
 
     def _add_reader(self, i: int) -> RowReader:
         pe = self.parameters.pe
-        sizes = {"line_bytes": pe.line, "element_bytes": pe.element, "lines": pe.lines}
+        sizes = {"line_bytes": pe.line, "element_bytes": pe.element, "lines": pe.lines, "rows_ahead": pe.rows}
         starts = self.places.addresses.tolist()
         name, port = f"{self.names[i]}.reader", self._port(B, i)
         return self.add(RowReader, name, self.a, self.b, self.shares[i], port, starts=starts, **sizes)

@@ -23,13 +23,13 @@ GIGAHERTZ = 10**9
 
 
 class RowsOfA(Component):
-    """Has each row of A at once, and keeps how many bytes were asked for."""
+    """Has each row of A at once, and keeps how many bytes were asked for, and when."""
 
     PORTS = (Input("jobs", JOB), Output("done", DONE))
 
     def __init__(self, name):
         super().__init__(name)
-        self.asked = []
+        self.asked, self.asked_at = [], []
 
     def tick(self, now):
         if not self.jobs.can_pop():
@@ -37,16 +37,17 @@ class RowsOfA(Component):
         if not self.done.can_push():
             return self.wait_output(self.done)
         self.asked.append(self.jobs.coordinate())
+        self.asked_at.append(now)
         self.jobs.pop()
         self.done.push(0)
         return self.busy(now + 1)
 
 
-def bench(a, b, rows, starts, element, lines, *, latencies, stalls=(), **options):
+def bench(a, b, rows, starts, element, lines, *, latencies, stalls=(), rows_ahead=4, **options):
     kernel = Kernel(**options)
     kernel.clock("core", GIGAHERTZ)
     operands = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
-    sizes = {"starts": starts, "line_bytes": LINE, "element_bytes": element, "lines": lines}
+    sizes = {"starts": starts, "line_bytes": LINE, "element_bytes": element, "lines": lines, "rows_ahead": rows_ahead}
     reader = kernel.add(RowReader("reader", *operands, rows, 0, **sizes))
     parts = RowsOfA("a"), StreamSink("sink", stalls), MemoryStub("memory", latencies)
     stream, sink, memory = map(kernel.add, parts)
@@ -79,21 +80,26 @@ def expected(a, b, rows, starts, element):
     st.integers(0, 60),
     st.sampled_from([1, 8, 12, 64]),
     st.integers(2, 9),
+    st.integers(1, 6),
     st.integers(0, 10**6),
     st.sampled_from([{}, {"sleep": False}, {"order_seed": 1}]),
 )
-def test_every_element_leaves_in_its_order(nonzeros, element, lines, seed, options):
+def test_every_element_leaves_in_its_order(nonzeros, element, lines, rows_ahead, seed, options):
     a, b = random_operands(9, 8, 12, nonzeros, seed)
     rows = np.random.default_rng(seed).permutation(9)[:5].tolist()
     starts = (np.asarray(b.indptr) * element + 1024).tolist()
     latencies = [latency + 1 for latency in random_stalls(seed, longest=30)]
     stalls = {"latencies": latencies, "stalls": random_stalls(seed + 1)}
+    options = {**options, "rows_ahead": rows_ahead}
     reader, stream, sink, memory = bench(a, b, rows, starts, element, lines, **stalls, **options)
     tokens, addresses = expected(a, b, rows, starts, element)
     assert [token for _cycle, token in sink.received] == tokens
     assert [reference for _cycle, (_control, _tag, reference, _value) in memory.received] == addresses
     assert stream.asked == [int(a.indptr[row + 1] - a.indptr[row]) * element for row in rows]
     assert reader.lines_read == len(addresses)
+    stops = [cycle for cycle, (control, *_) in sink.received if control == STOP]
+    for row, cycle in enumerate(stream.asked_at):
+        assert row - bisect_right(stops, cycle) < rows_ahead + 3  # stops in the channel before the sink
 
 
 @pytest.mark.parametrize("lines", [2, 8, 64])
@@ -110,6 +116,24 @@ def test_room_for_less_than_an_element_is_refused():
     a, b = random_operands(1, 1, 1, 1)
     with pytest.raises(ValueError, match="an element of 100 bytes may touch 3 lines, not 2"):
         bench(a, b, [0], [0], 100, 2, latencies=[1])
+
+
+@pytest.mark.parametrize("rows_ahead", [1, 3, 8])
+def test_as_many_rows_of_a_are_read_ahead_as_there_is_room(rows_ahead):
+    """Behind a sink that takes a token in 50 cycles, no more rows of A come than there is room for."""
+    a, b = (sparse.csr_array(np.eye(40)) for _ in range(2))
+    starts = (np.arange(40) * LINE).tolist()
+    stalls = {"latencies": [3], "stalls": [50], "rows_ahead": rows_ahead}
+    _reader, stream, sink, _memory = bench(a, b, range(40), starts, LINE, 8, **stalls)
+    stops = [cycle for cycle, (control, *_) in sink.received if control == STOP]
+    ahead = [bisect_right(stream.asked_at, cycle) - row for row, cycle in enumerate(stops[:30])]
+    assert set(ahead[2:]) <= {rows_ahead, rows_ahead + 1}  # a stop in the channel before the sink has left
+
+
+def test_a_reader_without_room_for_a_row_of_a_is_refused():
+    a, b = random_operands(1, 1, 1, 1)
+    with pytest.raises(ValueError, match="rows_ahead=0: it should be 1 or more"):
+        bench(a, b, [0], [0], 1, 2, latencies=[1], rows_ahead=0)
 
 
 def test_lines_that_were_not_sent_on_take_room():
