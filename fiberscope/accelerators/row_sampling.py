@@ -6,15 +6,16 @@ multiplies some rows that do not count, the *warm-up*, so that the window begins
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Machine, Traffic
+from fiberscope.accelerators.marked_run import Counts, MarkedRun
+from fiberscope.accelerators.row_shares import deal_rows, order_rows
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
     Estimated,
@@ -31,7 +32,6 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, compare
 
 WARM_UP = 0.5  # length of a warm-up, in windows
-MIN_STEP = 16  # smallest number of cycles between two checks whether a window has begun
 PRODUCTS = 1 << 24  # products whose coordinates are counted at the same time, to limit memory
 
 
@@ -57,10 +57,17 @@ class Work:
 
 
 class Warmer(Protocol):
-    """Sets the caches of a machine to the contents that they have in the whole run."""
+    """A functional model of the caches of a machine, which multiplies the rows of A in order."""
 
-    def warm(self, row: int) -> None:
-        """Set the caches as if the rows of A before ``row`` had been multiplied; rows ascend."""
+    @property
+    def missed_bytes(self) -> int:
+        """Return the bytes that the model has fetched from memory."""
+
+    def advance(self, row: int) -> None:
+        """Multiply the rows of A before ``row`` in the model; rows ascend."""
+
+    def warm(self) -> None:
+        """Set the caches of the machine to the contents of the model."""
 
 
 @dataclass(frozen=True)
@@ -128,18 +135,9 @@ def multiplies_rows(
         kinds = (work.products, work.outputs, work.nonzeros)
         shares = dealt(parameters)
         tasks = RowTasks(a, work, build_part, check, SIMULATED_ROWS, "multiply", kinds, None, shares)
-        return RowSampler(tasks, request, progress)
+        return RowSampler(tasks, build_part(a), request, progress)
 
     return sampler
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """The counts of a machine at a time: cycles, operations by name, and bytes read and written by tensor."""
-
-    cycles: int
-    operations: Mapping[str, int]
-    traffic: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -160,9 +158,9 @@ class SplicedRun:
     row_numbers: Integers
     rows: CsrArray
     windows: Sequence[int]
-    marks: Sequence[tuple[_Counts, _Counts]]
+    marks: Sequence[tuple[Counts, Counts]]
 
-    def differences(self, count: Callable[[_Counts], int]) -> Numbers:
+    def differences(self, count: Callable[[Counts], int]) -> Numbers:
         """Return how much a count grows in each window."""
         return np.array([count(end) - count(begin) for begin, end in self.marks], np.float64)
 
@@ -172,6 +170,7 @@ class RowSampler:
 
     Args:
         tasks: the product and its machine.
+        machine: the machine that multiplies all rows; the sampler runs its first cycles.
         request: parameters of the sampled run.
         progress: progress callback, called with the stage, the work done and the total work.
 
@@ -179,22 +178,33 @@ class RowSampler:
         ConfigurationError: the machine does not count the operation of ``tasks``.
     """
 
-    def __init__(self, tasks: RowTasks, request: Sample, progress: Callable[[str, int, int], None]) -> None:
+    def __init__(
+        self,
+        tasks: RowTasks,
+        machine: Machine,
+        request: Sample,
+        progress: Callable[[str, int, int], None],
+    ) -> None:
         self.tasks, self.progress = tasks, progress
-        self.kinds = np.stack(tasks.kinds, axis=1).astype(np.float64)  # rows x kinds
-        counts, costs = tasks.counts, self.kinds.sum(axis=1)
-        self.minimum_bytes, self.rate = self._pilot()
+        self.minimum_bytes, self.rate = self._pilot(machine)
+        kinds = np.stack(tasks.kinds, axis=1).astype(np.float64)  # rows x kinds
+        efforts = kinds.sum(axis=1)
+        self.order, times, tail = order_rows(efforts, tasks.shares)
+        counts, efforts = tasks.counts[self.order], efforts[self.order]
+        self.counts = counts
+        self.kinds = kinds[self.order] * (times / np.maximum(1, efforts))[:, np.newaxis]
         predicted = float(counts.sum()) / self.rate if self.rate else 0.0
-        self.costs = costs * predicted / max(1.0, float(costs.sum()))
+        scale = predicted / max(1.0, float(efforts.sum()))  # from efforts to cycles
+        self.costs = times * scale
         cycles = request.window_cycles or window_length(counts)
         shift = float(np.random.default_rng(request.seed).random()) * cycles
         first = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
-        self.ranges = cut_windows(self.costs, first, cycles) if len(counts) else [range(0)]
-        self.rounds = Rounds(request, len(self.ranges), cycles, predicted)
+        self.ranges = cut_windows(self.costs, first, cycles, tail * scale)
+        self.rounds = Rounds(request, len(self.ranges), cycles, float(self.costs.sum()))
+        self.totals = self._total_work(machine)
 
-    def _pilot(self) -> tuple[int, float]:
+    def _pilot(self, machine: Machine) -> tuple[int, float]:
         """Run the start of the whole product; return the known minimum traffic, and operations per cycle."""
-        machine = self.tasks.build(self.tasks.a)
         minimum = machine.traffic_minimum_bytes()
         if self.tasks.operation not in machine.operations():
             raise ConfigurationError(
@@ -205,23 +215,23 @@ class RowSampler:
         machine.kernel.run(cycle_limit=2 * FIRST_CYCLES)
         return minimum, (machine.operations()[self.tasks.operation] - operations_before) / FIRST_CYCLES
 
-    def full_run_reason(self) -> str:
-        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled.
+    def _total_work(self, machine: Machine) -> Numbers:
+        """Return the work of all windows by kind, an array of windows x kinds.
 
-        A run without given windows is not sampled if its largest share exceeds the mean share by more than
-        the requested width: at the end, the other processing elements wait for the largest share. The windows
-        do not show this wait.
+        The misses of shared caches are a kind of work, because caches are empty when a run begins.
         """
-        request, shares = self.rounds.request, self.tasks.shares
-        loads = np.array([self.costs[share::shares].sum() for share in range(shares)])
-        excess = float(loads.max() / loads.mean()) - 1 if loads.any() else 0.0
-        reason = self.rounds.full_run_reason()
-        if reason or request.windows or request.window_cycles or excess <= request.half_width:
-            return reason
-        return (
-            f"simulated in full, as the processing element with the most rows to do has {excess:.1%} more "
-            "work than the mean"
-        )
+        totals = np.add.reduceat(self.kinds, [window.start for window in self.ranges], axis=0)
+        if self.tasks.warmer is None or self.rounds.full_run_reason():
+            return totals
+        warmer, missed = self.tasks.warmer(machine), [0]
+        for window in self.ranges:
+            warmer.advance(window.stop)
+            missed.append(warmer.missed_bytes)
+        return np.column_stack([totals, np.diff(missed)])
+
+    def full_run_reason(self) -> str:
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
+        return self.rounds.full_run_reason()
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as requested, and return the estimate."""
@@ -246,19 +256,21 @@ class RowSampler:
             ConfigurationError: the machine does not do the operations that the operands ask for.
         """
         tasks, pieces = self.tasks, self._with_warm_ups(windows)
-        row_numbers = np.concatenate([np.arange(warm.start, window.stop) for warm, window in pieces])
-        rows = tasks.a[row_numbers]
+        places = np.concatenate([np.arange(warm.start, window.stop) for warm, window in pieces])
+        row_numbers = self.order[places]
+        rows = deal_rows(tasks.a, row_numbers, tasks.shares)
         machine = tasks.build(rows)
         minimum = machine.traffic_minimum_bytes()
-        run = _Steps(machine, tasks.operation, self.rate)
+        run = MarkedRun(machine, tasks.operation, self.rate)
         warmer = tasks.warmer(machine) if tasks.warmer else None
-        marks, expected, end = list[tuple[_Counts, _Counts]](), 0, 0
+        marks, expected, end = list[tuple[Counts, Counts]](), 0, 0
         for warm, window in pieces:
             if warmer is not None and warm.start > end:
-                warmer.warm(warm.start)
-            expected += int(tasks.counts[warm.start : warm.stop].sum())
+                warmer.advance(warm.start)
+                warmer.warm()
+            expected += int(self.counts[warm.start : warm.stop].sum())
             start = run.run_until(expected)
-            expected += int(tasks.counts[window.start : window.stop].sum())
+            expected += int(self.counts[window.start : window.stop].sum())
             is_last = window is pieces[-1][1]
             marks.append((start, run.run_to_end() if is_last else run.run_until(expected)))
             end = window.stop
@@ -273,14 +285,12 @@ class RowSampler:
 
     def _work(self, measured: SplicedRun) -> Numbers:
         """Return the work of the simulated windows by kind; operations as they were counted."""
+        windows = [self.ranges[number] for number in measured.windows]
+        counted = np.array([self.counts[window.start : window.stop].sum() for window in windows])
+        done = measured.differences(lambda mark: mark.operations[self.tasks.operation])
         work = self.totals[list(measured.windows)]
-        work[:, 0] = measured.differences(lambda mark: mark.operations[self.tasks.operation])
+        work[:, 0] *= done / np.maximum(1, counted)
         return work
-
-    @cached_property
-    def totals(self) -> Numbers:
-        """The work of all windows by kind, an array of windows x kinds."""
-        return np.add.reduceat(self.kinds, [window.start for window in self.ranges], axis=0)
 
     def estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run from the simulated windows."""
@@ -338,11 +348,11 @@ class RowSampler:
             traffic[name] = a_traffic if name == "A" else Traffic(*scaled)
         return traffic
 
-    def _scale_to_run(self, measured: SplicedRun, count: Callable[[_Counts], int]) -> int:
+    def _scale_to_run(self, measured: SplicedRun, count: Callable[[Counts], int]) -> int:
         """Return a count of the whole run: the first window's, plus the others' scaled by operations."""
         counts = self.tasks.counts
         first, end = count(measured.marks[0][1]), count(measured.marks[-1][1])
-        done = int(counts[: self.ranges[0].stop].sum())
+        done = int(self.counts[: self.ranges[0].stop].sum())
         simulated = int(counts[measured.row_numbers].sum()) - done
         return round(first + (end - first) * (int(counts.sum()) - done) / max(1, simulated))
 
@@ -354,46 +364,10 @@ class RowSampler:
         return round(self.minimum_bytes + ratio * (machine.traffic_minimum_bytes() - measured.minimum_bytes))
 
 
-def _operation_count(name: str) -> Callable[[_Counts], int]:
+def _operation_count(name: str) -> Callable[[Counts], int]:
     return lambda mark: mark.operations.get(name, 0)
 
 
-def _traffic_count(tensor: str, direction: int) -> Callable[[_Counts], int]:
+def _traffic_count(tensor: str, direction: int) -> Callable[[Counts], int]:
     """Return the bytes of a tensor at a mark: those read if ``direction`` is 0, those written if it is 1."""
     return lambda mark: mark.traffic.get(tensor, (0, 0))[direction]
-
-
-class _Steps:
-    """A run of a machine in steps that grow shorter before a mark.
-
-    Args:
-        machine: machine that has not run.
-        operation: operation by which progress is measured.
-        rate: predicted operations a cycle.
-    """
-
-    def __init__(self, machine: Machine, operation: str, rate: float) -> None:
-        self.machine, self.operation, self.rate = machine, operation, rate
-        self.limit = 0
-
-    def run_until(self, count: int) -> _Counts:
-        """Run until ``count`` operations are done, or to the end; raise ``KeyboardInterrupt`` if stopped."""
-        while (remaining := count - self.machine.operations()[self.operation]) > 0:
-            self.limit += max(MIN_STEP, int(remaining / (2 * self.rate)))
-            outcome = self.machine.kernel.run(cycle_limit=self.limit)
-            if outcome.complete:
-                return self._mark(outcome.cycles)
-            if outcome.reason != "cycle limit":
-                raise KeyboardInterrupt
-        return self._mark(self.limit)
-
-    def run_to_end(self) -> _Counts:
-        """Run to the end; raise ``KeyboardInterrupt`` if stopped."""
-        outcome = self.machine.kernel.run()
-        if not outcome.complete:
-            raise KeyboardInterrupt
-        return self._mark(outcome.cycles)
-
-    def _mark(self, cycles: int) -> _Counts:
-        traffic = {name: (part.read_bytes, part.write_bytes) for name, part in self.machine.traffic().items()}
-        return _Counts(cycles, dict(self.machine.operations()), traffic)

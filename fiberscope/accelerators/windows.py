@@ -33,7 +33,7 @@ def window_length(lengths: Integers) -> int:
     return max(WINDOW_CYCLES, TASKS_PER_WINDOW * longest_common)
 
 
-def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
+def cut_windows(costs: Numbers, first: float, cost: float, last: float = 0.0) -> list[range]:
     """Cut rows into a first window, windows of about equal cost, and a last window.
 
     A row that costs more than a window becomes a window of its own, or the last row of a window.
@@ -42,6 +42,7 @@ def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
         costs: predicted cost of each row.
         first: smallest cost of the first window, and of the last window.
         cost: cost of each window between them, in the unit of ``costs``.
+        last: smallest cost of the last window if it is more than ``first``.
 
     Returns:
         Consecutive ranges that contain every row; a single range if no row is left between the first and the
@@ -49,7 +50,7 @@ def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
     """
     cumulative = np.cumsum(costs)
     start = int(np.searchsorted(cumulative, first)) + 1
-    end = int(np.searchsorted(cumulative, cumulative[-1] - first))
+    end = int(np.searchsorted(cumulative, cumulative[-1] - max(first, last)))
     if end - start < 1:
         return [range(len(costs))]
     middle = cumulative[end - 1] - cumulative[start - 1]

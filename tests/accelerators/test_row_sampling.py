@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.accelerators import row_sampling, sampling
+from fiberscope.accelerators import row_sampling
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.row_sampling import Work, multiplies_rows
+from fiberscope.accelerators.row_shares import deal_rows, order_rows
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.testing import random_operands
 from fiberscope.accelerators.yaml_layer import Entry
@@ -36,12 +37,12 @@ def nobody(*_):
     return None
 
 
-def sampler(machine, request=REQUEST):
+def sampler(machine, request=REQUEST, matrix=MATRIX):
     """A sampler, and the model of the whole run."""
     accelerator = find(machine)
     entries = {key: Entry(value, "settings") for key, value in MACHINES[machine].items()}
     ready = resolve_run(accelerator, entries, None, None)
-    problem = ready.maker.load(MATRIX, None, False, nobody, {})
+    problem = ready.maker.load(matrix, None, False, nobody, {})
     inputs = (ready.configured, *problem.machine_inputs())
     return accelerator.sampler(*inputs, request, nobody), accelerator.models["event"](*inputs)
 
@@ -73,7 +74,7 @@ def test_the_work_of_rows_is_that_of_the_product(seed, most):
 def test_all_windows_spliced_are_the_whole_run(runs):
     _, made, whole, cycles = runs
     measured = made.measure(range(len(made.ranges)))
-    assert measured.row_numbers.tolist() == list(range(ROWS))
+    assert sorted(measured.row_numbers) == list(range(ROWS))
     assert [begin.cycles for begin, _ in measured.marks[1:]] == [end.cycles for _, end in measured.marks[:-1]]
     assert measured.marks[-1][1].cycles == cycles
     assert measured.machine.operations() == whole.operations()
@@ -156,15 +157,61 @@ def test_a_machine_that_counts_otherwise_is_refused(operations, message):
         multiplies_rows(build_with(operations))(ready.configured, *inputs, REQUEST, nobody).sampled()
 
 
-def test_a_run_whose_shares_differ_by_more_than_the_width_is_simulated_in_full(monkeypatch):
-    monkeypatch.setattr(sampling, "MIN_CYCLES", 0)
-    made, _ = sampler(OWN, Sample(half_width=0.5))
-    loads = [made.costs[share::8].sum() for share in range(8)]
-    excess = max(loads) / np.mean(loads) - 1
-    assert 0 < excess < 0.5
-    made.rounds.numbers = [[0, 1, 2]]
-    assert made.full_run_reason() == ""
-    made.rounds.request = Sample(half_width=0.9 * excess)
-    assert f"with the most rows to do has {excess:.1%} more work" in made.full_run_reason()
-    made.rounds.request = REQUEST
-    assert made.full_run_reason() == ""
+def test_the_rows_of_equally_fast_elements_begin_in_the_order_of_the_efforts_before_them():
+    # Element 0 has rows of 4, 1 and 3, element 1 of 2 and 2. Element 0 is alone after an effort of 4.
+    order, times, tail = order_rows(np.array([4.0, 2, 1, 2, 3]), 2)
+    assert order.tolist() == [0, 1, 3, 2, 4]
+    assert times.tolist() == [4, 2, 2, 2, 6]
+    assert tail == 8
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.integers(1, 5))
+def test_the_times_of_rows_add_up_to_the_largest_share(efforts, shares):
+    efforts = np.array(efforts, float)
+    order, times, tail = order_rows(efforts, shares)
+    loads = [efforts[share::shares].sum() for share in range(shares)]
+    assert sorted(order) == list(range(len(efforts)))
+    assert times.sum() == pytest.approx(shares * max(loads))
+    assert tail == pytest.approx(shares * (max(loads) - min(loads)))
+    for share in range(shares):
+        own = order[order % shares == share]
+        assert own.tolist() == sorted(own)
+    if shares == 1:
+        assert (order.tolist(), times.tolist()) == (list(range(len(efforts))), efforts.tolist())
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_a_part_of_the_rows_goes_to_the_same_elements(seed, shares):
+    a, _ = random_operands(20, 6, 6, 30, seed)
+    numbers = np.sort(np.random.default_rng(seed).choice(20, 8, replace=False))
+    dealt = deal_rows(a, numbers, shares).toarray()
+    for share in range(shares):
+        rows = a.toarray()[numbers[numbers % shares == share]]
+        part = dealt[share::shares]
+        assert part[: len(rows)].tolist() == rows.tolist()
+        assert not part[len(rows) :].any()
+    assert (deal_rows(a, np.arange(20), shares) != a).nnz == 0
+
+
+def test_the_end_of_a_run_in_which_elements_have_ended_is_the_last_window():
+    matrix = "chung-lu:rows=800,cols=800,nonzeros=6400,exponent=2.5"
+    made, _ = sampler(OWN, matrix=matrix)
+    efforts = np.stack(made.tasks.kinds).sum(axis=0)
+    loads = [efforts[share::8].sum() for share in range(8)]
+    begins = np.zeros(len(efforts))
+    for share in range(8):
+        begins[share::8] = np.cumsum(efforts[share::8]) - efforts[share::8]
+    late = np.flatnonzero(begins >= min(loads))
+    assert len(late) > 0
+    assert set(late) <= set(made.order[list(made.ranges[-1])])
+    costs = made.costs[list(made.ranges[-1])].sum() / made.costs.sum()
+    assert costs >= 1 - min(loads) / max(loads)
+
+
+def test_the_misses_of_a_shared_cache_are_work_of_the_windows():
+    made, whole = sampler("spec:gamma")
+    whole.kernel.run()
+    missed = made.totals[:, -1]
+    assert missed.sum() == pytest.approx(whole.traffic()["B"].read_bytes, rel=0.05)
+    assert missed[0] > 2 * missed[-2]  # the cache is empty when the run begins
+    assert made.estimate(made.measure(made.rounds.numbers[0])).cycles > 0

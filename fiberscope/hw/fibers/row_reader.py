@@ -101,9 +101,8 @@ class RowReader(Component):
         self.lasts = array("q", [b.pointers[k + 1] if k >= 0 else 0 for _place, k in work])
         self.addresses = array("q", [starts[k] if k >= 0 else 0 for _place, k in work])
         self.lines_before = array("q", bytes(8 * (len(work) + 1)))  # by piece: lines requested before it
-        self.row_ends = array(
-            "q", [i + 1 for i, (place, _k) in enumerate(work) if place == END]
-        )  # by row of A: number of pieces up to and including its end
+        # By row of A: number of pieces up to and including its end
+        self.row_ends = array("q", [i + 1 for i, (place, _k) in enumerate(work) if place == END])
         self.window = ReorderWindow(lines)
         self.rows_requested = 0  # number of rows of A requested
         self.rows_arrived = 0  # number of rows of A that have arrived

@@ -53,13 +53,14 @@ def mapped_sampler(
     operands: list[Any] = list(problem.operands.values())
     a, b = operands[0].matrix, operands[-1].matrix
     parts: dict[int, Cascade] = {}
+    specification, units = whole.specification, _units(whole)
 
     def build_part(rows: CsrArray) -> Machine:
         part = type(problem)([from_scipy(rows, "rows of A"), operands[-1]], problem.parameters.model_dump())
         machine = build(parameters, part)
         parts[id(machine)] = part
-        if _units(machine) != _units(whole):
-            raise refuse(whole.specification, "a sampled run needs units that do not depend on A's rows")
+        if _units(machine) != units:
+            raise refuse(specification, "a sampled run needs units that do not depend on A's rows")
         return machine
 
     def check(_rows: CsrArray, machine: Machine) -> Comparison:
@@ -71,7 +72,7 @@ def mapped_sampler(
     tasks = RowTasks(
         a, work, build_part, check, REFERENCE, operation, kinds, lambda machine: _WarmStores(machine, a)
     )
-    return RowSampler(tasks, request, tell)
+    return RowSampler(tasks, whole, request, tell)
 
 
 def _check(machine: MappedMachine, problem: Cascade) -> None:
@@ -162,11 +163,19 @@ class _WarmStores:
             positions[level.coordinates] = np.arange(level.children)
             store[2].append(_lines(array, place, positions))
 
-    def warm(self, row: int) -> None:
-        """Set the stores as if the rows of A before ``row`` had been multiplied; rows ascend."""
+    @property
+    def missed_bytes(self) -> int:
+        """Return the bytes that the models have fetched from memory."""
+        return sum(
+            cache.read_misses * int(banks[0].specification.line_bytes)
+            for banks, cache, _ in self.stores.values()
+        )
+
+    def advance(self, row: int) -> None:
+        """Read the rows of B for the rows of A before ``row``; rows ascend."""
         bounds = self.a.indptr[[self.row, row]].tolist()
         self.row = row
-        for banks, cache, arrays in self.stores.values():
+        for _, cache, arrays in self.stores.values():
             for start in range(bounds[0], bounds[1], ELEMENTS):
                 named = self.a.indices[start : min(start + ELEMENTS, bounds[1])]
                 firsts, counts = (
@@ -176,6 +185,10 @@ class _WarmStores:
                 ends = np.cumsum(counts)
                 lines = np.repeat(firsts - ends + counts, counts) + np.arange(counts.sum())
                 cache.read_all(integers_of(lines))
+
+    def warm(self) -> None:
+        """Set the stores of the machine to the contents of the models."""
+        for banks, cache, _ in self.stores.values():
             state = cache.state()
             for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):
                 bank.preload(lines.ravel(), reuse.ravel())

@@ -106,11 +106,13 @@ def test_a_functional_store_misses_as_often_as_the_run_of_one_instance(machine):
     rows = inputs[1].operands["A"].matrix
     stores = _WarmStores(fresh, rows)
     for row in (40, 40, 120):
-        stores.warm(row)
+        stores.advance(row)
+    stores.warm()
     ((banks, cache, _),) = stores.stores.values()
     ran = [each for each in model.kernel.components if each.name in {bank.name for bank in banks}]
     assert cache.read_misses == pytest.approx(sum(bank.read_misses for bank in ran), rel=0.05)
     assert 0 < cache.read_misses < cache.reads
+    assert stores.missed_bytes == 64 * cache.read_misses
     lines = [np.sort(np.asarray(bank.tags.lines)) for bank in banks]
     expected = [np.sort(each.ravel()) for each in cache.state().lines]
     assert all((one == other).all() for one, other in zip(lines, expected, strict=True))

@@ -1,0 +1,54 @@
+"""Rows of A that are dealt in turn over processing elements: their order in time, and parts of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fiberscope.accelerators.windows import Numbers
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.sparse import sparse
+
+
+def order_rows(efforts: Numbers, shares: int) -> tuple[Integers, Numbers, float]:
+    """Return the rows in the order in which a machine begins them, and the time that each of them takes.
+
+    Processing elements are taken to be equally fast. At a time, all of them that still have rows have then
+    done the same effort. Of n such elements, each takes one n-th of the time for itself.
+
+    Args:
+        efforts: effort of each row.
+        shares: number of processing elements; row r is a row of element r modulo ``shares``.
+
+    Returns:
+        Numbers of the rows, their times in the same order, and the time of the *tail*: the end of the run,
+        in which some elements have no rows left. Times are in efforts of all processing elements.
+    """
+    ends = np.zeros(len(efforts))
+    for share in range(shares):
+        ends[share::shares] = np.cumsum(efforts[share::shares])
+    loads = np.sort([efforts[share::shares].sum() for share in range(shares)])
+    bounds = np.concatenate([[0], loads])  # between two bounds, the number of elements with rows is the same
+    times = np.concatenate([[0], np.cumsum(np.diff(bounds) * shares / np.arange(shares, 0, -1))])
+    begins = ends - efforts
+    order = np.argsort(begins, kind="stable")
+    taken = np.interp(ends, bounds, times) - np.interp(begins, bounds, times)
+    return order, taken[order], shares * float(loads[-1] - loads[0])
+
+
+def deal_rows(a: CsrArray, numbers: Integers, shares: int) -> CsrArray:
+    """Return the matrix of some rows in which each of them goes to the same processing element as in ``a``.
+
+    Args:
+        a: the matrix.
+        numbers: numbers of the rows; those of a processing element in the order in which it takes them.
+        shares: as of ``order_rows``. Elements with fewer rows than others get empty rows at the end.
+    """
+    places = np.zeros(len(numbers), np.int64)
+    for share in range(shares):
+        is_own = numbers % shares == share
+        places[is_own] = np.arange(share, share + shares * is_own.sum(), shares)
+    rows = a[numbers[np.argsort(places)]]
+    lengths = np.zeros(int(places.max(initial=-1)) + 1, np.int64)
+    lengths[np.sort(places)] = np.diff(rows.indptr)
+    pointers = np.concatenate([[0], np.cumsum(lengths)])
+    return sparse.csr_array((rows.data, rows.indices, pointers), shape=(len(lengths), a.shape[1]))
