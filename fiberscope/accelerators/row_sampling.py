@@ -6,8 +6,9 @@ multiplies some rows that do not count, the *warm-up*, so that the window begins
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Machine, Traffic
 from fiberscope.accelerators.marked_run import Counts, MarkedRun
-from fiberscope.accelerators.row_shares import deal_rows, order_rows
+from fiberscope.accelerators.row_shares import deal_rows, order_rows, share_disagreement
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
     Estimated,
@@ -196,6 +197,7 @@ class RowSampler:
         predicted = float(counts.sum()) / self.rate if self.rate else 0.0
         scale = predicted / max(1.0, float(efforts.sum()))  # from efforts to cycles
         self.costs = times * scale
+        self.excess = float(times.sum() / max(1.0, efforts.sum())) - 1  # of the largest share over the mean
         cycles = request.window_cycles or window_length(counts)
         shift = float(np.random.default_rng(request.seed).random()) * cycles
         first = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
@@ -221,7 +223,7 @@ class RowSampler:
         The misses of shared caches are a kind of work, because caches are empty when a run begins.
         """
         totals = np.add.reduceat(self.kinds, [window.start for window in self.ranges], axis=0)
-        if self.tasks.warmer is None or self.rounds.full_run_reason():
+        if self.tasks.warmer is None or self.full_run_reason():
             return totals
         warmer, missed = self.tasks.warmer(machine), [0]
         for window in self.ranges:
@@ -230,8 +232,19 @@ class RowSampler:
         return np.column_stack([totals, np.diff(missed)])
 
     def full_run_reason(self) -> str:
-        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
-        return self.rounds.full_run_reason()
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled.
+
+        A run without given windows is not sampled if its largest share exceeds the mean share by more than
+        the requested width.
+        """
+        request, excess = self.rounds.request, self.excess
+        reason = self.rounds.full_run_reason()
+        if reason or request.windows or request.window_cycles or excess <= request.half_width:
+            return reason
+        return (
+            f"simulated in full, as the processing element with the most rows to do has {excess:.1%} more "
+            "work than the mean"
+        )
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as requested, and return the estimate."""
@@ -293,12 +306,19 @@ class RowSampler:
         return work
 
     def estimate(self, measured: SplicedRun) -> Estimated:
-        """Estimate the cycles of the whole run from the simulated windows."""
+        """Estimate the cycles of the whole run from the simulated windows.
+
+        The longest share ends the run. Kinds of work that disagree about its length widen the interval, by
+        their disagreement times the cycles that are not simulated.
+        """
         cycles, work = measured.differences(lambda mark: mark.cycles), self._work(measured)
         totals = self.totals.copy()
         totals[1] += totals[0] - work[0]  # work that the next window does for the first one
         totals[-2] += totals[-1] - work[-1]
-        return estimate_run(cycles, work, measured.windows, totals)
+        estimated = estimate_run(cycles, work, measured.windows, totals)
+        disagreement = share_disagreement(self.tasks.kinds, self.tasks.shares)
+        width = math.hypot(estimated.half_width, disagreement * (estimated.cycles - float(cycles.sum())))
+        return replace(estimated, half_width=width)
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         machine, last = measured.machine, measured.marks[-1][1]

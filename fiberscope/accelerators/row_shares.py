@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fiberscope.accelerators.windows import Numbers
@@ -33,6 +35,19 @@ def order_rows(efforts: Numbers, shares: int) -> tuple[Integers, Numbers, float]
     order = np.argsort(begins, kind="stable")
     taken = np.interp(ends, bounds, times) - np.interp(begins, bounds, times)
     return order, taken[order], shares * float(loads[-1] - loads[0])
+
+
+def share_disagreement(kinds: Sequence[Integers], shares: int) -> float:
+    """Return by how much kinds of work disagree about the longest share, relative to its length.
+
+    Args:
+        kinds: work of each row by kind.
+        shares: as of ``order_rows``.
+    """
+    work = np.stack([*kinds, np.sum(kinds, axis=0)])
+    loads = np.stack([work[:, share::shares].sum(axis=1) for share in range(shares)], axis=1)
+    lengths = (loads * shares / np.maximum(1, loads.sum(axis=1))[:, np.newaxis])[:, loads[-1].argmax()]
+    return float(np.abs(lengths[:-1] - lengths[-1]).max() / max(1.0, lengths[-1]))
 
 
 def deal_rows(a: CsrArray, numbers: Integers, shares: int) -> CsrArray:

@@ -303,6 +303,10 @@ def estimate_cycles(
     groups = np.array_split(np.arange(count), max(1, count // GROUP))
     bounds = _group_bounds(chosen, groups, len(totals))
     value, deviations = 0.0, list[float]()
+    # Each weight that was fitted, but one, makes the deviations smaller, and takes a degree of freedom.
+    fitted = max(0, int(np.count_nonzero(weights)) - 1)
+    degrees = max(1, count - len(groups) - fitted)
+    widening = (max(1, count - len(groups)) / degrees) ** 0.5
     for group, start, stop in zip(groups, bounds, bounds[1:], strict=False):
         total, sampled = all_weighted[start:stop].sum(), weighted[group].sum()
         ratio = cycles[group].sum() / sampled
@@ -312,9 +316,9 @@ def estimate_cycles(
         unsampled = max(0.0, 1 - len(group) / (stop - start))
         factor = (unsampled * len(group) / max(1, len(group) - 1)) ** 0.5 * total / sampled
         value += ratio * total
-        deviations += (factor * deviation).tolist()
-    # One degree of freedom less for the ratio of each group, and for the ratio and the slope of ``correct``.
-    degrees = max(1, count - len(groups) - (0 if residuals is None else 2))
+        deviations += (widening * factor * deviation).tolist()
+    if residuals is not None:  # a degree of freedom for the ratio, and one for the slope of ``correct``
+        degrees = max(1, degrees - 2)
     return Estimated(value, half_width(deviations, degrees), tuple(deviations), degrees)
 
 

@@ -47,7 +47,8 @@ def bench(a, b, rows, starts, element, lines, *, latencies, stalls=(), rows_ahea
     kernel = Kernel(**options)
     kernel.clock("core", GIGAHERTZ)
     operands = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
-    sizes = {"starts": starts, "line_bytes": LINE, "element_bytes": element, "lines": lines, "rows_ahead": rows_ahead}
+    sizes = {"starts": starts, "line_bytes": LINE, "element_bytes": element, "lines": lines}
+    sizes["rows_ahead"] = rows_ahead
     reader = kernel.add(RowReader("reader", *operands, rows, 0, **sizes))
     parts = RowsOfA("a"), StreamSink("sink", stalls), MemoryStub("memory", latencies)
     stream, sink, memory = map(kernel.add, parts)
