@@ -16,7 +16,7 @@ import numpy as np
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Machine, Traffic
 from fiberscope.accelerators.marked_run import Counts, MarkedRun
-from fiberscope.accelerators.row_shares import deal_rows, order_rows, share_disagreement
+from fiberscope.accelerators.row_work import Work, deal_rows, order_rows, share_disagreement
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
     Estimated,
@@ -27,34 +27,17 @@ from fiberscope.accelerators.sampling import (
     moved_bytes,
     scale_memory,
 )
-from fiberscope.accelerators.windows import FIRST_CYCLES, Numbers, cut_windows, window_length
+from fiberscope.accelerators.windows import (
+    FIRST_CYCLES,
+    TASKS_PER_WINDOW,
+    Numbers,
+    cut_windows,
+    window_length,
+)
 from fiberscope.workloads.canonical import CsrArray, Integers
-from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, compare
 
 WARM_UP = 0.5  # length of a warm-up, in windows
-PRODUCTS = 1 << 24  # products whose coordinates are counted at the same time, to limit memory
-
-
-class Work:
-    """The work of the rows of A in A times B, counted from the operands.
-
-    Args:
-        a, b: the operands, CSR with sorted and distinct coordinates.
-
-    Attributes:
-        products, outputs, nonzeros: by row of A: multiplications, elements of Z (also sums of 0), nonzeros.
-    """
-
-    def __init__(self, a: CsrArray, b: CsrArray) -> None:
-        products = np.concatenate([[0], np.cumsum(np.diff(b.indptr).astype(np.int64)[a.indices])])
-        self.products: Integers = np.diff(products[a.indptr])
-        self.nonzeros: Integers = np.diff(a.indptr).astype(np.int64)
-        steps = np.arange(PRODUCTS, products[-1], PRODUCTS)
-        bounds = np.unique([0, *np.searchsorted(products[a.indptr], steps), a.shape[0]]).tolist()
-        left, right = (sparse.csr_array((np.ones(m.nnz, bool), m.indices, m.indptr), m.shape) for m in (a, b))
-        outputs = [np.diff((left[bounds[i] : bounds[i + 1]] @ right).indptr) for i in range(len(bounds) - 1)]
-        self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *outputs])
 
 
 class Warmer(Protocol):
@@ -202,7 +185,9 @@ class RowSampler:
         shift = float(np.random.default_rng(request.seed).random()) * cycles
         first = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
         self.ranges = cut_windows(self.costs, first, cycles, tail * scale)
-        self.rounds = Rounds(request, len(self.ranges), cycles, float(self.costs.sum()))
+        longest = np.maximum.reduceat(counts, [window.start for window in self.ranges])[1:-1]
+        self.certain = (1 + np.flatnonzero(longest > window_length(counts) / TASKS_PER_WINDOW)).tolist()
+        self.rounds = Rounds(request, len(self.ranges), cycles, float(self.costs.sum()), self.certain)
         self.totals = self._total_work(machine)
 
     def _pilot(self, machine: Machine) -> tuple[int, float]:
@@ -308,6 +293,7 @@ class RowSampler:
     def estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run from the simulated windows.
 
+        Windows with a long row are all simulated, and their cycles count as they are.
         The longest share ends the run. Kinds of work that disagree about its length widen the interval, by
         their disagreement times the cycles that are not simulated.
         """
@@ -315,17 +301,25 @@ class RowSampler:
         totals = self.totals.copy()
         totals[1] += totals[0] - work[0]  # work that the next window does for the first one
         totals[-2] += totals[-1] - work[-1]
-        estimated = estimate_run(cycles, work, measured.windows, totals)
+        others = np.setdiff1d(np.arange(len(self.ranges)), self.certain)
+        is_other = np.isin(measured.windows, others)
+        places = np.searchsorted(others, np.array(measured.windows)[is_other]).tolist()
+        part = estimate_run(cycles[is_other], work[is_other], places, totals[others])
+        unsimulated = part.cycles - float(cycles[is_other].sum())
         disagreement = share_disagreement(self.tasks.kinds, self.tasks.shares)
-        width = math.hypot(estimated.half_width, disagreement * (estimated.cycles - float(cycles.sum())))
-        return replace(estimated, half_width=width)
+        return replace(
+            part,
+            cycles=part.cycles + float(cycles[~is_other].sum()),
+            half_width=math.hypot(part.half_width, disagreement * unsimulated),
+        )
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         machine, last = measured.machine, measured.marks[-1][1]
         operations, exact = self._operations(measured)
         traffic = self._traffic(measured)
         comparison = self.tasks.check(measured.rows, machine)  # also completes the counts of the result
-        ranges = [self.ranges[number] for number in measured.windows[1:-1]]
+        sampled = [number for number in measured.windows[1:-1] if number not in self.certain]
+        ranges = [self.ranges[number] for number in sampled]
         use = machine.memory()
         return Sampled(
             cycles=estimate,

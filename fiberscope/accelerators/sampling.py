@@ -168,20 +168,27 @@ class Rounds:
         windows: number of windows of the whole run.
         cycles: predicted cycles of a window.
         predicted: predicted cycles of the whole run.
+        certain: numbers of windows between the first and the last that every round simulates, from 0.
 
     Attributes:
         numbers: for each round, the numbers of its windows from 0, including the first and the last window
             of the run; empty if the run has too few windows.
     """
 
-    def __init__(self, request: Sample, windows: int, cycles: int, predicted: float) -> None:
-        self.request, self.windows, self.cycles, self.predicted = request, windows, cycles, predicted
-        middle = windows - 2
+    def __init__(
+        self, request: Sample, windows: int, cycles: int, predicted: float, certain: Sequence[int] = ()
+    ) -> None:
+        self.request, self.cycles, self.predicted = request, cycles, predicted
+        others = sorted(set(range(1, windows - 1)) - set(certain))
+        self.windows = len(others) + 2
         counts = [request.windows] if request.windows else ROUNDS
         chosen = [
-            choose_windows(middle, count, request.seed) for count in counts if count <= middle * MAX_SHARE
+            choose_windows(len(others), count, request.seed)
+            for count in counts
+            if count <= len(others) * MAX_SHARE
         ]
-        self.numbers = [[0, *(1 + number for number in numbers), middle + 1] for numbers in chosen]
+        ends = {0, windows - 1, *certain}
+        self.numbers = [sorted(ends | {others[number] for number in numbers}) for numbers in chosen]
 
     def full_run_reason(self) -> str:
         """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""

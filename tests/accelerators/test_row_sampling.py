@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.accelerators import row_sampling, sampling
+from fiberscope.accelerators import row_sampling, row_work, sampling, windows
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.row_sampling import Work, multiplies_rows
-from fiberscope.accelerators.row_shares import deal_rows, order_rows, share_disagreement
+from fiberscope.accelerators.row_sampling import multiplies_rows
+from fiberscope.accelerators.row_work import Work, deal_rows, order_rows, share_disagreement
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.testing import random_operands
 from fiberscope.accelerators.yaml_layer import Entry
@@ -62,7 +62,7 @@ def test_the_work_of_rows_is_that_of_the_product(seed, most):
     sizes = np.random.default_rng(seed).integers(5, 25, 4).tolist()
     a, b = random_operands(*sizes, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_sampling, "PRODUCTS", most)
+        patch.setattr(row_work, "PRODUCTS", most)
         work = Work(a, b)
     pattern = [sparse.csr_array((np.ones(m.nnz), m.indices, m.indptr), shape=m.shape) for m in (a, b)]
     product = pattern[0] @ pattern[1]
@@ -251,3 +251,24 @@ def test_the_misses_of_a_shared_cache_are_work_of_the_windows():
     assert missed.sum() == pytest.approx(whole.traffic()["B"].read_bytes, rel=0.05)
     assert missed[0] > 2 * missed[-2]  # the cache is empty when the run begins
     assert made.estimate(made.measure(made.rounds.numbers[0])).cycles > 0
+
+
+def test_windows_with_a_long_row_are_all_simulated_and_count_as_they_are(monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW_CYCLES", 100)
+    matrix = "chung-lu:rows=3000,cols=3000,nonzeros=12000,exponent=2.5"
+    made, _ = sampler(OWN, Sample(windows=6, window_cycles=200, seed=1), matrix)
+    longest = [made.counts[list(window)].max() for window in made.ranges]
+    limit = windows.window_length(made.counts) / 2
+    assert made.certain == [w for w in range(1, len(longest) - 1) if longest[w] > limit]
+    assert len(made.certain) > 3
+    numbers = made.rounds.numbers[0]
+    assert set(made.certain) < set(numbers)
+    assert len(numbers) == 2 + len(made.certain) + 6
+    measured = made.measure(numbers)
+    estimate = made.estimate(measured)
+    assert len(estimate.deviations) == 6
+    cycles = measured.differences(lambda mark: mark.cycles).sum()
+    others = len(made.ranges) - 2 - len(made.certain)
+    assert cycles < estimate.cycles < cycles * others / 6
+    report = made._sampled(measured, estimate)
+    assert len(report.rows) == report.strata == 6

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fiberscope.accelerators.machine import Machine
-from fiberscope.accelerators.row_sampling import RowSampler, RowTasks, Work
+from fiberscope.accelerators.row_sampling import RowSampler, RowTasks
+from fiberscope.accelerators.row_work import Work
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.memory.functional_cache import FunctionalCache

@@ -1,4 +1,4 @@
-"""Rows of A that are dealt in turn over processing elements: their order in time, and parts of them."""
+"""The work of the rows of A, and the order in time of rows that are dealt over processing elements."""
 
 from __future__ import annotations
 
@@ -9,6 +9,29 @@ import numpy as np
 from fiberscope.accelerators.windows import Numbers
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
+
+PRODUCTS = 1 << 24  # products whose coordinates are counted at the same time, to limit memory
+
+
+class Work:
+    """The work of the rows of A in A times B, counted from the operands.
+
+    Args:
+        a, b: the operands, CSR with sorted and distinct coordinates.
+
+    Attributes:
+        products, outputs, nonzeros: by row of A: multiplications, elements of Z (also sums of 0), nonzeros.
+    """
+
+    def __init__(self, a: CsrArray, b: CsrArray) -> None:
+        products = np.concatenate([[0], np.cumsum(np.diff(b.indptr).astype(np.int64)[a.indices])])
+        self.products: Integers = np.diff(products[a.indptr])
+        self.nonzeros: Integers = np.diff(a.indptr).astype(np.int64)
+        steps = np.arange(PRODUCTS, products[-1], PRODUCTS)
+        bounds = np.unique([0, *np.searchsorted(products[a.indptr], steps), a.shape[0]]).tolist()
+        left, right = (sparse.csr_array((np.ones(m.nnz, bool), m.indices, m.indptr), m.shape) for m in (a, b))
+        outputs = [np.diff((left[bounds[i] : bounds[i + 1]] @ right).indptr) for i in range(len(bounds) - 1)]
+        self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *outputs])
 
 
 def order_rows(efforts: Numbers, shares: int) -> tuple[Integers, Numbers, float]:
