@@ -3,10 +3,11 @@
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from syntax import nodes
 
 ROOT = Path(__file__).parent.parent
 SOURCES, TESTS = ROOT / "fiberscope", ROOT / "tests"
@@ -28,9 +29,9 @@ def declared() -> set[str]:
     return {re.split(r"[^\w-]", one, maxsplit=1)[0] for one in [*project["dependencies"], *extras]}
 
 
-def imported(text: str) -> Iterator[str]:
-    """The packages that a text of Python imports, wherever in it."""
-    for node in ast.walk(ast.parse(text)):
+def imported(parts: Iterable[ast.AST]) -> Iterator[str]:
+    """The packages that a file of Python imports, wherever in it."""
+    for node in parts:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -41,14 +42,15 @@ def imported(text: str) -> Iterator[str]:
 def test_a_library_of_the_owner_is_declared_and_imported(library: str) -> None:
     module, folder = LIBRARIES[library]
     assert library in declared()
-    assert any(module in imported(path.read_text(encoding="utf-8")) for path in folder.rglob("*.py"))
+    assert any(module in imported(nodes(path)) for path in folder.rglob("*.py"))
 
 
 def test_planted_a_library_that_only_a_comment_or_a_string_names_is_not_imported() -> None:
-    assert set(imported("# import numpy\nx = 'import scipy'\nfrom . import vcd\nimport os.path")) == {"os"}
+    text = "# import numpy\nx = 'import scipy'\nfrom . import vcd\nimport os.path"
+    assert set(imported(ast.walk(ast.parse(text)))) == {"os"}
 
 
 def test_the_sorted_list_keeps_the_agenda_of_the_clock() -> None:
-    text = (SOURCES / "sim" / "clock.py").read_text(encoding="utf-8")
-    assert "sortedcontainers" in imported(text)
-    assert "heapq" not in imported(text)
+    packages = set(imported(nodes(SOURCES / "sim" / "clock.py")))
+    assert "sortedcontainers" in packages
+    assert "heapq" not in packages

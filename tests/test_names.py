@@ -1,10 +1,11 @@
 """Names of variables and functions: nouns and verbs, no pronouns and bare participles."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from syntax import nodes
 
 PACKAGE = Path(__file__).resolve().parents[1] / "fiberscope"
 REFUSED = {"one", "found", "given", "told", "made", "known"}
@@ -38,23 +39,23 @@ KEPT = {
 ROOMS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__")
 
 
-def sources(room: str) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the modules of a room, by their path in the package."""
+def sources(room: str) -> Iterator[tuple[str, Sequence[ast.AST]]]:
+    """Yield the nodes of the modules of a room, by the path in the package."""
     for path in sorted((PACKAGE / room).rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        yield path.relative_to(PACKAGE).as_posix(), nodes(path)
 
 
-def refused_variables(tree: ast.Module) -> Iterator[str]:
+def refused_variables(parts: Sequence[ast.AST]) -> Iterator[str]:
     """Yield variables and arguments with a refused name, without the fields of classes."""
     fields = {
         id(target)
-        for node in ast.walk(tree)
+        for node in parts
         if isinstance(node, ast.ClassDef)
         for statement in node.body
         if isinstance(statement, ast.AnnAssign)
         for target in [statement.target]
     }
-    for node in ast.walk(tree):
+    for node in parts:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
             name = node.id
         elif isinstance(node, ast.arg):
@@ -67,9 +68,9 @@ def refused_variables(tree: ast.Module) -> Iterator[str]:
             yield f"line {getattr(node, 'lineno', 0)}: {name}"
 
 
-def refused_members(tree: ast.Module) -> Iterator[str]:
+def refused_members(parts: Sequence[ast.AST]) -> Iterator[str]:
     """Yield functions, methods, classes, fields and attributes with a refused name, underscores apart."""
-    for node in ast.walk(tree):
+    for node in parts:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names = [node.name]
             if isinstance(node, ast.ClassDef):
@@ -88,26 +89,26 @@ def test_modules_are_named_by_what_they_hold():
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_variables_functions_classes_and_fields_are_named_by_what_they_are_or_do(room):
-    trees = dict(sources(room))
-    variables = {file: list(refused_variables(tree)) for file, tree in trees.items() if file not in NOT_YET}
+    files = dict(sources(room))
+    variables = {file: list(refused_variables(parts)) for file, parts in files.items() if file not in NOT_YET}
     assert {file: faults for file, faults in variables.items() if faults} == {}
-    members = {file: set(refused_members(tree)) for file, tree in trees.items()}
+    members = {file: set(refused_members(parts)) for file, parts in files.items()}
     kept = {file: names for file, names in KEPT.items() if file.startswith(f"{room}/")}
     assert {file: names for file, names in members.items() if names} == kept
 
 
+def walk(text):
+    return list(ast.walk(ast.parse(text)))
+
+
 def test_a_refused_name_is_reported_with_its_line():
-    tree = ast.parse(
-        "class A:\n    found: int\n    def f(self, given):\n        return [one for one in given]\n"
-    )
-    assert sorted(refused_variables(tree)) == ["line 3: given", "line 4: one"]
+    parts = walk("class A:\n    found: int\n    def f(self, given):\n        return [one for one in given]\n")
+    assert sorted(refused_variables(parts)) == ["line 3: given", "line 4: one"]
 
 
 def test_refused_functions_fields_and_attributes_are_reported():
-    tree = ast.parse(
-        "class A:\n    told: int\n    def of(self):\n        self._found = 1\ndef _given(): pass\n"
-    )
-    assert sorted(refused_members(tree)) == ["_found", "_given", "of", "told"]
+    parts = walk("class A:\n    told: int\n    def of(self):\n        self._found = 1\ndef _given(): pass\n")
+    assert sorted(refused_members(parts)) == ["_found", "_given", "of", "told"]
 
 
 def test_every_file_that_keeps_its_names_exists():

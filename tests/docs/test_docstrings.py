@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from syntax import tree
 
 HERE = Path(__file__).parents[2]
 SINGLE = re.compile(r"(?<!`)`[^`]+`(?!`)")
@@ -29,9 +30,7 @@ FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and pa
 def trees():
     """All modules of the package by name, parsed."""
     return {
-        ".".join(path.relative_to(HERE).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
-            path.read_text(encoding="utf-8")
-        )
+        ".".join(path.relative_to(HERE).with_suffix("").parts).removesuffix(".__init__"): tree(path)
         for path in PACKAGE.rglob("*.py")
     }
 

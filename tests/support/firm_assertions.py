@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from syntax import tree
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 CHECKS = {"raises", "warns", "fail", "check_returncode", "deprecated_call"}
 FILTERS = {"filter", "flatnonzero", "nonzero", "compress"}
@@ -30,7 +32,7 @@ class Module:
 
     def __post_init__(self) -> None:
         """Parse the file."""
-        self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        self.tree = tree(self.path)
 
     @cached_property
     def functions(self) -> dict[str, Function]:

@@ -7,9 +7,11 @@ entry of the command line (``entry``), ``published/`` and ``benchmarks/``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+from syntax import nodes
 
 ROOT = Path(__file__).parents[2]
 LINKED = ("accelerators", "converters", "hw", "sim", "workloads")  # folders that the root has links to
@@ -68,14 +70,14 @@ def modules() -> dict[str, Path]:
     }
 
 
-def imports(source: str, names: Collection[str]) -> Iterator[str]:
+def imports(parts: Iterable[ast.AST], names: Collection[str]) -> Iterator[str]:
     """Yield the modules that a file imports anywhere: for types and within functions too.
 
     Args:
-        source: text of the file.
+        parts: all nodes of the file.
         names: all modules, so that ``from package import module`` counts as the module.
     """
-    for node in ast.walk(ast.parse(source)):
+    for node in parts:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -88,10 +90,7 @@ def imports(source: str, names: Collection[str]) -> Iterator[str]:
 def graph() -> dict[str, set[str]]:
     """Return each module with the modules of ours that it imports."""
     names = modules()
-    return {
-        name: (names.keys() & set(imports(path.read_text(encoding="utf-8"), names))) - {name}
-        for name, path in names.items()
-    }
+    return {name: (names.keys() & set(imports(nodes(path), names))) - {name} for name, path in names.items()}
 
 
 def upward(arrows: Mapping[str, Collection[str]]) -> set[tuple[str, str]]:

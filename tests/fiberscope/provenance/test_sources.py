@@ -5,12 +5,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import syntax
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,13 +29,12 @@ def flat(imports: tuple[Import, ...]) -> set[tuple[str, str | None]]:
     return {(one.module, name) for one in imports for name in one.names or (None,)}
 
 
-def parsed(source: str) -> tuple[set[tuple[str, str | None]], set[tuple[str, str | None]]]:
+def parsed(nodes: Sequence[ast.AST]) -> tuple[set[tuple[str, str | None]], set[tuple[str, str | None]]]:
     """What Python's own parser finds: imports, and those for type checkers alone."""
-    tree = ast.parse(source)
-    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and _of_types(node.test)]
+    blocks = [node for node in nodes if isinstance(node, ast.If) and _of_types(node.test)]
     for_types = {id(inner) for block in blocks for one in block.body for inner in ast.walk(one)}
     found: tuple[set, set] = set(), set()
-    for node in ast.walk(tree):
+    for node in nodes:
         found[id(node) in for_types].update(_imported(node))
     return found
 
@@ -54,7 +54,7 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str | None]]:
 def test_the_imports_of_every_file_of_ours_are_those_that_python_finds() -> None:
     for file in FILES:
         source = file.read_text()
-        found, (imports, for_types) = parse_names(source), parsed(source)
+        found, (imports, for_types) = parse_names(source), parsed(syntax.nodes(file))
         assert imports <= flat(found.imports), file
         assert for_types == flat(found.for_types), file
 
@@ -91,7 +91,7 @@ STATEMENTS = st.one_of(
 def test_imports_are_found_however_they_are_written(statements: list[str]) -> None:
     source = "\n".join([*statements, ""])
     found = parse_names(source)
-    assert (flat(found.imports), flat(found.for_types)) == parsed(source)
+    assert (flat(found.imports), flat(found.for_types)) == parsed(list(ast.walk(ast.parse(source))))
 
 
 def test_an_import_by_a_literal_name_and_data_are_found() -> None:
