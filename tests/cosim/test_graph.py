@@ -8,7 +8,9 @@ from optional_programs import require
 from fiberscope import cli
 from fiberscope.hw.rtl.tools.hdl import AUTO, Bench, choose, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.models.graphs import Graph
 from fiberscope.models.graphs.execution import graph_settings, prepare
+from fiberscope.models.graphs.gv_writer import write_gv
 from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
 from fiberscope.models.graphs.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
 
@@ -122,3 +124,24 @@ def test_planted_a_token_that_never_came_is_found(tmp_path, capsys, monkeypatch)
 
 def require_tools():
     require("hdl", "lint")
+
+
+@pytest.mark.slow
+def test_a_take_behind_a_union_runs_as_its_event_model_on_files_beside_the_caller(tmp_path, monkeypatch):
+    require_tools()
+    monkeypatch.chdir(tmp_path)
+    graph = Graph({"x": "s", "b": "s", "c": "s"})
+    union, take = graph.add("union", index="i"), graph.add("take")
+    for number, tensor in enumerate("bc"):
+        level = graph.add("fiberlookup", index="i", tensor=tensor, mode=0, root=True)
+        array = graph.add("arrayvals", tensor=tensor)
+        graph.connect(level, "crd", union, f"crd[{number}]")
+        graph.connect(level, "ref", union, f"ref[{number}]")
+        graph.connect(union, f"ref[{number}]", array, "ref")
+        graph.connect(array, "val", take, f"val[{number}]")
+    graph.connect(union, "crd", graph.add("fiberwrite", index="i", tensor="x", mode=0), "crd")
+    graph.connect(take, "val", graph.add("fiberwrite", tensor="x", mode="vals"), "val")
+    write_gv(graph, tmp_path / "g.gv")
+    (tmp_path / "b.tns").write_text("1 2.0\n3 4.0\n6 9.0\n")
+    (tmp_path / "c.tns").write_text("2 7.0\n3 5.0\n6 1.0\n")
+    assert cli.run(["graph", "rtl", "g.gv", "b=b.tns", "c=c.tns", "-o", str(tmp_path / "out")]) == 0

@@ -48,8 +48,9 @@ class Arithmetic(StreamBlock):
     An operand is *present* if its token is a value that is not marked ``ABSENT``. The result of an operation
     is present if its operands suffice: all of them with ``needs_all`` (a product or a take), else any of
     them. A result that is not present is sent all the same, but marked ``ABSENT``; ``absent`` counts these
-    results. With ``fills``, the value of such a result is ``empty``. An N token counts as ``empty``, which is
-    0 unless it is set. The attributes ``fills``, ``empty`` and ``needs_all`` are set before the run.
+    results. With ``fills``, and of a take, the value of such a result is ``empty``. An N token counts as
+    ``empty``, which is 0 unless it is set. The attributes ``fills``, ``empty`` and ``needs_all`` are set
+    before the run.
 
     Args:
         name: instance name.
@@ -69,7 +70,8 @@ class Arithmetic(StreamBlock):
         super().__init__(name, quirks)
         self.operation = operation  # C: str
         self.code = operation_code(name, operation, operations)  # C: long
-        self.needs_all = self.code in (MULTIPLY, TAKE)  # C: public
+        self.is_take = operation == "take"
+        self.needs_all = self.is_take or self.code == MULTIPLY  # C: public
         self.fills = False  # C: public
         self.empty = 0.0  # C: public
         self.operations = 0
@@ -88,7 +90,7 @@ class Arithmetic(StreamBlock):
             self.out_val.push(DATA, payload, result)
         else:
             self.absent += 1
-            self.out_val.push_absent(payload, self.empty if self.fills else result)
+            self.out_val.push_absent(payload, self.empty if self.fills or self.is_take else result)
 
     def compute(self, value: float, operand: float) -> float:  # C: cdef
         """Count the operation, and return its result; without ``fills``, a quotient by 0 is 0.

@@ -135,7 +135,7 @@ def alu_contents(parameters: AluParameters) -> PortContents:
 
 def alu_design(parameters: AluParameters, between: Streams) -> None:
     """Build an ALU that pops both operands in the same cycle; an N counts as 0."""
-    operands = _Operands(between)
+    operands = _Operands(between, parameters.operation)
     room = tokens.room_in(between)
     operands.accept(room)
     result = parameters.computed(parameters.operation, operands.left, operands.other, parameters.result_bits)
@@ -148,13 +148,16 @@ class _Operands:
 
     Args:
         between: the streams of the module.
+        operation: name of the operation; a take needs both operands.
     """
 
-    def __init__(self, between: Streams) -> None:
+    def __init__(self, between: Streams, operation: str) -> None:
         self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]
         left, right = heads = [Head.from_stream(stream) for stream in self._inputs]
         self.valid: Signal = alias("both_shown", left.shown & right.shown)
         self.left, self.other = (unless(head.is_empty, head.payload) for head in heads)
+        if operation == "take":
+            self.other = unless(left.is_empty, self.other)
         self.kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
         self.level = left.level
 
@@ -178,7 +181,8 @@ class PipelineParameters(AluParameters):
 
 def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
     """Build a pipelined ALU. A slot of the channel is reserved at the pop, so registers need no enable."""
-    operands, sink, lag = _Operands(between), between.outputs["out_val[0]"], parameters.latency - 1
+    operands = _Operands(between, parameters.operation)
+    sink, lag = between.outputs["out_val[0]"], parameters.latency - 1
     result = parameters.computed_in(
         lag, parameters.operation, operands.left, operands.other, parameters.result_bits
     )

@@ -36,6 +36,8 @@ GRAPH_WAIVERS = (
         )
         for port in ("in_valid", "in_control", "in_payload", "in_value")
     ),
+    Waiver("UNUSEDSIGNAL", "Signal is not used: 'in_val_0_value'*", "a take copies its other operand"),
+    Waiver("PINCONNECTEMPTY", "*empty reference: '*_absent'*", "not every reader of a value may lack it"),
 )
 
 
@@ -99,7 +101,7 @@ def cosimulate(
     tokens = sum(len(stream) for name, stream in transcript.items() if ".root" not in name)
     order: dict[str, object] = {
         "graph": str(file.resolve()),
-        "tensors": dict(tensors),
+        "tensors": {tensor: _absolute(operand) for tensor, operand in tensors.items()},
         "settings": dict(settings),
     }
     order |= {"module": module, "value_bits": value_bits, "points": points, "tokens": tokens}
@@ -107,6 +109,11 @@ def cosimulate(
     bench = Bench((files[1],), module, (ports,), "fiberscope.models.graphs.bench", order, folder / "bench")
     run(bench, simulator)
     return CosimulationResult(hardware, machine.kernel.cycle, tokens, files, simulator)
+
+
+def _absolute(operand: str) -> str:
+    """Return the absolute path of an operand that is a file or a folder; other operands stay as they are."""
+    return str(Path(operand).resolve()) if Path(operand).exists() else operand
 
 
 def _check_places(machine: GraphMachine, points: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.nests import check_nesting, drops_empty
-from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
+from fiberscope.models.graphs.primitives.primitive import CRD, REF, VAL, Port, Primitive
 from fiberscope.workloads.expressions.expression import Access, Call, Number, Sum
 
 if TYPE_CHECKING:
@@ -75,13 +75,16 @@ class _Alu(Primitive):
         return (self.function_of(node),)
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        from fiberscope.hw.streams.alu import UnaryAlu
+        from fiberscope.hw.streams.alu import Alu, UnaryAlu
 
         function = self.function_of(node)
         if self.arity == 1:
             return UnaryAlu(name, function, quirks=context.quirks)
         if not node.is_unary:
-            return super().build(name, node, context)
+            block = super().build(name, node, context)
+            if isinstance(block, Alu) and function == "take" and _may_lack_operand(node, context):
+                block.fills = True  # its RTL knows absent values, too
+            return block
         constant = (
             context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
         )
@@ -93,6 +96,13 @@ class _Alu(Primitive):
 
     def missing_twin(self, node: Node) -> str:
         return "there is no RTL of an ALU with a constant or a single operand; use a tensor instead"
+
+
+def _may_lack_operand(node: Node, context: BlockContext) -> bool:
+    """Return whether an array with references from a union brings values to a block."""
+    arrays = (context.graph.nodes[stream.source] for stream in context.graph.streams_into(node))
+    references = (context.graph.stream_into(array, REF) for array in arrays)
+    return any(stream and context.graph.nodes[stream.source].type == "union" for stream in references)
 
 
 class _Adder(_Alu):

@@ -45,8 +45,8 @@ def result_of(graph, **operands):
     return np.asarray(report.result.toarray()).ravel()
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_two_vectors(function):
+def united(function):
+    """A graph of a function of two vectors behind a union."""
     graph = Graph({"x": "s", "b": "s", "c": "s"})
     union = graph.add("union", index="i")
     for number, tensor in enumerate("bc"):
@@ -54,8 +54,18 @@ def test_two_vectors(function):
         graph.connect(level, "crd", union, f"crd[{number}]")
         graph.connect(level, "ref", union, f"ref[{number}]")
     arrays = [array(graph, tensor, union, f"ref[{number}]") for number, tensor in enumerate("bc")]
-    graph = write(graph, union, graph.add(function), *arrays)
-    assert result_of(graph, b=B, c=C).tolist() == (FUNCTIONS[function](B, C) * 1.0).tolist()
+    return write(graph, union, graph.add(function), *arrays)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_two_vectors(function):
+    result = result_of(united(function), b=B, c=C)
+    assert result.tolist() == (FUNCTIONS[function](B, C) * 1.0).tolist()
+
+
+def test_a_take_behind_a_union_gives_nothing_where_an_operand_lacks_an_element():
+    """Where b lacks an element, c has -1 and 4: neither is a result."""
+    assert result_of(united("take"), b=B, c=C).tolist() == np.where((B != 0) & (C != 0), C, 0).tolist()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
