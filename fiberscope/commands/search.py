@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from fiberscope.commands.sweep import ExecutorOptions
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.sampling import Sample
-    from fiberscope.explore.sweeps.point import Point
+    from fiberscope.explore.sweeps.design_search import SearchKeys
     from fiberscope.explore.sweeps.search import Search
 
 STORE = "search"
@@ -95,14 +94,14 @@ def search(
       fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
     from fiberscope.accelerators.quantities import SIZE
-    from fiberscope.explore.sweeps.design_search import Objectives, prepare_search
+    from fiberscope.explore.sweeps.design_search import Objectives, make_design, prepare_search
     from fiberscope.explore.sweeps.point_process import Limits
     from fiberscope.explore.sweeps.search_plot import draw_designs
     from fiberscope.results.report.pictures import check_picture, save_figure
 
     if plot is not None:
         check_picture(plot)
-    design = _initial_design(command, accelerator, executor_options, sampled.request(seed))
+    design = make_design(accelerator, _keys(command, executor_options, sampled.request(seed)))
     objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
     study = prepare_search(design, workloads, over, objectives, store)
     limit = Limits(
@@ -118,25 +117,12 @@ def search(
         print(f"Results: {store} (look at them: fiberscope results {store})")
 
 
-def _initial_design(
-    command: str, accelerator: str, executor_options: ExecutorOptions, request: Sample | None
-) -> Point:
-    """Return the point from which all designs of a search derive, without a workload."""
-    from fiberscope.explore.sweeps.machines import parse_machine
-    from fiberscope.explore.sweeps.point import Point
-
-    machine = parse_machine(accelerator)
-    return Point(
-        command,
-        machine.accelerator,
-        "",
-        {**executor_options.settings_by_key(), **machine.set},
-        str(executor_options.config) if executor_options.config else None,
-        executor_options.exact,
-        None if request is None else asdict(request),
-        name=machine.distinct_name,
-        parts={**executor_options.parts_by_name(), **machine.parts},
-    )
+def _keys(command: str, executor_options: ExecutorOptions, sample: Sample | None) -> SearchKeys:
+    """Return the options of all runs of a search."""
+    keys: SearchKeys = {"command": command, "exact": executor_options.exact}
+    keys |= {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
+    config = executor_options.config
+    return keys | ({"config": str(config)} if config else {}) | ({} if sample is None else {"sample": sample})
 
 
 def _show(study: Search) -> None:

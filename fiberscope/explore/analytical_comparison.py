@@ -82,20 +82,20 @@ def estimate_analytically(
     operands = event.workload.operands
     if not all(operand.nonzeros for operand in operands):
         return AnalyticalEstimate((), ("an operand has no nonzeros",))
-    if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # bounds are a little larger
+    if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # tiles may be padded
         return AnalyticalEstimate((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
     symbols = trace.config["symbols"]
-    values = {**flatten_parameters(trace.config), **symbols, **_problem(event, symbols)}
+    values = {**flatten_parameters(trace.config), **symbols, **_problem_symbols(event, symbols)}
     phases = read_phases(path, f"{machine}/{FILE}", values)
     try:
         return AnalyticalEstimate(
-            tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without
+            tuple(_evaluate_phase(name, *cases) for name, cases in phases.cases.items()), phases.without
         )
     except InputError as fault:
         return AnalyticalEstimate((), (str(fault),))
 
 
-def _phase(name: str, case: Case, *alternatives: Case) -> Phase:
+def _evaluate_phase(name: str, case: Case, *alternatives: Case) -> Phase:
     """Evaluate the first case whose mapping is possible.
 
     Raises:
@@ -105,13 +105,13 @@ def _phase(name: str, case: Case, *alternatives: Case) -> Phase:
         evaluation = evaluate_case(case)
     except InputError:
         if alternatives:
-            return _phase(name, *alternatives)
+            return _evaluate_phase(name, *alternatives)
         raise
     computes = round(float(evaluation.counts.computes.actual[0]))
     return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(limits(evaluation))))
 
 
-def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
+def _problem_symbols(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
     """Return the kind of the problem, and the sizes and nonzeros of a product.
 
     A and B have counted nonzeros. Z has the expected nonzeros of a product of uniform operands. Z1 has the
@@ -126,6 +126,7 @@ def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
     match_probability = a.nonzeros / (rows * inner) * (b.nonzeros / (inner * columns))
 
     def nonzeros(k_share: float) -> float:
+        """Return the expected nonzeros after a share of K: elements with at least one pair that matches."""
         return float(rows * columns * (1.0 - (1.0 - match_probability) ** (inner * k_share)))
 
     sizes = {"M": rows, "K": inner, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": nonzeros(1.0)}

@@ -208,8 +208,8 @@ def check(
         KeyboardInterrupt: a run was interrupted.
     """
     kind, spec = find(accelerator), specification_of(accelerator)
-    rules = _rules((SPECIFICATION_FOLDER if spec else kind.folder) / FILE, accelerator)
-    specification = spec or _specification(accelerator, kind, rules, settings or {})
+    rules = _read_rules((SPECIFICATION_FOLDER if spec else kind.folder) / FILE, accelerator)
+    specification = spec or _select_specification(accelerator, kind, rules, settings or {})
     options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
     event = tables.simulate_to_end(accelerator, a, b, **options, parts=parts)
     factors = [factor for factor in (a, b) if factor is not None]
@@ -228,9 +228,9 @@ def check(
     return Check(
         event,
         trace,
-        tuple(_count_row(rule, event, trace) for rule in rules.counts),
-        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if spec else rules.traffic)),
-        _bound(trace, excluded),
+        tuple(_compare_count(rule, event, trace) for rule in rules.counts),
+        tuple(_compare(rule, _bytes(event), _bytes(trace)) for rule in (traffic if spec else rules.traffic)),
+        _bound_seconds(trace, excluded),
         excluded,
         None if spec else estimate_analytically(accelerator, kind.folder, event, trace),
         cycles,
@@ -243,7 +243,8 @@ def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
     Raises:
         InputError: the machine has no file of rules.
     """
-    return {rung.part: rung.settings for rung in _rules(find(accelerator).folder / FILE, accelerator).ladder}
+    rules = _read_rules(find(accelerator).folder / FILE, accelerator)
+    return {rung.part: rung.settings for rung in rules.ladder}
 
 
 def _worker_families(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
@@ -332,7 +333,7 @@ def _in_families(families: Container[str], components: Iterable[str]) -> list[st
     return [name for name in components if family_name(name) in families]
 
 
-def _specification(
+def _select_specification(
     accelerator: str, descriptor: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]
 ) -> str:
     """Return the specification of the configured design."""
@@ -347,7 +348,7 @@ def _specification(
     return rules.designs[design]
 
 
-def _bound(trace: Report, excluded: Container[str]) -> float:
+def _bound_seconds(trace: Report, excluded: Container[str]) -> float:
     """Return the sum over blocks of the longest component time in seconds, without excluded components."""
     assert trace.teaal is not None
     seconds, einsums = 0.0, trace.teaal.by_einsum
@@ -360,26 +361,27 @@ def _bound(trace: Report, excluded: Container[str]) -> float:
     return seconds
 
 
-def _rules(path: Path, accelerator: str) -> _Rules:
+def _read_rules(path: Path, accelerator: str) -> _Rules:
     if not path.is_file():
         raise InputError(f"{accelerator} has no {FILE} that says what its two models should agree on")
     return read_table(path, _Rules, accelerator)
 
 
-def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Comparison:
-    return Comparison(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.reason)
+def _compare(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Comparison:
+    sums = _sum_counts(rule.event, event), _sum_counts(rule.trace, trace)
+    return Comparison(rule.name or rule.tensor, *sums, rule.reason)
 
 
-def _count_row(rule: _Rule, event: Report, trace: Report) -> Comparison:
+def _compare_count(rule: _Rule, event: Report, trace: Report) -> Comparison:
     """Compare a count; a difference up to the trace's number of zero sums is explained."""
     assert trace.teaal is not None
-    row = _row(rule, event.operations, _counts(trace))
+    row = _compare(rule, event.operations, _counts(trace))
     difference = row.event - row.trace
     is_explained = not row.reason and "add" in rule.trace and 0 < difference <= trace.teaal.zero_sums
     return replace(row, reason=ZERO_SUMS) if is_explained else row
 
 
-def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
+def _sum_counts(names: Sequence[str], counts: Mapping[str, int]) -> int:
     return sum(counts.get(name, 0) for name in names)
 
 

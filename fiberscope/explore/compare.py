@@ -167,7 +167,7 @@ class Run:
         least, most: the smallest and the largest number of cycles of a draw.
         reported, teaal: the published cycles; None without a figure.
         error, teaal_error: the relative errors of the simulated and of TeAAL's cycles against the reported.
-        traffic: the traffic by tensor.
+        traffic: the traffic by tensor; for a random matrix, of the first draw.
         as_published: whether the errors judge the machine; see ``Published``.
     """
 
@@ -250,6 +250,7 @@ def compare(
 
 
 def _compare_run(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
+    """Compare the runs of a matrix, one for each draw, with the published figures."""
     reported, teaal = publication.find(name, "reported"), publication.find(name, "TeAAL")
     cycles = [report.cycles for report in reports]
     mean_cycles = round(sum(cycles) / len(cycles))

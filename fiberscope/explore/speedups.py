@@ -39,9 +39,13 @@ class Ratio(_Row):
 
 
 class Designs(_Row):
-    """The designs of a machine by their settings; the first design is the baseline.
+    """The content of ``designs.yaml``.
 
-    ``problems`` are settings of problems by name, ``workloads`` the names of the problems of each workload.
+    Args:
+        designs: settings by design; the first design is the baseline.
+        problems: settings by problem.
+        workloads: names of the problems of each workload.
+        published: published speed-ups and figures of designs.
     """
 
     designs: dict[str, dict[str, str | int]] = Field(min_length=2)
@@ -64,8 +68,8 @@ class SpeedupRow:
     @property
     def speedups(self) -> dict[str, float]:
         """Return the speed-up of each design over the first."""
-        first = next(iter(self.cycles.values()))
-        return {name: first / cycles for name, cycles in self.cycles.items()}
+        baseline = next(iter(self.cycles.values()))
+        return {name: baseline / cycles for name, cycles in self.cycles.items()}
 
 
 def has_designs(accelerator: Accelerator[Any]) -> bool:
@@ -110,7 +114,7 @@ def speedups(
     """
     table, runs = read_designs(accelerator), []
     for name in workloads or table.workloads:
-        workload = load_available(name, surrogates=False, demanded=bool(workloads), tell=tell)
+        workload = load_available(name, surrogates=False, is_required=bool(workloads), tell=tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
             for design, design_settings in table.designs.items():
@@ -128,11 +132,11 @@ def _compare_speedup(name: str, problem: str, reports: Mapping[str, Report]) -> 
         source=first.workload.source,
         problem=problem,
         iterations=len(first.iterations),
-        edges_per_ns={design: _edges(report) for design, report in reports.items()},
+        edges_per_ns={design: _edges_per_ns(report) for design, report in reports.items()},
         cycles={design: report.cycles for design, report in reports.items()},
     )
 
 
-def _edges(report: Report) -> float:
+def _edges_per_ns(report: Report) -> float:
     """Return the edges visited per nanosecond."""
     return report.operations["edges"] / (report.seconds * 1e9)

@@ -61,7 +61,7 @@ def attribute_stalls(
 
     def attribute(cycles: Cycles, components: Sequence[str], label: str) -> Cycles:
         for group in groups:
-            unused = np.maximum(_busiest(timeline, components, group) - used[group.part], 0)
+            unused = np.maximum(_busiest_cycles(timeline, components, group) - used[group.part], 0)
             attributed = np.minimum(cycles, unused)
             used[group.part] += attributed
             cycles = cycles - attributed
@@ -70,7 +70,7 @@ def attribute_stalls(
         return cycles
 
     for worker in workers:
-        waits = np.minimum(_stalled(timeline, worker), remaining)
+        waits = np.minimum(_stalled_cycles(timeline, worker), remaining)
         remaining -= waits
         related = [name for name in other_components if not _is_of_sibling(name, worker)]
         label = f"while the busiest {family_name(worker)} waits"
@@ -112,7 +112,7 @@ def cut_window(timeline: StateTimeline, start: int, end: int) -> StateTimeline:
     return timeline.model_copy(update={"start": start, "end": end, "components": components})
 
 
-def _busiest(timeline: StateTimeline, components: Sequence[str], group: Group) -> Cycles:
+def _busiest_cycles(timeline: StateTimeline, components: Sequence[str], group: Group) -> Cycles:
     """Return the busy cycles of the busiest component of a group, by interval."""
     busy = [
         _cycles_in_state(timeline, name, "busy") for name in components if family_name(name) in group.kinds
@@ -135,7 +135,7 @@ def _interval_lengths(timeline: StateTimeline) -> Cycles:
     return np.diff(np.minimum(ends, timeline.end - timeline.start), prepend=0)
 
 
-def _stalled(timeline: StateTimeline, name: str) -> Cycles:
+def _stalled_cycles(timeline: StateTimeline, name: str) -> Cycles:
     """Return the cycles in which a component waits at a port, by interval."""
     ports = [state for state in timeline.components[name].states if state not in ("busy", "idle")]
     return sum(

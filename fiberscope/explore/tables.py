@@ -40,8 +40,8 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
         return TypeAdapter(schema).validate_python(document)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        place = [name, ".".join(str(part) for part in fault["loc"])]
-        raise InputError(": ".join([*filter(None, place), fault["msg"]])) from error
+        location = [name, ".".join(str(part) for part in fault["loc"])]
+        raise InputError(": ".join([*filter(None, location), fault["msg"]])) from error
 
 
 def simulate_to_end(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
@@ -54,23 +54,23 @@ def simulate_to_end(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  
 
 
 def load_available(
-    name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
+    name: str, surrogates: bool, is_required: bool, tell: Callable[[str], None]
 ) -> Workload | None:
     """Load a workload of a study; None for an unavailable workload, which is reported.
 
     Args:
         name: name of the workload.
         surrogates: whether a surrogate may replace the workload.
-        demanded: whether an unavailable workload is an error, as if the user named it.
+        is_required: whether an unavailable workload is an error, because the user named it.
         tell: called with a line for the user.
 
     Raises:
-        WorkloadError: the workload is unavailable and ``demanded``.
+        WorkloadError: the workload is unavailable, and required.
     """
     try:
         return load(name, exact=not surrogates)
     except WorkloadError as error:
-        if demanded:
+        if is_required:
             raise
         tell(f"{name} is left out: {error}")
         return None

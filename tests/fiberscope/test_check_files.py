@@ -18,7 +18,7 @@ NO_COUNTERPART = {"sigma": {"Z"}}  # the trace of SIGMA writes no product to DRA
 
 
 def rules_of(machine: str) -> Any:
-    return study._rules(find(machine).folder / FILE, machine)
+    return study._read_rules(find(machine).folder / FILE, machine)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -36,7 +36,7 @@ def test_partial_fibers_are_among_what_gamma_moves_for_its_product() -> None:
     (rule,) = (rule for rule in rules_of("gamma").traffic if rule.tensor == "Z")
     partial = report.traffic["partial"].moved_bytes
     assert partial > 0
-    row = study._row(rule, study._bytes(report), {})
+    row = study._compare(rule, study._bytes(report), {})
     assert row.event == report.traffic["Z"].moved_bytes + partial
     assert "partial fibers" in row.reason
 

@@ -98,7 +98,7 @@ def run_study(
     planned = plan_points(study.sweep())
     tasks = unique_tasks(planned)
     store = Store(address, make=True)
-    stored = store.digests() - (_failures(store) if retry else set())
+    stored = store.digests() - (_failed_digests(store) if retry else set())
     new = [task for task in tasks if task.digest not in stored]
     note_stale(store, tasks)
     named_tasks = [task for task in tasks if task.digest in stored and task.point.workload_name]
@@ -150,7 +150,7 @@ def _store_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> N
     for task in (task for task in tasks if task.refused):
         outcome = make_outcome(asdict(task), REFUSED, task.row["reason"])
         store.add(task.digest, outcome.content)
-        progress.ended(task, outcome)
+        progress.record_end(task, outcome)
 
 
 def _count_other_sources(store: Store, tasks: Iterable[Task]) -> int:
@@ -167,5 +167,5 @@ def _count_other_sources(store: Store, tasks: Iterable[Task]) -> int:
     )
 
 
-def _failures(store: Store) -> set[str]:
+def _failed_digests(store: Store) -> set[str]:
     return set(store.table(f"SELECT digest FROM runs WHERE status <> '{DONE}'")["digest"].to_pylist())

@@ -135,12 +135,12 @@ def _compare(archived: Row, repeated: Row | None) -> RepeatedRun:
         return RepeatedRun(archived, repeated, [f"status ({repeated['status']}: {repeated['reason']})"])
     columns = [name for name in archived if name in repeated and name not in UNCOMPARED]
     differences = [name for name in columns if archived[name] != repeated[name]]
-    if not differences and _numbers(archived) != _numbers(repeated):
+    if not differences and _compared_report(archived) != _compared_report(repeated):
         differences = [REPORT]
     return RepeatedRun(archived, repeated, differences)
 
 
-def _numbers(row: Row) -> dict[str, Any]:
+def _compared_report(row: Row) -> dict[str, Any]:
     """Return the report of a row without the fields that may differ between equal runs."""
     report: dict[str, Any] = json.loads(row[REPORT] or "{}")
     return {key: value for key, value in report.items() if key not in (*CIRCUMSTANCES, "version")}

@@ -21,7 +21,7 @@ from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.local_workers import CONFIGURATION, local_client
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
-PATIENCE = "30s"
+CONNECT_TIMEOUT = "30s"
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
 @contextmanager
 def _existing_scheduler(address: str) -> Iterator[Client]:
     try:
-        client = Client(address, timeout=PATIENCE)
+        client = Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
         raise InputError(f"{address}: no Dask scheduler answers ({' '.join(str(error).split())})") from error
     except TypeError as error:  # raised by Dask without a key
@@ -59,10 +59,10 @@ def _existing_scheduler(address: str) -> Iterator[Client]:
 
 def _dask_jobqueue() -> ModuleType:
     """Import dask_jobqueue, and restore the handler of Ctrl-C that its import replaces."""
-    before = signal.getsignal(signal.SIGINT)
+    handler = signal.getsignal(signal.SIGINT)
     import dask_jobqueue  # noqa: PLC0415  (optional)
 
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, handler)
     return dask_jobqueue
 
 

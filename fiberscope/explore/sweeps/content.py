@@ -12,7 +12,7 @@ from fiberscope.workloads import file_of, is_gemm, load, lookup, names
 from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_keyword
 
-BYTES_A_NONZERO = 10  # approximate file size, for estimates of remaining time
+BYTES_PER_NONZERO = 10  # approximate file size, for estimates of remaining time
 
 
 def operand_digest(operand: str, exact: bool) -> str:
@@ -83,4 +83,4 @@ def estimate_nonzeros(operand: str) -> float:
     if operand in names():
         return float(lookup(operand).nonzeros)
     file = file_of(operand)
-    return file.stat().st_size / BYTES_A_NONZERO if file is not None and file.is_file() else 1.0
+    return file.stat().st_size / BYTES_PER_NONZERO if file is not None and file.is_file() else 1.0

@@ -39,19 +39,19 @@ class CostComparison:
             InputError: a sum is null because a part has no figure, or covers other parts than an earlier
                 design; the message names the part.
         """
-        for column, sums in _sums(measure):
+        for column, sums in _find_sums(measure):
             parts = frozenset(filter(None, (row.get(column) or "").split(SEPARATOR)))
             if parts and any(_is_null(row.get(name)) for name in sums):
                 listed = next((part for part in sorted(parts) if "(" in part), min(parts))
-                raise _refusal(measure, row, f"null, as {listed} has no figure")
-            others = self.missing.setdefault((column, str(row["workload"])), parts)
-            if parts - others:
-                raise _refusal(measure, row, f"without {min(parts - others)}, unlike another design")
-            if others - parts:
-                raise _refusal(measure, row, f"with {min(others - parts)}, unlike another design")
+                raise _cost_error(measure, row, f"null, as {listed} has no figure")
+            expected = self.missing.setdefault((column, str(row["workload"])), parts)
+            if parts - expected:
+                raise _cost_error(measure, row, f"without {min(parts - expected)}, unlike another design")
+            if expected - parts:
+                raise _cost_error(measure, row, f"with {min(expected - parts)}, unlike another design")
 
 
-def _sums(measure: str) -> Iterator[tuple[str, list[str]]]:
+def _find_sums(measure: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the column of missing parts, and the sums of the measure that belong to this column."""
     identifiers = {*re.findall(r"\w+", measure)}
     for column, names in COLUMNS.items():
@@ -63,7 +63,8 @@ def _is_null(number: object) -> bool:
     return number is None or (isinstance(number, float) and isnan(number))
 
 
-def _refusal(measure: str, row: Mapping[str, Any], reason: str) -> InputError:
+def _cost_error(measure: str, row: Mapping[str, Any], reason: str) -> InputError:
+    """Return the error of a measure; a reason with a call of RTL, and so a ``(``, also has advice."""
     settings = ", ".join(f"{key}={value}" for key, value in json.loads(row["settings"] or "{}").items())
     design = f"{row['machine']} with {settings}" if settings else row["machine"]
     advice = "measure it with fiberscope rtl netlists, or " if "(" in reason else ""

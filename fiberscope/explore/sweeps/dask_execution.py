@@ -72,9 +72,8 @@ class _Execution:
 
     def run(self) -> None:
         """Submit batches and process events until all points have ended."""
-        topic = (
-            self._client.id
-        )  # the scheduler deletes the events of such a topic when the client disconnects
+        # The scheduler deletes the events of a topic with the client's name when the client disconnects.
+        topic = self._client.id
         self._client.subscribe_topic(topic, self._receive_event)
         try:
             self._update_capacity()
@@ -88,7 +87,7 @@ class _Execution:
     def _update_capacity(self) -> None:
         """Count the threads of the workers, and report their number to the watcher; at least one."""
         self._capacity, self._counted_at = max(1, count_threads(self._client)), time.monotonic()
-        self._watcher.working(self._capacity)
+        self._watcher.set_workers(self._capacity)
 
     def _submit_batches(self) -> None:
         """Submit a batch for each idle thread of a worker; count the threads anew every ``CHECK_SECONDS``."""
@@ -126,7 +125,7 @@ class _Execution:
         task = self._unfinished.pop(digest, None)
         if task is not None:
             self._store.add(digest, outcome.content)
-            self._watcher.ended(task, outcome)
+            self._watcher.record_end(task, outcome)
 
     def _resubmit_unfinished(self, future: Future[Any]) -> None:
         """Submit the unfinished points of an ended batch again.

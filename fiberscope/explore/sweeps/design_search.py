@@ -32,7 +32,7 @@ class SearchKeys(TypedDict, total=False):
     command: str
     settings: Mapping[str, object]
     parts: Mapping[str, str]
-    config: str
+    config: str | None
     exact: bool
     sample: Sample | float | str | bool
     timeout: float
@@ -124,7 +124,7 @@ def search(
     executors = ExecutorChoice(keys.get("scheduler"), keys.get("slurm"), keys.get("pbs"), keys.get("workers"))
     address_text = None if store is None else str(store)
     with saved_operands(workloads, store) as names, store_address(address_text) as address:
-        study = prepare_search(_design(accelerator, keys), list(names), over, objectives, address)
+        study = prepare_search(make_design(accelerator, keys), list(names), over, objectives, address)
         study.run(executors, limits, quiet=not progress)
         return _result(study)
 
@@ -153,8 +153,8 @@ def prepare_search(
         from fiberscope.explore.sweeps.search_space import read_space  # noqa: PLC0415
         from fiberscope.results.store import Store  # noqa: PLC0415
 
-    largest = [Goal(measure, largest=True) for measure in objectives.maximise]
-    goals = [*map(Goal, objectives.minimise), *largest]
+    is_maximised = [Goal(measure, is_maximised=True) for measure in objectives.maximise]
+    goals = [*map(Goal, objectives.minimise), *is_maximised]
     if not goals:
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
     shared = [replace(design, workload=workload) for workload in dict.fromkeys(workloads)]
@@ -167,8 +167,16 @@ def _as_list(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
-def _design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
-    """Return the initial design of a search, without a workload."""
+def make_design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
+    """Return the point from which all designs of a search derive, without a workload.
+
+    Args:
+        accelerator: the machine, as for ``search``; its settings and parts override those of ``keys``.
+        keys: the options of all runs.
+
+    Raises:
+        InputError: the machine or the sample is invalid.
+    """
     from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (needed for sampled runs only)
 
     machine, sample = parse_machine(accelerator), requested_sample(keys.get("sample"))

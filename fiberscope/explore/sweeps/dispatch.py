@@ -46,13 +46,13 @@ def run_batches(
 
 def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher) -> None:
     """Run tasks one after the other."""
-    watcher.working(1)
+    watcher.set_workers(1)
     try:
         for batch in batches:
             for task in batch:
                 outcome = _outcome(task, limits)
                 store.add(task.digest, outcome.content)
-                watcher.ended(task, outcome)
+                watcher.record_end(task, outcome)
     finally:
         end_child()
 

@@ -15,7 +15,7 @@ MEAN_NAMES = ("geometric", "arithmetic", "harmonic")
 FIGURE_KINDS = ("speedup", "roofline", "energy", "traffic", "front")
 
 
-def _choices(names: Sequence[str]) -> BeforeValidator:
+def _choice_validator(names: Sequence[str]) -> BeforeValidator:
     """Return a validator for a name or a list of names."""
 
     def check(value: object) -> object:
@@ -28,12 +28,12 @@ def _choices(names: Sequence[str]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def _illustration(value: object) -> object:
+def _expand_illustration(value: object) -> object:
     """Accept a text or a list as the content of an illustration without a caption."""
     return {"show": value} if isinstance(value, str | list) else value
 
 
-Columns: TypeAlias = Annotated[list[str], _choices(COLUMN_NAMES), Field(min_length=1)]
+Columns: TypeAlias = Annotated[list[str], _choice_validator(COLUMN_NAMES), Field(min_length=1)]
 
 
 class Illustration(BaseModel):
@@ -51,15 +51,15 @@ class Illustration(BaseModel):
 
 
 class _Figure(Illustration):
-    show: Annotated[list[str], _choices(FIGURE_KINDS), Field(min_length=1, max_length=1)]
+    show: Annotated[list[str], _choice_validator(FIGURE_KINDS), Field(min_length=1, max_length=1)]
 
 
 class _Table(Illustration):
-    show: Annotated[list[str], _choices((*COLUMN_NAMES, RESOURCES)), Field(min_length=1)]
+    show: Annotated[list[str], _choice_validator((*COLUMN_NAMES, RESOURCES)), Field(min_length=1)]
 
 
-_AnyFigure: TypeAlias = Annotated[_Figure, BeforeValidator(_illustration)]
-_AnyTable: TypeAlias = Annotated[_Table, BeforeValidator(_illustration)]
+_AnyFigure: TypeAlias = Annotated[_Figure, BeforeValidator(_expand_illustration)]
+_AnyTable: TypeAlias = Annotated[_Table, BeforeValidator(_expand_illustration)]
 
 
 class Evaluation(BaseModel):
@@ -81,7 +81,7 @@ class Evaluation(BaseModel):
     against: str | None = None
     same: list[str] = []
     columns: Columns = ["cycles", "speedup"]
-    mean: Annotated[list[str], _choices(MEAN_NAMES), Field(min_length=1)] = ["geometric"]
+    mean: Annotated[list[str], _choice_validator(MEAN_NAMES), Field(min_length=1)] = ["geometric"]
     title: str = ""
     width: str | float = "page"
     figures: list[_AnyFigure] | None = None

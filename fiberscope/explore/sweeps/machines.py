@@ -19,7 +19,7 @@ _KEY = r"(?=[\w.-]+=)"  # a colon or a comma separates settings only before a ke
 _FORM = "NAME=MACHINE:KEY=VALUE,KEY=VALUE, for example gamma-16=gamma:pe.count=16"
 
 
-def _part_names(parts: object) -> object:
+def _name_classes(parts: object) -> object:
     """Convert classes of parts to their modules and names."""
     if not isinstance(parts, Mapping):
         return parts
@@ -28,7 +28,7 @@ def _part_names(parts: object) -> object:
 
 
 # ``module:Class`` or ``file.py:Class`` by the name of the part.
-PartNames: TypeAlias = Annotated[dict[str, str], BeforeValidator(_part_names)]
+PartNames: TypeAlias = Annotated[dict[str, str], BeforeValidator(_name_classes)]
 
 
 class NamedMachine(BaseModel):
@@ -69,7 +69,7 @@ def parse_machine(machine: AnyMachine) -> NamedMachine:
     if isinstance(machine, NamedMachine):
         return machine
     if isinstance(machine, Mapping):
-        return _validated(dict(machine))
+        return _validate_machine(dict(machine))
     match = _NAMED.fullmatch(machine)
     if match is None:
         if re.search(f":{_KEY}", machine):
@@ -79,11 +79,12 @@ def parse_machine(machine: AnyMachine) -> NamedMachine:
     accelerator, *settings = re.split(f":{_KEY}", definition, maxsplit=1)
     if not accelerator:
         raise InputError(f"{machine}: {name} has no machine; write it as {_FORM}")
-    settings_by_key, parts = _settings(machine, settings[0] if settings else "")
-    return _validated({"name": name, "accelerator": accelerator, "set": settings_by_key, "parts": parts})
+    settings_by_key, parts = _parse_settings(machine, settings[0] if settings else "")
+    keys = {"name": name, "accelerator": accelerator, "set": settings_by_key, "parts": parts}
+    return _validate_machine(keys)
 
 
-def _settings(machine: str, text: str) -> tuple[dict[str, object], dict[str, str]]:
+def _parse_settings(machine: str, text: str) -> tuple[dict[str, object], dict[str, str]]:
     """Parse the settings and parts of a machine's text.
 
     Raises:
@@ -104,7 +105,7 @@ def _settings(machine: str, text: str) -> tuple[dict[str, object], dict[str, str
     return settings, parts
 
 
-def _validated(document: dict[str, Any]) -> NamedMachine:
+def _validate_machine(document: dict[str, Any]) -> NamedMachine:
     try:
         return NamedMachine.model_validate(document)
     except ValidationError as error:

@@ -85,7 +85,7 @@ def plan_points(points: Iterable[Point], resolver: ParameterResolver | None = No
         ConfigurationError, InputError, WorkloadError: the errors of ``plan_tasks``.
     """
     resolver = resolver or ParameterResolver()
-    return [_task(point, resolver) for point in points]
+    return [_plan_task(point, resolver) for point in points]
 
 
 def unique_tasks(tasks: Iterable[Task]) -> list[Task]:
@@ -118,7 +118,7 @@ class ParameterResolver:
 
     def __init__(self) -> None:
         self._cache: dict[str, ResolvedPoint] = {}
-        self._digest_of = cache(_source)
+        self._digest_of = cache(_source_digest)
 
     def __call__(self, point: Point, settings: str) -> ResolvedPoint:
         """Return the parameters of a point, its source digest, and the reason of a refusal.
@@ -147,14 +147,14 @@ class ParameterResolver:
             return ResolvedPoint(dict(point.settings), "", " ".join(str(error).split()))
 
 
-def _task(point: Point, resolver: ParameterResolver) -> Task:
+def _plan_task(point: Point, resolver: ParameterResolver) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
     with _locate_errors(point, "command"):
         request_type(point)
     with _locate_errors(point, "sample"):
         check_sample(point)
     with _locate_errors(point, "workload"):
-        content, size = _content(point.workload, point.exact)
+        content, size = _describe_content(point.workload, point.exact)
     with _locate_errors(point, "accelerator"):
         resolved = resolver(point, settings)
     refusal = {"status": REFUSED, "reason": resolved.refused} if resolved.refused else {}
@@ -211,7 +211,7 @@ def _serialize(config: Mapping[str, object]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
+def _describe_content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
     """Return the digests of a workload's operands, prefixed by their names, and their total size."""
     plain, by_name = parse_operands(workload)
     digests = (
@@ -223,5 +223,5 @@ def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
     ) or 1.0  # without sizes, all count equally
 
 
-def _source(roots: Roots) -> str:
+def _source_digest(roots: Roots) -> str:
     return roots.sources().digest

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENDED = "point-ended"
 
-_CHILD = [sys.executable, "-m", "fiberscope.explore.sweeps.worker"]
+_CHILD_COMMAND = [sys.executable, "-m", "fiberscope.explore.sweeps.worker"]
 _THREAD = threading.local()  # a Dask worker may have several threads
 
 
@@ -114,7 +114,7 @@ class _Child:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # prevents oversubscription of cores
         try:
             self._process = subprocess.Popen(
-                _CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+                _CHILD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
             )
         except OSError as error:
             raise _start_error(str(error.strerror)) from error

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
-DECAY = 0.9  # weight of earlier points at the end of another point
-BATCH_SECONDS = 1.0
-SHARES = 2  # a batch is at most 1/SHARES of a worker's share, so that all workers end together
+DECAY = 0.9  # factor of the weight of earlier points when another point ends
+BATCH_SECONDS = 1.0  # estimated duration of a batch
+SHARES = 2  # a batch is at most 1/SHARES of a worker's remaining points, so that all workers end together
 
 
 @dataclass
@@ -35,6 +35,7 @@ class _Duration:
     sizes: float = 0.0
 
     def add(self, seconds: float, size: float) -> None:
+        """Add a point."""
         self.seconds = DECAY * self.seconds + seconds
         self.sizes = DECAY * self.sizes + size
 
@@ -60,11 +61,11 @@ class Progress:
         self._durations: dict[str, _Duration] = defaultdict(_Duration)  # by workload
         self._total_duration = _Duration()
 
-    def working(self, workers: int) -> None:
+    def set_workers(self, workers: int) -> None:
         """See ``watcher.Watcher``."""
         self.workers = workers
 
-    def ended(self, task: Task, outcome: TaskOutcome) -> None:
+    def record_end(self, task: Task, outcome: TaskOutcome) -> None:
         """See ``watcher.Watcher``."""
         self.statuses[outcome.status] += 1
         self._remaining[task.point.workload] -= 1
@@ -88,7 +89,7 @@ class Progress:
         """Return the number of running points."""
         return min(self.workers, self.total - self.done)
 
-    def expected(self, task: Task) -> float:
+    def expected_seconds(self, task: Task) -> float:
         """Return the estimated seconds of a task, from points of its workload, else from all points by size.
 
         The estimate is infinite before the first point has ended.
@@ -96,18 +97,18 @@ class Progress:
         spent = self._durations.get(task.point.workload, self._total_duration)
         return task.size * spent.seconds / spent.sizes if spent.sizes else math.inf
 
-    def seconds_left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return the estimated seconds to the end of the sweep; infinity at the beginning."""
         estimates = (
-            count * self.expected(self._task_by_workload[name])
+            count * self.expected_seconds(self._task_by_workload[name])
             for name, count in self._remaining.items()
             if count
         )
         return sum(estimates) / self.workers
 
-    def time_left(self) -> str:
+    def describe_remaining_time(self) -> str:
         """Return the estimated time to the end in words; empty at the beginning."""
-        seconds = self.seconds_left()
+        seconds = self.remaining_seconds()
         return f"about {timedelta(seconds=round(seconds))} left" if math.isfinite(seconds) else ""
 
     def line(self) -> str:
@@ -117,7 +118,7 @@ class Progress:
             f"{self.running} running",
             f"{self.failed} failed",
         )
-        return ", ".join(filter(None, (self.time_left(), *counts)))
+        return ", ".join(filter(None, (self.describe_remaining_time(), *counts)))
 
 
 # Type of a context manager that follows the progress of a sweep, such as a page.
@@ -212,10 +213,13 @@ def group_tasks(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[
     """
     remaining = deque(tasks)
     while remaining:
-        most = len(remaining) // (SHARES * progress.workers)
+        max_tasks = len(remaining) // (SHARES * progress.workers)
         batch = [remaining.popleft()]
-        seconds = progress.expected(batch[0])
-        while len(batch) < most and (seconds := seconds + progress.expected(remaining[0])) <= BATCH_SECONDS:
+        seconds = progress.expected_seconds(batch[0])
+        while len(batch) < max_tasks:
+            seconds += progress.expected_seconds(remaining[0])
+            if seconds > BATCH_SECONDS:
+                break
             batch.append(remaining.popleft())
         yield batch
 

@@ -15,7 +15,7 @@ from fiberscope.explore.sweeps.scaling import read_scaling
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import sram_bytes
 
-FAIR = 2.0  # largest ratio between machines without a warning
+MAX_FAIR_RATIO = 2.0  # ratio between the resources of machines above which a warning is given
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Resources:
 def read_resources(row: Mapping[Any, Any]) -> Resources:
     """Return the resources of a machine from the row of one of its runs in a store."""
     seconds, cycles = _number(row, "seconds"), _number(row, "cycles")
-    accelerator = _find(row)
+    accelerator = _find_machine(row)
     config = json.loads(row["config"])
     multipliers, fault = None, ""
     if accelerator is not None:
@@ -68,7 +68,7 @@ def _number(row: Mapping[Any, Any], column: str) -> float | None:
     return None if number is None or isnan(number) else float(number)
 
 
-def _find(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+def _find_machine(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
     """Return the descriptor of the machine of a row; None for a command other than ``sim``."""
     if row["command"] != "sim":
         return None
@@ -90,12 +90,13 @@ def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> f
 
 
 def _size_of(family: str, sizes: Mapping[str, float]) -> float:
+    """Return the SRAM bytes of a family, by its name or else by the first pattern that matches; else 0."""
     matches = (size for pattern, size in sizes.items() if fnmatchcase(family, pattern))
     return sizes.get(family, next(matches, 0.0))
 
 
 def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
-    """Return warnings about invalid files, and about machines that differ by more than ``FAIR`` times."""
+    """Return warnings about invalid files, and about ratios above ``MAX_FAIR_RATIO``."""
     kinds = {"multipliers": "multipliers", "bandwidth": "peak_bytes_per_second"}
     lines = [f"{name}: {entry.fault}" for name, entry in resources.items() if entry.fault]
     for kind, field in kinds.items():
@@ -104,7 +105,7 @@ def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
             continue
         least, most = min(amounts, key=amounts.__getitem__), max(amounts, key=amounts.__getitem__)
         ratio = amounts[most] / amounts[least]
-        if ratio > FAIR:
+        if ratio > MAX_FAIR_RATIO:
             times = f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
             lines.append(f"Unequal machines: {most} has {times} times the {kind} of {least}")
     return lines

@@ -16,9 +16,8 @@ from fiberscope.accelerators.yaml_schema import validate_document
 
 AREA = "area"
 RESOURCES = ("multipliers", "bandwidth", AREA)  # resources that can be equalized
-WHOLE = 1e-9  # tolerance of rounding to integers
+ROUNDING = 1e-9  # relative error that counts as rounding of an integer
 FILE = "scaling.yaml"
-
 
 _Resource: TypeAlias = Literal["multipliers", "bandwidth", "area"]
 
@@ -36,7 +35,7 @@ class Rule(BaseModel):
     source: str = Field(min_length=20)
     parameters: dict[str, float] = Field(min_length=1)
 
-    def scaled(self, values: Mapping[str, Any], factor: float) -> dict[str, int] | None:
+    def scale_parameters(self, values: Mapping[str, Any], factor: float) -> dict[str, int] | None:
         """Return the scaled parameters; None unless all are integers of at least 1.
 
         Args:
@@ -45,7 +44,9 @@ class Rule(BaseModel):
         """
         numbers = {key: values[key] * factor**power for key, power in self.parameters.items()}
         scaled = {key: round(number) for key, number in numbers.items()}
-        are_integers = all(abs(numbers[key] - integer) <= WHOLE * integer for key, integer in scaled.items())
+        are_integers = all(
+            abs(numbers[key] - integer) <= ROUNDING * integer for key, integer in scaled.items()
+        )
         return scaled if are_integers else None
 
 
@@ -79,15 +80,15 @@ class Scaling(BaseModel):
             ConfigurationError: the expression is invalid, or has an unknown name.
         """
         text = str(self.bandwidth if resource == "bandwidth" else self.multipliers)
-        return float(evaluate(_compile_expression(text), parameters, _complaint)) if text else None
+        return float(evaluate(_compile_expression(text), parameters, _scaling_error)) if text else None
 
 
 @lru_cache(maxsize=64)
 def _compile_expression(text: str) -> tuple[str, ...]:
-    return tuple(compile_expression(text, _complaint))
+    return tuple(compile_expression(text, _scaling_error))
 
 
-def _complaint(message: str) -> ConfigurationError:
+def _scaling_error(message: str) -> ConfigurationError:
     return ConfigurationError(f"{FILE}: {message}")
 
 

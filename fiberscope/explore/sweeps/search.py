@@ -36,8 +36,8 @@ from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decode_row, tabulate_rows
 from fiberscope.results.store.query import open_database, suggest_columns
 
-MOST_REPEATS = 100  # limit of consecutive suggestions of known designs
-LEAST = 1e-300  # excess over a limit with < if both sides are equal
+MAX_REPEATS = 100  # limit of consecutive suggestions of known designs
+TIE_EXCESS = 1e-300  # excess over a limit with < if both sides are equal: positive, so a violation
 _LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")
 
 
@@ -47,16 +47,16 @@ class Goal:
 
     Args:
         measure: a column of the store, or an SQL expression over columns.
-        largest: whether to maximise the measure.
+        is_maximised: whether to maximise the measure, not to minimise it.
     """
 
     measure: str
-    largest: bool = False
+    is_maximised: bool = False
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
         """Return the direction in optuna's terms."""
-        return "maximize" if self.largest else "minimize"
+        return "maximize" if self.is_maximised else "minimize"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ class Limit:
             raise InputError(f"{text}: is no limit; write it as 'area_um2 < 40e6'")
         left, sign, right = match.groups()
         excess = f"({left}) - ({right})" if sign[0] == "<" else f"({right}) - ({left})"
-        return cls(text, excess if sign[1:] else f"CASE WHEN {excess} = 0 THEN {LEAST} ELSE {excess} END")
+        return cls(
+            text, excess if sign[1:] else f"CASE WHEN {excess} = 0 THEN {TIE_EXCESS} ELSE {excess} END"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class DesignMeasures:
 
     Args:
         values: the value of each goal; with several workloads, the geometric mean.
-        excess: the largest excess over each limit on a workload; a positive value violates the limit.
+        excess: the is_maximised excess over each limit on a workload; a positive value violates the limit.
     """
 
     values: Sequence[float]
@@ -216,13 +218,13 @@ class Search:
         spreads = {row["digest"]: row["spread"] for row in rows}
         return [hypot(*map(spreads.__getitem__, digests)) / len(digests) for digests in evaluated]
 
-    def working(self, workers: int) -> None:
+    def set_workers(self, workers: int) -> None:
         """See ``watcher.Watcher``."""
-        self._progress.working(workers)
+        self._progress.set_workers(workers)
 
-    def ended(self, task: Task, outcome: TaskOutcome) -> None:
+    def record_end(self, task: Task, outcome: TaskOutcome) -> None:
         """See ``watcher.Watcher``; optuna receives a design when all its points have ended."""
-        self._progress.ended(task, outcome)
+        self._progress.record_end(task, outcome)
         design = self._running.pop(task.digest)
         design.rows[task.digest] = dict(decode_row(outcome.content).values)
         if len(design.rows) == len(design.digests):
@@ -233,7 +235,7 @@ class Search:
     def _suggest_tasks(self, count: int) -> Iterator[Task]:
         """Yield tasks of new designs that optuna suggests."""
         for _ in range(count):
-            for _ in range(MOST_REPEATS):
+            for _ in range(MAX_REPEATS):
                 trial = self._study.ask(self.distributions)
                 tasks = self._tasks(trial.params)
                 digests = tuple(task.digest for task in tasks)

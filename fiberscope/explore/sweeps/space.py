@@ -18,18 +18,18 @@ Settings = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 
 
-class _Part(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-def _in_bytes(value: object) -> object:
+def _parse_size(value: object) -> object:
     return SIZE.parse(value) if isinstance(value, str) else value
 
 
-Number = Annotated[int | float, BeforeValidator(_in_bytes)]
+Number = Annotated[int | float, BeforeValidator(_parse_size)]
 
 
-class Range(_Part):
+class Range(_StrictModel):
     """Range between two numbers, both included. Sizes may have units.
 
     The samples are integers if both numbers and the step are integers.
@@ -99,7 +99,7 @@ Span = Annotated[  # a range, or a list of values
 ]
 
 
-class RandomPoints(_Part):
+class RandomPoints(_StrictModel):
     """Random points of a space.
 
     Args:
@@ -125,12 +125,12 @@ class RandomPoints(_Part):
             shares = qmc.LatinHypercube(d=len(self.over), rng=generator).random(self.count)
         for row in shares:
             yield {
-                key: _at(span, float(share))
+                key: _value_at(span, float(share))
                 for (key, span), share in zip(self.over.items(), row, strict=True)
             }
 
 
-def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
+def _value_at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
     return span.value_at(share) if isinstance(span, Range) else span[int(share * len(span))]
 
 

@@ -60,10 +60,10 @@ def read_stored_suite(
         if row["status"] == DONE
     }
     ordered = [addresses[name] for name in runs.workloads]
-    return Suite(runs.series, ordered, first, results, _own_names(runs), resources)
+    return Suite(runs.series, ordered, first, results, _study_names(runs), resources)
 
 
-def _own_names(runs: StudyRuns) -> Mapping[str, str]:
+def _study_names(runs: StudyRuns) -> Mapping[str, str]:
     """Return the names of workloads that have a name in the study."""
     rows: Sequence[Mapping[str, Any]] = list(runs.rows.values())
     return {row["workload"]: row["workload_name"] for row in rows if row["workload_name"]}

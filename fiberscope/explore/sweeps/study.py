@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.quantities import Bytes
-from fiberscope.accelerators.sampling import Sample as Windows
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.accelerators.yaml_schema import validate_document
@@ -49,7 +49,7 @@ class KeyLocations(NamedTuple):
         return self.document.location(path)
 
 
-def _windows(value: object) -> Windows | None:
+def _parse_sample(value: object) -> Sample | None:
     from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (needed for sampled runs only)
 
     try:
@@ -69,7 +69,7 @@ class StudyKeys(TypedDict, total=False):
     grid: Mapping[str, Sequence[object]]
     points: Sequence[Mapping[str, object]]
     random: Mapping[str, object]
-    sample: Mapping[str, object] | Windows | float | str | bool
+    sample: Mapping[str, object] | Sample | float | str | bool
     timeout: float
     memory: int | str
 
@@ -111,7 +111,7 @@ class Study(BaseModel):
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: list[dict[str, Any]] = []
     random: RandomPoints | None = None
-    sample: Annotated[Windows | None, BeforeValidator(_windows)] = None
+    sample: Annotated[Sample | None, BeforeValidator(_parse_sample)] = None
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None

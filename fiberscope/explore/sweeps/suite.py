@@ -33,9 +33,10 @@ COMMENT = "#"  # begins a comment in a list of workloads
 UTILIZATION = "utilization"  # fraction of cycles in which the workers are busy; not a column of a store
 COSTS = ("energy_pj", "energy_upper", "edp", "area_um2", "area_upper")
 NUMBERS = ("traffic_bytes", *COSTS, UTILIZATION, "memory_utilization")  # columns of a run
-NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # with blanks around the sign, unlike rows=20
-
-OF_MACHINES = ("multipliers", "peak_bytes_per_second", "sram_bytes", "hertz")  # fields of ``Resources``
+NAMED_WORKLOAD = re.compile(
+    r"([^=:]*[^=:\s])\s+=\s+(\S.*)"
+)  # with blanks around =, unlike a generator's rows=20
+RESOURCE_COLUMNS = ("multipliers", "peak_bytes_per_second", "sram_bytes", "hertz")  # fields of ``Resources``
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ class Suite:
 
     def speedup(self, workload: str, machine: str) -> float | None:
         """Return the simulated time of ``against`` over the machine's; None if either is missing or 0."""
-        first, other = self.runs[workload, self.against], self.runs[workload, machine]
-        return first.seconds / other.seconds if first.seconds and other.seconds else None
+        baseline, run = self.runs[workload, self.against], self.runs[workload, machine]
+        return baseline.seconds / run.seconds if baseline.seconds and run.seconds else None
 
     def spread(self, workload: str, machine: str) -> float:
         """Return the half-width of a speed-up as a fraction; 0 for exact counts."""
@@ -174,7 +175,7 @@ class Suite:
                 "seconds": result.seconds if result.done else None,
                 "speedup": self.speedup(workload, machine),
                 **{name: result.measures.get(name) for name in NUMBERS},
-                **{name: getattr(self.resources.get(machine), name, None) for name in OF_MACHINES},
+                **{name: getattr(self.resources.get(machine), name, None) for name in RESOURCE_COLUMNS},
             }
             for (workload, machine), result in self.runs.items()
         ]
@@ -196,20 +197,20 @@ def read_workloads(path: Path) -> dict[str, str]:
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
-        return _nonempty(path, {shlex.quote(str(file)): "" for file in files})
+        return _check_nonempty(path, {shlex.quote(str(file)): "" for file in files})
     workloads: dict[str, str] = {}
     for number, text in enumerate(read_text(path).splitlines(), start=1):
         line = text.partition(COMMENT)[0].strip()
-        match = NAMED.fullmatch(line)
+        match = NAMED_WORKLOAD.fullmatch(line)
         name, workload = match.groups() if match else ("", line)
         if name and name in workloads.values():
             raise InputError(f"{path}:{number}: the name {name} is there twice; give each workload its own")
         if workload:
             workloads[workload] = workloads.get(workload) or name
-    return _nonempty(path, workloads)
+    return _check_nonempty(path, workloads)
 
 
-def _nonempty(path: Path, workloads: dict[str, str]) -> dict[str, str]:
+def _check_nonempty(path: Path, workloads: dict[str, str]) -> dict[str, str]:
     if not workloads:
         raise InputError(f"{path}: has no workload; a list has one a line, a folder files as a.mtx")
     return workloads
@@ -244,10 +245,10 @@ def suite(
     evaluation = study.evaluation or Evaluation()
     series = [machine.name for machine in parsed]
     listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
-    first = against or evaluation.against
-    _check_against(series, first)
+    baseline = against or evaluation.against
+    _check_against(series, baseline)
     shared = {key: getattr(study, key) for key in ("command", "settings", "config", "store")} | options
-    parsed, scaled = _scaled(parsed, same or evaluation.same, first or series[0], shared)
+    parsed, scaled = _scale(parsed, same or evaluation.same, baseline or series[0], shared)
     with saved_operands(listed, shared["store"]) as saved:
         keys = {"evaluation": None, **({"machines": parsed} if scaled else {}), **options}
         frame = sweep([*parsed], saved, **options) if path is None else sweep(path, saved, **keys)
@@ -260,8 +261,8 @@ def suite(
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
     }
     ordered = {(text, machine): runs[text, machine] for text in texts for machine in series}
-    own_names = {workload: name for workload, name in names.items() if name}
-    return Suite(series, texts, first or series[0], ordered, own_names, resources, scaled, evaluation)
+    study_names = {workload: name for workload, name in names.items() if name}
+    return Suite(series, texts, baseline or series[0], ordered, study_names, resources, scaled, evaluation)
 
 
 def _study(machines: Sequence[AnyMachine] | Path | str) -> Study:
@@ -287,7 +288,7 @@ def read_suite(path: Path) -> Study:
     return study
 
 
-def _scaled(
+def _scale(
     machines: list[NamedMachine], same: Sequence[str], against: str, options: Mapping[str, Any]
 ) -> tuple[list[NamedMachine], list[str]]:
     """Scale machines to equal resources.
@@ -299,7 +300,7 @@ def _scaled(
         return machines, []
     if options["command"] != "sim":
         raise InputError(f"--same is for simulations; {options['command']} has no parameters to scale")
-    from fiberscope.explore.sweeps.same import scale_machines  # noqa: PLC0415  (it loads the machines)
+    from fiberscope.explore.sweeps.machine_scaling import scale_machines  # noqa: PLC0415  (it loads the machines)
 
     return scale_machines(machines, same, against, options["settings"], options["config"])
 

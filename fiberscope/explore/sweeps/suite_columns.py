@@ -13,7 +13,7 @@ from fiberscope.results.report.cost_lines import write_interval
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.workloads.errors import nearest
 
-BOUND = "+"  # suffix of a lower bound
+LOWER_BOUND_MARK = "+"  # suffix of a lower bound
 MEANS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "geometric": geometric_mean,
@@ -31,9 +31,9 @@ class Column:
         head: the head.
         measure: the column of the store; empty for the speed-up.
         factor: the factor from the store's unit to ``unit``.
-        unit: the unit, with an SI prefix if ``prefixed``.
-        prefixed: whether the table chooses a prefix for the values.
-        powers: whether to write values as powers of ten.
+        unit: the unit, without an SI prefix.
+        has_prefix: whether the table chooses an SI prefix that suits the values.
+        is_scientific: whether to write values with an exponent, such as ``1.23e+04``.
         upper: the column of the upper end; empty for a value without an interval.
     """
 
@@ -41,18 +41,18 @@ class Column:
     measure: str
     factor: float = 1.0
     unit: str = ""
-    prefixed: bool = False
-    powers: bool = False
+    has_prefix: bool = False
+    is_scientific: bool = False
     upper: str = ""
 
 
 COLUMNS: Mapping[str, Column] = {
     "cycles": Column("cycles", "cycles"),
-    "time": Column("time", "seconds", unit="s", prefixed=True),
+    "time": Column("time", "seconds", unit="s", has_prefix=True),
     "speedup": Column("speedup", ""),
-    "traffic": Column("traffic", "traffic_bytes", unit="B", prefixed=True),
-    "energy": Column("energy", "energy_pj", 1e-12, "J", prefixed=True, upper="energy_upper"),
-    "edp": Column("EDP", "edp", unit="J s", powers=True, upper="edp_upper"),
+    "traffic": Column("traffic", "traffic_bytes", unit="B", has_prefix=True),
+    "energy": Column("energy", "energy_pj", 1e-12, "J", has_prefix=True, upper="energy_upper"),
+    "edp": Column("EDP", "edp", unit="J s", is_scientific=True, upper="edp_upper"),
     "area": Column("area", "area_um2", 1e-6, "mm2", upper="area_upper"),
     "utilization": Column("utilization", "utilization", 100.0, "%"),
     "bandwidth": Column("bandwidth", "memory_utilization", 100.0, "% of peak"),
@@ -60,20 +60,26 @@ COLUMNS: Mapping[str, Column] = {
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Format of the values of a column: the head with the unit, and a factor."""
+class CellFormat:
+    """Format of the values of a column.
+
+    Args:
+        head: the head with the unit.
+        factor: the factor from the store's unit to the unit of the head.
+        is_scientific, is_integer: how values are written; both false for three significant digits.
+    """
 
     head: str
     factor: float
-    powers: bool = False
-    whole: bool = False
+    is_scientific: bool = False
+    is_integer: bool = False
 
     def text(self, value: float) -> str:
-        """Format a value with three significant digits; integers and thousands are written in full."""
+        """Format a value; the integer part is written in full."""
         scaled = value * self.factor
-        if self.powers:
+        if self.is_scientific:
             return f"{scaled:.2e}"
-        decimals = 0 if scaled == 0 or self.whole else max(0, 2 - math.floor(math.log10(abs(scaled))))
+        decimals = 0 if scaled == 0 or self.is_integer else max(0, 2 - math.floor(math.log10(abs(scaled))))
         return f"{scaled:,.{decimals}f}"
 
 
@@ -97,7 +103,7 @@ def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list
     return names
 
 
-def scale_of(suite: Suite, name: str) -> Scale:
+def choose_format(suite: Suite, name: str) -> CellFormat:
     """Return the format of a column, with one unit for all cells; its prefix suits the median value.
 
     Args:
@@ -105,14 +111,14 @@ def scale_of(suite: Suite, name: str) -> Scale:
         name: a key of ``COLUMNS``.
     """
     column = COLUMNS[name]
-    if not column.prefixed:
+    if not column.has_prefix:
         unit = f" [{column.unit}]" if column.unit else ""
-        return Scale(f"{column.head}{unit}", column.factor, column.powers, name == "cycles")
+        return CellFormat(f"{column.head}{unit}", column.factor, column.is_scientific, name == "cycles")
     values = [_value(suite, name, *pair) for pair in suite.runs]
     sizes = [value * column.factor for value in values if value]
     power = 3 * math.floor(math.log10(median(sizes)) / 3) if sizes else 0
     power = min(max(power, min(_PREFIXES)), max(_PREFIXES))
-    return Scale(f"{column.head} [{_PREFIXES[power]}{column.unit}]", column.factor / 10.0**power)
+    return CellFormat(f"{column.head} [{_PREFIXES[power]}{column.unit}]", column.factor / 10.0**power)
 
 
 def _value(suite: Suite, name: str, workload: str, machine: str) -> float | None:
@@ -130,7 +136,7 @@ def _spread(suite: Suite, name: str, workload: str, machine: str) -> float:
     return suite.spread(workload, machine) if name == "speedup" else run_spread
 
 
-def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: str) -> str:
+def number_cell(suite: Suite, name: str, scale: CellFormat, workload: str, machine: str) -> str:
     """Return a cell with the value of a run and its half-width, or with the status of a failed run.
 
     Args:
@@ -144,16 +150,16 @@ def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: s
         return "" if run.done or name == "speedup" else run.status
     spread = _spread(suite, name, workload, machine)
     if COLUMNS[name].upper:
-        return interval_text(value, run.measures.get(COLUMNS[name].upper), scale.text)
+        return format_interval(value, run.measures.get(COLUMNS[name].upper), scale.text)
     return f"{scale.text(value)}{format_half_width(spread) if spread else ''}"
 
 
-def interval_text(value: float, upper: float | None, text: Callable[[float], str]) -> str:
-    """Format a value with its upper end; a lower bound has the suffix ``BOUND``."""
-    return write_interval(value, upper, text, "{}" + BOUND)
+def format_interval(value: float, upper: float | None, text: Callable[[float], str]) -> str:
+    """Format a value with its upper end; a lower bound has the suffix ``LOWER_BOUND_MARK``."""
+    return write_interval(value, upper, text, "{}" + LOWER_BOUND_MARK)
 
 
-def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) -> str:
+def mean_cell(suite: Suite, name: str, scale: CellFormat, mean: str, machine: str) -> str:
     """Return a cell with the mean of a machine over the workloads that all machines finished.
 
     The cell is empty if a value is missing, or if the mean is undefined for a value of 0. The half-width of
@@ -175,7 +181,7 @@ def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) ->
         ends = [run.measures.get(COLUMNS[name].upper) for run in runs]
         upper = [end for end in ends if end is not None]
         upper_mean = MEANS[mean](upper) if len(upper) == len(ends) else None
-        return interval_text(MEANS[mean](values), upper_mean, scale.text)
+        return format_interval(MEANS[mean](values), upper_mean, scale.text)
     spreads = [_spread(suite, name, workload, machine) for workload in suite.compared]
     # Relative influence of each value on the mean, as in the propagation of errors to first order.
     weights = {
@@ -184,8 +190,7 @@ def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) ->
         "harmonic": [1 / value for value in values if value],
     }[mean]
     spread = (
-        math.hypot(*(weight * spread_ for weight, spread_ in zip(weights, spreads, strict=True)))
-        / sum(weights)
+        math.hypot(*(weight * each for weight, each in zip(weights, spreads, strict=True))) / sum(weights)
         if any(spreads)
         else 0.0
     )

@@ -10,24 +10,26 @@ from fiberscope.explore.sweeps.evaluation import Illustration
 from fiberscope.explore.sweeps.resources import Resources, resource_warnings
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.explore.sweeps.suite_columns import (
-    BOUND,
-    Scale,
-    interval_text,
+    LOWER_BOUND_MARK,
+    CellFormat,
+    choose_format,
+    format_interval,
     mean_cell,
     number_cell,
-    scale_of,
 )
 from fiberscope.results.report.latex import LatexRows, latex_float, latex_tabular
 from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
 
-SHOWN = ("cycles", "speedup")
-MEAN = ("geometric",)
+DEFAULT_COLUMNS = ("cycles", "speedup")
+DEFAULT_MEANS = ("geometric",)
 PAGE_COLUMNS = 8  # maximum of number columns on a page of the class article
 RESOURCES = ("machine", "multipliers", "peak GB/s", "SRAM [KiB]", "area [mm2]", "clock [GHz]")
 
 
-def suite_table(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[str] = MEAN) -> Table:
+def suite_table(
+    suite: Suite, columns: Sequence[str] = DEFAULT_COLUMNS, means: Sequence[str] = DEFAULT_MEANS
+) -> Table:
     """Return a row for each workload and each mean, with the columns of every machine.
 
     Args:
@@ -35,7 +37,7 @@ def suite_table(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[st
         columns: names of ``suite_columns.COLUMNS``.
         means: names of ``suite_columns.MEANS``.
     """
-    scales = {name: scale_of(suite, name) for name in columns}
+    scales = {name: choose_format(suite, name) for name in columns}
     heads = [scale.head for scale in scales.values()]
     all_heads = [head for machine in suite.machines for head in (f"{machine}, {heads[0]}", *heads[1:])]
     table = Table(suite_title(suite, columns), ["workload", *all_heads], together=len(columns))
@@ -49,7 +51,7 @@ def suite_title(suite: Suite, columns: Sequence[str]) -> str:
     return compared if "speedup" in columns else "Machines on workloads"
 
 
-def _workload_rows(suite: Suite, scales: dict[str, Scale]) -> list[list[str]]:
+def _workload_rows(suite: Suite, scales: dict[str, CellFormat]) -> list[list[str]]:
     return [
         [
             label,
@@ -63,7 +65,7 @@ def _workload_rows(suite: Suite, scales: dict[str, Scale]) -> list[list[str]]:
     ]
 
 
-def _mean_rows(suite: Suite, scales: dict[str, Scale], means: Sequence[str]) -> list[list[str]]:
+def _mean_rows(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> list[list[str]]:
     return [
         [
             f"{mean} mean of {len(suite.compared)}",
@@ -101,7 +103,7 @@ def _area(resources: Resources) -> str:
     """Format the known area and its upper end in mm2."""
     if resources.area_um2 is None:
         return ""
-    return interval_text(resources.area_um2, resources.area_upper, lambda um2: _amount(um2, 1e-6, ",.3g"))
+    return format_interval(resources.area_um2, resources.area_upper, lambda um2: _amount(um2, 1e-6, ",.3g"))
 
 
 def note_lines(suite: Suite) -> list[str]:
@@ -112,7 +114,7 @@ def note_lines(suite: Suite) -> list[str]:
         for name, resources in suite.resources.items()
         if resources.area_um2 and resources.area_upper is None
     ]
-    line = f"{BOUND} behind an area or energy: a lower bound, because some parts have no figure"
+    line = f"{LOWER_BOUND_MARK} behind an area or energy: a lower bound, because some parts have no figure"
     return [
         *surrogates,
         *suite.scaled,
@@ -141,7 +143,7 @@ def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) ->
     A table that is too wide becomes a column for each machine, and a block of rows for each of ``columns``.
     The arguments are those of ``suite_table``.
     """
-    scales = {name: scale_of(suite, name) for name in columns}
+    scales = {name: choose_format(suite, name) for name in columns}
     if len(columns) == 1 or len(columns) * len(suite.machines) > PAGE_COLUMNS:
         return _stacked(suite, scales, means)
     heads = [scale.head for scale in scales.values()]
@@ -150,7 +152,7 @@ def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) ->
     return Arrangement(["workload", *heads * len(suite.machines)], blocks, groups)
 
 
-def _stacked(suite: Suite, scales: dict[str, Scale], means: Sequence[str]) -> Arrangement:
+def _stacked(suite: Suite, scales: dict[str, CellFormat], means: Sequence[str]) -> Arrangement:
     """Return a table with a column for each machine, and a block of rows for each column."""
     blocks: list[tuple[str, LatexRows]] = []
     for name, scale in scales.items():
@@ -190,7 +192,9 @@ def arrange_table(suite: Suite, table: Illustration) -> tuple[str, Arrangement]:
     return caption, arrange_suite(suite, table.show, suite.evaluation.mean)
 
 
-def suite_latex(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[str] = MEAN) -> str:
+def suite_latex(
+    suite: Suite, columns: Sequence[str] = DEFAULT_COLUMNS, means: Sequence[str] = DEFAULT_MEANS
+) -> str:
     """Return the table and the resources as one LaTeX float with booktabs.
 
     The arguments are those of ``suite_table``.

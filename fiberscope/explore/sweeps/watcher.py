@@ -11,8 +11,8 @@ from fiberscope.explore.sweeps.task_status import TaskOutcome
 class Watcher(Protocol):
     """Interface of an object that receives the progress of a sweep."""
 
-    def working(self, workers: int) -> None:
-        """Record the number of concurrent points."""
+    def set_workers(self, workers: int) -> None:
+        """Record the number of workers, which is the number of concurrent points."""
 
-    def ended(self, task: Task, outcome: TaskOutcome) -> None:
+    def record_end(self, task: Task, outcome: TaskOutcome) -> None:
         """Record that a task's row is in the store."""

@@ -22,8 +22,8 @@ from fiberscope.explore.sweeps.outcome import execute_task
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 
 READY = b"\n"
-MOST_SHARED = 2 << 30  # bytes
-MEMORY_PART = 4  # fraction 1/4 of the memory for all processes together
+MAX_SHARED_BYTES = 2 << 30  # of one process
+MEMORY_DIVISOR = 4  # a process per core together share at most 1/4 of the computer's memory
 
 
 def main() -> None:
@@ -32,30 +32,32 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of user components is no answer
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
+    threading.Thread(target=_queue_requests, args=(lines,), daemon=True).start()
     gc.freeze()  # imported objects are permanent
     gc.set_threshold(THRESHOLD)
-    with suppress(BrokenPipeError):  # the parent is gone; _listen ends the process
+    with suppress(BrokenPipeError):  # the parent is gone; _queue_requests ends the process
         os.write(answers.fileno(), READY)
     with sharing(_shared_bytes()):
         while True:
             request = json.loads(lines.get())
-            _answer(answers, execute_task(request["task"], request["memory_bytes"]))
+            _write_outcome(answers, execute_task(request["task"], request["memory_bytes"]))
 
 
 def _shared_bytes() -> int:
-    """Return the memory of this process for operands and functional passes that points share."""
+    """Return the bytes of this process for operands and functional passes that points share."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min(MOST_SHARED, memory // (MEMORY_PART * (os.cpu_count() or 1)))
+    return min(MAX_SHARED_BYTES, memory // (MEMORY_DIVISOR * (os.cpu_count() or 1)))
 
 
-def _listen(lines: queue.SimpleQueue[bytes]) -> None:
+def _queue_requests(lines: queue.SimpleQueue[bytes]) -> None:
+    """Queue each line of standard input; end the process at its end, even during a point."""
     for line in sys.stdin.buffer:
         lines.put(line)
     os._exit(0)
 
 
-def _answer(answers: BinaryIO, outcome: TaskOutcome) -> None:
+def _write_outcome(answers: BinaryIO, outcome: TaskOutcome) -> None:
+    """Write an outcome: a line of JSON with the length of the row, then the encoded row."""
     header = {"status": outcome.status, "seconds": outcome.seconds, "length": len(outcome.content)}
     answers.write(json.dumps(header).encode() + b"\n" + outcome.content)
     answers.flush()

@@ -73,7 +73,7 @@ class _LiveSweep:
     def _publish(self, progress: Progress) -> None:
         counts = {name: getattr(progress, name) for name in ("total", "done", "running", "failed")}
         self._view.commands()  # keeps the pipe empty; a sweep has no commands
-        self._view.send("counts", {**counts, "left": progress.time_left()})
+        self._view.send("counts", {**counts, "left": progress.describe_remaining_time()})
         rows = [self._rows.popleft() for _ in range(len(self._rows))]
         if rows:
             self._view.send("rows", {"rows": rows})

@@ -20,8 +20,8 @@ def task(number: int, seconds: float) -> Task:
 def known(tasks: list[Task], workers: int) -> Progress:
     """The progress of a sweep that knows what its points take."""
     progress = Progress(tasks)
-    progress.working(workers)
-    progress.ended(tasks[0], TaskOutcome(DONE, tasks[0].size, b""))
+    progress.set_workers(workers)
+    progress.record_end(tasks[0], TaskOutcome(DONE, tasks[0].size, b""))
     return progress
 
 
@@ -50,12 +50,12 @@ def test_points_go_one_by_one_as_long_as_nobody_knows_what_they_take() -> None:
     progress = Progress(tasks)
     given = group_tasks(tasks, progress)
     assert [len(next(given)) for _ in range(3)] == [1, 1, 1]
-    progress.ended(tasks[0], TaskOutcome(DONE, 0.125, b""))
+    progress.record_end(tasks[0], TaskOutcome(DONE, 0.125, b""))
     assert len(next(given)) == 8
 
 
 def test_the_time_left_is_shared_by_all_workers() -> None:
     tasks = [task(number, seconds) for number, seconds in enumerate((2.0, 2.0, 60.0, 60.0))]
-    assert known(tasks, 1).seconds_left() == pytest.approx(122.0)
-    assert known(tasks, 4).seconds_left() == pytest.approx(30.5)
-    assert known(tasks, 4).time_left() == "about 0:00:30 left"
+    assert known(tasks, 1).remaining_seconds() == pytest.approx(122.0)
+    assert known(tasks, 4).remaining_seconds() == pytest.approx(30.5)
+    assert known(tasks, 4).describe_remaining_time() == "about 0:00:30 left"

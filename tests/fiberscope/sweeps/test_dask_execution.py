@@ -271,7 +271,7 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
 
 
 def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> None:
-    monkeypatch.setattr("fiberscope.explore.sweeps.clusters.PATIENCE", "1s")
+    monkeypatch.setattr("fiberscope.explore.sweeps.clusters.CONNECT_TIMEOUT", "1s")
     with pytest.raises(InputError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"):
         fiberscope.sweep("gamma", small, scheduler="tcp://127.0.0.1:1", progress=False)
 

@@ -7,7 +7,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.explore.sweeps.design_search import _design
+from fiberscope.explore.sweeps.design_search import make_design
 from fiberscope.workloads import from_scipy
 
 A = sparse.random_array((30, 30), density=0.1, rng=1, format="csr")
@@ -64,5 +64,5 @@ def test_the_command_refuses_a_search_without_a_goal_as_before(
 
 def test_settings_of_a_machine_go_before_those_of_all_runs() -> None:
     machine = {"name": "x", "accelerator": "gamma", "set": {"pe.count": 4}}
-    design = _design(machine, {"settings": {"pe.count": 2, "pe.radix": 8}})
+    design = make_design(machine, {"settings": {"pe.count": 2, "pe.radix": 8}})
     assert (design.settings, design.name) == ({"pe.count": 4, "pe.radix": 8}, "x")

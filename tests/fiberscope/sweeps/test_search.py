@@ -231,7 +231,7 @@ def test_a_design_over_a_limit_is_none_of_the_best(
     scheduler: str, small: str, tmp_path: Path, sign: str, kept: int
 ) -> None:
     """Of the two goals of one each, no design beats another: the best are all that keep the limit."""
-    goals = [Goal("pe_count"), Goal("pe_count", largest=True)]
+    goals = [Goal("pe_count"), Goal("pe_count", is_maximised=True)]
     limit = Limit.parse(f"pe_count {sign} 2")
     search = searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])
     search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
@@ -299,7 +299,7 @@ def test_a_design_is_not_run_again_while_one_of_its_workloads_is_left(small: str
         seen.append(task.digest)
         if number % 2 == 0:  # the first workload of each design ends, and the second does not
             row = {"digest": task.digest, "status": "done", "cycles": 5}
-            search.ended(task, TaskOutcome("done", 0.0, encode_row(row, {})))
+            search.record_end(task, TaskOutcome("done", 0.0, encode_row(row, {})))
     assert len(seen) == len(set(seen)) == 4
 
 

@@ -243,7 +243,7 @@ def test_a_fault_of_the_file_is_a_line_below_the_tables(
 ) -> None:
     (tmp_path / "scaling.yaml").write_text("multipliers: pe.cuont\n")
     folder = SimpleNamespace(folder=tmp_path, costs_file=tmp_path / "costs.yaml")
-    monkeypatch.setattr("fiberscope.explore.sweeps.resources._find", lambda _row: folder)
+    monkeypatch.setattr("fiberscope.explore.sweeps.resources._find_machine", lambda _row: folder)
     resources = read_resources({"config": '{"pe.count": 2}', "seconds": 1e-6, "cycles": 1000})
     assert resources.multipliers is None
     assert resource_warnings({"mine": resources}) == [

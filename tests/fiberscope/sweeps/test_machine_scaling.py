@@ -11,8 +11,8 @@ from fiberscope import cli
 from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.machine_scaling import scale_machines
 from fiberscope.explore.sweeps.machines import parse_machine
-from fiberscope.explore.sweeps.same import scale_machines
 from fiberscope.explore.sweeps.scaling import Rule, read_scaling
 from fiberscope.template.new import new_machine
 
@@ -126,10 +126,10 @@ def test_a_limit_of_a_parameter_is_the_nearest() -> None:
 
 def test_a_rule_scales_only_to_whole_numbers() -> None:
     rule = Rule(source=WHY, parameters={"a": 1, "b": 0.5})
-    assert rule.scaled({"a": 3, "b": 4}, 4) == {"a": 12, "b": 8}
-    assert rule.scaled({"a": 3, "b": 4}, 2) is None
-    assert rule.scaled({"a": 3, "b": 4}, 1e-9) is None
-    assert Rule(source=WHY, parameters={"a": 1}).scaled({"a": 3}, 1e-12) is None
+    assert rule.scale_parameters({"a": 3, "b": 4}, 4) == {"a": 12, "b": 8}
+    assert rule.scale_parameters({"a": 3, "b": 4}, 2) is None
+    assert rule.scale_parameters({"a": 3, "b": 4}, 1e-9) is None
+    assert Rule(source=WHY, parameters={"a": 1}).scale_parameters({"a": 3}, 1e-12) is None
 
 
 @pytest.mark.usefixtures("sweeps_here")

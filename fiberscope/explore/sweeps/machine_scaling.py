@@ -24,7 +24,7 @@ from fiberscope.workloads.errors import nearest
 
 PROBE = "uniform:rows=64,cols=64,nonzeros=256"  # operand of the machine that is built to sum its area
 TOLERANCE = {AREA: 0.05, "bandwidth": 1e-6}  # relative; 0 for other resources
-MOST = 4096  # largest parameter value of the search
+MAX_PARAMETER = 4096  # largest parameter value of the search
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class _Scaler:
             InputError: no settings meet the target; the message has the nearest.
         """
         if self._resource != AREA:
-            settings = rule.scaled(original.parameters, target / original.amount)
+            settings = rule.scale_parameters(original.parameters, target / original.amount)
             design = None if settings is None else self._try_design(settings)
             if settings is not None and design is not None and self._is_met(design.amount, target):
                 return settings, design
@@ -157,8 +157,8 @@ class _Scaler:
         lead = original.parameters[next(iter(rule.parameters))]
         options = [
             settings
-            for value in range(1, MOST + 1)
-            if (settings := rule.scaled(original.parameters, value / lead)) is not None
+            for value in range(1, MAX_PARAMETER + 1)
+            if (settings := rule.scale_parameters(original.parameters, value / lead)) is not None
         ]
         low, high = -1, len(options)
         while high - low > 1:  # options up to low are below the target; from high on above or impossible
