@@ -170,7 +170,7 @@ def _published_costs() -> tuple[PublishedCost, ...]:
 def _compare(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostFigure]:
     """Yield the value compared with ours; nothing without the real matrix."""
     operands = " ".join(cost.operands)
-    if not (is_gemm(operands) or load_available(operands, surrogates=False, demanded=False, tell=tell)):
+    if not (is_gemm(operands) or load_available(operands, surrogates=False, is_required=False, tell=tell)):
         return
     tell(f"{cost.machine}: {operands}")
     report = _report(cost)

@@ -1,11 +1,11 @@
-"""User errors, wrong results, and the exit code of each."""
+"""Exit codes of the command line, and the errors that user input and Ctrl-C cause."""
 
 from __future__ import annotations
 
 BAD_INPUT = 2
-MACHINE_WRONG = 3
-POINTS_FAILED = 4  # of a sweep; each has its row
-INTERRUPTED = 130
+MACHINE_WRONG = 3  # deadlock or wrong result of the simulated machine, or RTL that differs from its model
+POINTS_FAILED = 4  # points of a sweep, each with a row in the store
+INTERRUPTED = 130  # the shell's code for SIGINT
 UNREAD = 141  # the reader of the output is gone; the shell's code for SIGPIPE
 
 

@@ -29,7 +29,7 @@ EXTRAS: Final = {
 }  # by library
 
 
-def advice(error: ModuleNotFoundError) -> str | None:
+def extra_hint(error: ModuleNotFoundError) -> str | None:
     """Return the hint for a module that was not found; None if no extra has it."""
     library = (error.name or "").partition(".")[0]
     return missing(library) if library in EXTRAS else None
@@ -45,7 +45,7 @@ def naming_extras(feature: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if hint := advice(error):
+        if hint := extra_hint(error):
             raise ModuleNotFoundError(f"{feature}: {hint}", name=error.name) from None
         raise
 

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
+TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)  # from batch systems, and from closed terminals
 
 
 @contextmanager
 def terminations_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, which batch systems and closed terminals send, act as Ctrl-C.
+    """Let SIGTERM and SIGHUP act as Ctrl-C during the context, which has an effect in the main thread only.
 
     A signal that is ignored (``nohup``) or has a handler is unchanged.
     """

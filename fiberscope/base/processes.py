@@ -21,23 +21,24 @@ class StartError(InputError):
     """A process cannot be started. The message names the missing resource."""
 
 
-def check_processes(workers: int, files_each: int) -> None:
+def check_processes(workers: int, files_per_worker: int) -> None:
     """Check that worker processes can be started.
 
     Args:
         workers: number of worker processes.
-        files_each: files and sockets that this process opens for each worker.
+        files_per_worker: files and sockets that this process opens for each worker.
 
     Raises:
-        StartError: if open files, processes, shared memory or temporary files are too limited.
+        StartError: open files, processes, shared memory or temporary files are too limited.
     """
-    _check_files(workers * files_each + SPARE_FILES)
+    _check_files(workers * files_per_worker + SPARE_FILES)
     _check_temporary_files()
     _check_semaphores()
     _check_fork()
 
 
 def _check_files(needed: int) -> None:
+    """Check that this process can open ``needed`` more files; raise its soft limit if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         used = len(os.listdir("/proc/self/fd"))

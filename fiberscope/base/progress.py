@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
+# Names of the two reports of a simulation, see ``Progress``.
 SIMULATING = "simulating"
 CYCLES = "cycles"
 
@@ -23,12 +24,16 @@ def ignore_progress(_stage: str, _done: int, _total: int) -> None:
 class Stage:
     """Progress of one stage of a run, with an estimate of the remaining time.
 
-    ``share`` is the completed share of the work, or of the cycle limit if the limit is nearer; None if
-    unknown.
+    Args:
+        name: the name of the stage.
+        started_at: the start of the stage, or of the last ``restart``, in seconds of any clock.
+        share: the completed share of the work, or of the cycle limit if the limit is nearer; None if unknown.
+        cycle: the current cycle; None if the stage has no cycles.
+        first_share, first_cycle: share and cycle at ``started_at``.
     """
 
     name: str
-    began: float  # seconds, of any clock
+    started_at: float
     share: float | None = None
     cycle: int | None = None
     first_share: float = 0.0
@@ -36,7 +41,7 @@ class Stage:
 
     def restart(self, now: float) -> None:
         """Base the estimate on the progress from now on."""
-        self.began, self.first_share, self.first_cycle = now, self.share or 0.0, self.cycle or 0
+        self.started_at, self.first_share, self.first_cycle = now, self.share or 0.0, self.cycle or 0
 
     def reach(self, done: int, total: int) -> None:
         """Set the completed work."""
@@ -50,7 +55,7 @@ class Stage:
 
     def text(self, now: float) -> str:
         """Return the remaining time, the cycle and the rate, if known."""
-        seconds = max(now - self.began, 1e-9)
+        seconds = max(now - self.started_at, 1e-9)
         parts = []
         if self.share and self.share > self.first_share:
             remaining = round(seconds * (1 - self.share) / (self.share - self.first_share))

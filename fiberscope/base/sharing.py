@@ -19,11 +19,11 @@ class SharedResults:
     """A cache of results by key that evicts the least recently used result.
 
     Args:
-        most_bytes: memory limit of all results. A larger result is not cached.
+        max_bytes: memory limit of all results. A larger result is not cached.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
         self.hits = 0
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
 
@@ -45,10 +45,10 @@ class SharedResults:
         return result
 
     def _store(self, key: Hashable, entry: _Entry) -> None:
-        if entry.size > self.most_bytes:
+        if entry.size > self.max_bytes:
             return
         self._entries[key] = entry
-        while sum(cached.size for cached in self._entries.values()) > self.most_bytes:
+        while sum(cached.size for cached in self._entries.values()) > self.max_bytes:
             self._entries.popitem(last=False)
 
 
@@ -56,13 +56,13 @@ _current: list[SharedResults] = []  # caches of this process, the innermost last
 
 
 @contextmanager
-def sharing(most_bytes: int) -> Iterator[SharedResults]:
+def sharing(max_bytes: int) -> Iterator[SharedResults]:
     """Cache results for the runs of this process within a ``with`` statement.
 
     Args:
-        most_bytes: see ``SharedResults``.
+        max_bytes: see ``SharedResults``.
     """
-    _current.append(SharedResults(most_bytes))
+    _current.append(SharedResults(max_bytes))
     try:
         yield _current[-1]
     finally:

@@ -50,20 +50,22 @@ def commit_of(root: Path) -> str | None:
 
 
 def _repository(root: Path) -> Path:
+    """Return the folder with ``HEAD`` of a repository or of a linked working tree."""
     folder = root / ".git"
     if folder.is_file():  # a file in a linked working tree, which names the folder
         folder = root / folder.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
     return folder
 
 
-def _common(folder: Path) -> Path:
+def _common_folder(folder: Path) -> Path:
+    """Return the folder with the references and objects that all working trees of a repository share."""
     shared = folder / "commondir"
     return folder / shared.read_text(encoding="utf-8").strip() if shared.is_file() else folder
 
 
 def _resolve_reference(folder: Path, name: str) -> list[str]:
     """Return the commit of a branch or a tag; for an annotated tag also the tag's own digest."""
-    common = _common(folder)
+    common = _common_folder(folder)
     if (common / name).is_file():
         return [(common / name).read_text(encoding="utf-8").strip()]
     packed = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
@@ -77,7 +79,7 @@ def _has_release_tag(root: Path, commit: str) -> bool:
     try:
         folder = _repository(root)
         tags = _resolve_reference(folder, f"refs/tags/v{RELEASE}")
-        return commit in tags or f"object {commit}" in _read_object(_common(folder), tags[0])
+        return commit in tags or f"object {commit}" in _read_object(_common_folder(folder), tags[0])
     except (OSError, ValueError, IndexError, zlib.error):
         return False
 

@@ -30,7 +30,7 @@ from fiberscope.base.errors import (
     InputError,
     InterruptedCommandError,
 )
-from fiberscope.base.extras import advice
+from fiberscope.base.extras import extra_hint
 from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.base.outputs import expecting_outputs, unwritten_outputs
 from fiberscope.base.text_encoding import ESCAPE_UNDECODABLE
@@ -157,7 +157,7 @@ def _input_error_message(error: Exception) -> str | None:
     if isinstance(error, OSError):
         return _system_error_message(error)
     if isinstance(error, ModuleNotFoundError):
-        return advice(error)
+        return extra_hint(error)
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         return f"a number of more than {sys.get_int_max_str_digits():,} digits; give a smaller one"
     return str(error) if isinstance(error, ValueError) and _is_input_error(error) else None

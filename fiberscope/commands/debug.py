@@ -63,7 +63,7 @@ def debug(
     """
     from fiberscope.accelerators.quantities import SIZE
     from fiberscope.base.operand_arguments import operands_of
-    from fiberscope.run.debug.api import requested_run
+    from fiberscope.run.debug.api import build_request
     from fiberscope.run.debug.session import Session
     from fiberscope.run.find_machine import specification_of
 
@@ -72,7 +72,7 @@ def debug(
     lines = script_lines(script)
     arguments = {"settings": options.entries(), "config": options.config, "exact": options.exact}
     limit = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
-    run = requested_run(accelerator, factors, tensors, **arguments)
+    run = build_request(accelerator, factors, tensors, **arguments)
     run_options = _run_options(options)
     page = debugger_page(options.live, page_title(run))
     with page as show, Session(run, run_options, snapshots, limit) as session, show(session):

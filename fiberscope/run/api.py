@@ -11,7 +11,7 @@ from typing import Any
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
-from fiberscope.base.notebook import shown_progress
+from fiberscope.base.notebook import progress_callback
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
 from fiberscope.results.recording.files import StateFiles
@@ -120,7 +120,7 @@ def _run_resolved(
     """Run one problem, or a chain of products."""
     request = options.request
     assert request is not None
-    with shown_progress(progress) as report:
+    with progress_callback(progress) as report:
         options = replace(options, report_progress=report)
         if resolved.chain is None:
             return execute_converted(

@@ -12,7 +12,7 @@ from fiberscope.models.from_spec import PREFIX
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
 
-FILES = (".yaml", ".yml")
+FILES = (".yaml", ".yml")  # endings of specification files
 
 
 def find(name: str) -> Accelerator[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fiberscope.base.notebook import shown_progress
+from fiberscope.base.notebook import progress_callback
 from fiberscope.base.operand_arguments import file_of_graph, in_order
 from fiberscope.results.report.document import Report
 
@@ -73,7 +73,7 @@ def graph(
 
     if isinstance(source, str) and file_of_graph(source) is None:
         source = compile_expression(source, formats, order).graph
-    with shown_progress(progress) as report_progress:
+    with progress_callback(progress) as report_progress:
         return run(source, tensors, progress=report_progress, **options)
 
 
@@ -124,7 +124,7 @@ def tile(
     tensors = load_operands(
         tiled_kernel, in_order(operands, tiled_kernel.inputs), transpose_b=transpose_b, exact=exact
     )
-    with shown_progress(progress) as report_progress:
+    with progress_callback(progress) as report_progress:
         return plan(tiled_kernel, tensors, capacity_of(tiled_kernel, buffer), progress=report_progress)
 
 

@@ -66,7 +66,7 @@ def test_additions_that_differ_by_more_than_the_sums_of_0_are_wrong() -> None:
     def compared(event: int, zero_sums: int, rule: study._Rule = rule) -> study.Comparison:
         counts = SimpleNamespace(bodies={}, elements={}, rounds=1, zero_sums=zero_sums)
         trace = SimpleNamespace(operations={"add": 5, "multiply": 5}, teaal=counts)
-        return study._count_row(
+        return study._compare_count(
             rule, cast(Report, SimpleNamespace(operations={"add": event})), cast(Report, trace)
         )
 

@@ -24,14 +24,14 @@ class Clock:
 
 
 def test_the_time_left_is_from_what_is_done() -> None:
-    stage = Stage("simulating", began=0.0)
+    stage = Stage("simulating", started_at=0.0)
     stage.reach(25, 100)
     stage.reach_cycle(50_000, 0)
     assert stage.text(20.0) == "about 0:01:00 left, cycle 50,000, 2,500 cycles/s"
 
 
 def test_a_limit_of_cycles_ends_a_run_sooner() -> None:
-    stage = Stage("simulating", began=0.0)
+    stage = Stage("simulating", started_at=0.0)
     stage.reach(1, 100)
     stage.reach_cycle(500, 1000)
     assert stage.share == 0.5
@@ -42,7 +42,7 @@ def test_a_limit_of_cycles_ends_a_run_sooner() -> None:
 
 
 def test_an_estimate_counts_from_where_a_command_of_the_debugger_begins() -> None:
-    stage = Stage("simulating", began=0.0)
+    stage = Stage("simulating", started_at=0.0)
     stage.reach(50, 100)
     stage.reach_cycle(10_000, 0)
     stage.restart(1000.0)
@@ -53,7 +53,7 @@ def test_an_estimate_counts_from_where_a_command_of_the_debugger_begins() -> Non
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    stage = Stage("verifying", began=0.0)
+    stage = Stage("verifying", started_at=0.0)
     stage.reach(0, 0)
     assert (stage.share, stage.text(9.0)) == (None, "")
 
@@ -77,7 +77,7 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, screen = Clock(), io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
     with progress._progress_bars(console, clock) as show:
-        stage = Stage("simulating", began=clock.now)
+        stage = Stage("simulating", started_at=clock.now)
         stage.reach(1, 2)
         stage.reach_cycle(70_000_000, 0)
         clock.now += 70

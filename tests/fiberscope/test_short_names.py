@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.results.report.short_names import LETTERS, short_names
+from fiberscope.results.report.short_names import MAX_LETTERS, short_names
 
 
 def test_generated_matrices_keep_what_they_do_not_share() -> None:
@@ -34,7 +34,7 @@ def test_names_that_would_be_alike_are_numbered() -> None:
 def test_all_are_short_and_none_is_empty(names: list[str]) -> None:
     short = short_names(names)
     assert len(short) == len(names)
-    assert all(0 < len(name) <= LETTERS for name in short if name.strip())
+    assert all(0 < len(name) <= MAX_LETTERS for name in short if name.strip())
 
 
 def test_names_that_are_alike_but_for_their_end_stay_distinct() -> None:

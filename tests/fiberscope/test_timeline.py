@@ -80,7 +80,7 @@ def test_watching_changes_nothing_of_the_run():
 def test_a_long_run_has_a_bounded_number_of_intervals(monkeypatch):
     monkeypatch.setattr(timeline, "FIRST_INTERVAL", 8)
     fine_machine, run, fine = watched_gamma()
-    monkeypatch.setattr(timeline, "MOST_INTERVALS", 8)
+    monkeypatch.setattr(timeline, "MAX_INTERVALS", 8)
     _machine, _run, coarse = watched_gamma()
     few, many = coarse.timeline(run.cycles), fine.timeline(run.cycles)
     assert 4 <= len(few.multiply) <= 8 < len(many.multiply)
@@ -124,7 +124,7 @@ def watched_drain(work, drain):
 @pytest.mark.parametrize("drain", [1, 7, 8])
 def test_what_ticks_on_after_the_end_adds_nothing(drain, monkeypatch):
     monkeypatch.setattr(timeline, "FIRST_INTERVAL", 8)
-    monkeypatch.setattr(timeline, "MOST_INTERVALS", 4)
+    monkeypatch.setattr(timeline, "MAX_INTERVALS", 4)
     for work in range(1, 150):
         assert watched_drain(work, drain) == watched_drain(work, 0), work
 
@@ -153,8 +153,8 @@ def test_the_capacity_of_a_kind_is_that_of_its_largest_channel(capacities):
         for number, capacity in enumerate(capacities)
     ]
     watch = Watch(SimpleNamespace(kernel=SimpleNamespace(channels=lambda: channels)), histograms=True)
-    watch._look_at_channels(8)
-    watch._look_at_channels(10)
+    watch._count_occupancies(8)
+    watch._count_occupancies(10)
     (kind,) = watch.occupancies().values()
     assert (kind.channels, kind.capacity, kind.cycles) == (2, 5, {2: 10, 5: 10})
 
@@ -200,14 +200,14 @@ def test_the_uncompiled_engine_sees_the_same():
 
 
 def test_an_interrupt_between_two_looks_ends_the_run_cleanly(monkeypatch):
-    look = Watch.look
+    take_sample = Watch.take_sample
 
     def look_and_interrupt(self, cycle):
-        look(self, cycle)
+        take_sample(self, cycle)
         if cycle == 2 * timeline.FIRST_INTERVAL:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Watch, "look", look_and_interrupt)
+    monkeypatch.setattr(Watch, "take_sample", look_and_interrupt)
     _machine, run, watch = watched_gamma()
     assert (run.reason, run.complete) == ("interrupted", False)
     assert len(watch.timeline(run.cycles).multiply) in (2, 3)

@@ -9,7 +9,7 @@ from statistics import fmean, geometric_mean, harmonic_mean, median
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.suite import Suite
-from fiberscope.results.report.cost_lines import write_interval
+from fiberscope.results.report.cost_lines import format_cost_interval
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.workloads.errors import nearest
 
@@ -156,7 +156,7 @@ def number_cell(suite: Suite, name: str, scale: CellFormat, workload: str, machi
 
 def format_interval(value: float, upper: float | None, text: Callable[[float], str]) -> str:
     """Format a value with its upper end; a lower bound has the suffix ``LOWER_BOUND_MARK``."""
-    return write_interval(value, upper, text, "{}" + LOWER_BOUND_MARK)
+    return format_cost_interval(value, upper, text, "{}" + LOWER_BOUND_MARK)
 
 
 def mean_cell(suite: Suite, name: str, scale: CellFormat, mean: str, machine: str) -> str:

@@ -17,7 +17,7 @@ from fiberscope.accelerators.machine import Accelerator, CachedTraffic
 from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
-from fiberscope.base.notebook import shown_progress
+from fiberscope.base.notebook import progress_callback
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import compute_energy
@@ -93,7 +93,7 @@ def model(
         settings=given_settings(settings),
         exact=exact,
     )
-    with shown_progress(progress) as callback:
+    with progress_callback(progress) as callback:
         modelled_run = prepare(
             specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=callback
         )

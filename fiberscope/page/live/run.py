@@ -144,7 +144,7 @@ class LiveRun:
             if self._update_recordings() or commands:
                 self._publish()
         self._status = RUNNING
-        self._stage.began += time.monotonic() - start
+        self._stage.started_at += time.monotonic() - start
 
     def _pause(self) -> None:
         self._status, self._target = PAUSED, None

@@ -47,8 +47,8 @@ LIBRARIES = {
         "Oklahoma State University's cells of TSMC 0.18 um (Debian's qflow-tech-osu018)",
     ),
 }
-PRICED = "nangate45"  # library of the priced cells
-LIBRARY = "osu018"  # library that Debian packages
+PRICED = "nangate45"  # library in whose cells costs are computed
+LIBRARY = "osu018"  # default library of measurements, which Debian packages
 LIBRARY_NM, LIBRARY_VOLTS = LIBRARIES[LIBRARY].nanometres, LIBRARIES[LIBRARY].volts
 
 

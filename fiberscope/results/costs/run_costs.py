@@ -91,7 +91,11 @@ def charge_run(activity: RunActivity, prices: Prices, chip: ChipParts | None = N
     if chip is None:
         chip = chip_of(prices, {family: len(members) for family, members in activity.families.items()})
     energy = [
-        *(item for family in parts for item in _actions(family, parts[family], activity.families[family])),
+        *(
+            item
+            for family in parts
+            for item in _action_items(family, parts[family], activity.families[family])
+        ),
         *_memory_items(activity, prices),
         *_operation_items(activity.operations, prices.operations),
         *static_items(chip, activity),
@@ -154,7 +158,9 @@ def _unknown_energy(component: str) -> EnergyItem:
 NO_WIRES: Final = _unknown_energy(WIRES)
 
 
-def _actions(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
+def _action_items(
+    family: str, part: Part | None, members: Sequence[Mapping[str, int]]
+) -> Iterator[EnergyItem]:
     """Yield the energies of the actions of a family and their wires; one unknown item without an entry."""
     if part is None:
         yield _unknown_energy(family)

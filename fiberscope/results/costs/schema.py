@@ -64,7 +64,7 @@ class PartCosts(_Section):
     area_upper: Expression | None = None
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
+    def _check_area(self) -> Self:
         if self.area_upper is not None and self.area is None:
             raise ValueError("area_upper needs an area, its lower end")
         return self

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 2.1  # inches, height of the axes with their labels
-FAR = 30.0  # factor between ridge and runs beyond which the ridge is not shown
+MAX_RIDGE_RATIO = 30.0  # factor between the ridge and the runs above which the ridge is not shown
 DASHES: Final[Sequence[Any]] = (
     *("-", (0, (4, 1)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 1)), (0, (2, 2)), (0, (6, 1, 1, 1, 1, 1))),
     (0, (1, 2)),
@@ -61,16 +61,16 @@ def draw_roofline(
     if not machines:
         raise InputError("no run has both operations and traffic; nothing to draw")
     points = [point for machine in machines for point in machine.points]
-    across = _extent([point["intensity"] for point in points], [machine.ridge for machine in machines])
+    x_range = _extent([point["intensity"] for point in points], [machine.ridge for machine in machines])
     with paper_figure(width, HEIGHT) as figure:
         axes = figure.subplots()
         axes.set_xscale("log")
         axes.set_yscale("log")
-        handles = [_draw_machine(axes, number, report, across) for number, report in enumerate(machines)]
-        axes.set_xlim(*across)
-        works = {point["work"] for point in points}
+        handles = [_draw_machine(axes, number, report, x_range) for number, report in enumerate(machines)]
+        axes.set_xlim(*x_range)
+        kinds = {point["work"] for point in points}
         names = {"multiply": "Multiplies", "useful multiply": "Multiplies"}
-        labels = {names.get(name, "Operations") for name in works}
+        labels = {names.get(name, "Operations") for name in kinds}
         operations = labels.pop() if len(labels) == 1 else "Operations"
         axes.set_xlabel(f"{operations} per byte of traffic", fontsize=TEXT)
         axes.set_ylabel(f"{operations} per cycle", fontsize=TEXT)
@@ -114,13 +114,13 @@ class _Machine:
 
 
 def _extent(intensities: Sequence[float], ridges: Sequence[float | None]) -> tuple[float, float]:
-    """Return the range of the scale: all runs, and the ridges within a factor of ``FAR`` of the runs."""
+    """Return the range of the scale: all runs, and the ridges up to ``MAX_RIDGE_RATIO`` from the runs."""
     low, high = min(intensities), max(intensities)
-    near = [ridge for ridge in ridges if ridge and low / FAR < ridge < high * FAR]
+    near = [ridge for ridge in ridges if ridge and low / MAX_RIDGE_RATIO < ridge < high * MAX_RIDGE_RATIO]
     return min(low, *near, high) / 2, max(high, *near, low) * 2
 
 
-def _draw_machine(axes: Axes, number: int, machine: _Machine, across: tuple[float, float]) -> Any:  # noqa: ANN401
+def _draw_machine(axes: Axes, number: int, machine: _Machine, x_range: tuple[float, float]) -> Any:  # noqa: ANN401
     """Draw the runs and the roofs of a machine, and return its legend entry."""
     from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
     from matplotlib.patheffects import Normal, Stroke  # noqa: PLC0415
@@ -130,7 +130,7 @@ def _draw_machine(axes: Axes, number: int, machine: _Machine, across: tuple[floa
     edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # makes pale colours visible on white
     if machine.bandwidth or machine.peak:
         ridge = machine.ridge
-        corners = sorted({*across, *([ridge] if ridge and across[0] < ridge < across[1] else [])})
+        corners = sorted({*x_range, *([ridge] if ridge and x_range[0] < ridge < x_range[1] else [])})
         axes.plot(corners, list(map(machine.roof, corners)), zorder=2, path_effects=edge, **style)
     dots: Any = {"marker": pattern.marker, "markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.4}
     axes.plot(

@@ -14,8 +14,8 @@ from fiberscope.results.store import Store
 from fiberscope.results.store.columns import DONE
 
 LETTERS: Final = 16  # maximum length of the name of a workload
-SERIES_LETTERS: Final = 40
-UNCUT: Final = 1000
+SERIES_LETTERS: Final = 40  # the same for a series
+UNSHORTENED: Final = 1000  # a length that no name reaches
 _KEY: Final = re.compile(r"\b\w+=")  # key of a generator's argument
 COLUMNS: Final = (
     "digest",
@@ -106,7 +106,7 @@ def read_study_runs(
 
 def shorten_workloads(workloads: Sequence[str]) -> list[str]:
     """Return names that fit under bars; a generator is reduced to its values where these are unique."""
-    names = short_names(workloads, UNCUT)
+    names = short_names(workloads, UNSHORTENED)
     values = [_KEY.sub("", name) for name in names]
     return short_names(values if len(set(values)) == len(values) else names, LETTERS)
 

@@ -19,7 +19,7 @@ from fiberscope.base.version import commit_of
 from fiberscope.results.provenance.sources import Sources, modification_time, sources
 from fiberscope.results.report.parts import RecordedRequest, Source
 
-SECONDS = 10.0  # timeout of git
+GIT_SECONDS = 10.0  # time limit of git
 
 
 @lru_cache(maxsize=64)
@@ -31,15 +31,15 @@ def commit_and_change(files: Sequence[str]) -> tuple[str | None, bool | None]:
     Args:
         files: a tuple of paths.
     """
-    real = list(_real(files))
+    real = list(_resolve_links(files))
     root = next((folder for folder in Path(real[0]).parents if (folder / ".git").exists()), None)
     commit = commit_of(root) if root else None
     if root is None or commit is None:
         return None, None
-    return commit, _changed(root, [file for file in real if file.startswith(f"{root}{os.sep}")])
+    return commit, _has_changed(root, [file for file in real if file.startswith(f"{root}{os.sep}")])
 
 
-def _real(files: Iterable[str]) -> Iterator[str]:
+def _resolve_links(files: Iterable[str]) -> Iterator[str]:
     """Yield paths without links, which git does not follow; the resolution of folders is cached."""
     folder_of = cache(os.path.realpath)
     for file in files:
@@ -48,12 +48,13 @@ def _real(files: Iterable[str]) -> Iterator[str]:
         yield os.path.realpath(path) if os.path.islink(path) else path
 
 
-def _changed(root: Path, files: Sequence[str]) -> bool | None:
+def _has_changed(root: Path, files: Sequence[str]) -> bool | None:
+    """Return whether a file differs from the commit of its repository; None if git fails."""
     command = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", *files]
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # git status does not write the index
     try:
         process = subprocess.run(
-            command, cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=True
+            command, cwd=root, env=environment, capture_output=True, timeout=GIT_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
@@ -80,7 +81,7 @@ class Roots(NamedTuple):
     def loaded(self) -> Sources:
         """Return the sources that this process has loaded."""
         modules = tuple(sys.modules.get(name) for name in sorted(self.modules))
-        return _of_process(self, modules, tuple(map(modification_time, self.files)))
+        return _loaded_sources(self, modules, tuple(map(modification_time, self.files)))
 
 
 def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
@@ -126,7 +127,9 @@ def source_entry(roots: Roots, request: RecordedRequest) -> Source:
 
 
 @lru_cache(maxsize=32)
-def _of_process(roots: Roots, _loaded: tuple[ModuleType | None, ...], _modified: tuple[int, ...]) -> Sources:
+def _loaded_sources(
+    roots: Roots, _loaded: tuple[ModuleType | None, ...], _modified: tuple[int, ...]
+) -> Sources:
     """Return the sources that this process has loaded; cached until a module or file changes."""
     return sources(roots.modules, roots.files)
 
@@ -139,10 +142,12 @@ def given_settings(settings: Mapping[str, object] | None, config: str | Path | N
         config: a YAML file or report; None for no file.
     """
     entries = {**(read_yaml(Path(config)) if config is not None else {}), **(settings or {})}
-    return {key: _plain(entry.value if isinstance(entry, Entry) else entry) for key, entry in entries.items()}
+    return {
+        key: _to_plain(entry.value if isinstance(entry, Entry) else entry) for key, entry in entries.items()
+    }
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str | list | dict) else str(value)
 
 

@@ -8,13 +8,13 @@ from fiberscope.results.recording.document import RecordedChains
 from fiberscope.results.recording.waits import WaitChains
 from fiberscope.sim import Component, Kernel
 
-MOST_SAMPLES = 32
-MOST_VISITS = 8192  # maximum of chains in a sample times components, which bounds the cost of large machines
-Links = tuple[tuple[str, str], ...]
+MAX_SAMPLES = 32
+MAX_VISITS = 8192  # chains of a sample times components; bounds the cost of large machines
+Links = tuple[tuple[str, str], ...]  # component and text of each link of a chain
 
 
 class ChainSamples:
-    """Wait chains of the components that wait for memory or a network, at up to ``MOST_SAMPLES`` cycles.
+    """Wait chains of the components that wait for memory or a network, at up to ``MAX_SAMPLES`` cycles.
 
     Samples are one cycle apart at first. When there are too many samples, every second one is dropped.
 
@@ -30,7 +30,7 @@ class ChainSamples:
         self._interval = 1
         self._samples: dict[int, dict[str, Links]] = {}
 
-    def look(self, cycle: int) -> None:
+    def take_sample(self, cycle: int) -> None:
         """Take a sample if one is due; the kernel has executed all cycles before ``cycle``."""
         if cycle <= self._start or (cycle - self._start) % self._interval:
             return
@@ -40,20 +40,21 @@ class ChainSamples:
             )
             for component in self._select_components(cycle)
         }
-        if len(self._samples) > MOST_SAMPLES:
+        if len(self._samples) > MAX_SAMPLES:
             self._interval *= 2
             self._thin_out(self._interval)
 
     def _select_components(self, cycle: int) -> Sequence[Component]:
         """Return the components of a sample; a large machine samples another subset each time."""
         waiting = [component for component in self._components if self._chains.leads_away(component)]
-        most = max(1, MOST_VISITS // len(self._components))
-        if len(waiting) <= most:
+        limit = max(1, MAX_VISITS // len(self._components))
+        if len(waiting) <= limit:
             return waiting
-        first = cycle // self._interval * most % len(waiting)
-        return (waiting + waiting)[first : first + most]
+        first = cycle // self._interval * limit % len(waiting)
+        return (waiting + waiting)[first : first + limit]  # continues at the start of the list
 
     def _thin_out(self, interval: int) -> None:
+        """Keep only the samples at multiples of an interval after the start."""
         self._samples = {
             cycle: sample for cycle, sample in self._samples.items() if (cycle - self._start) % interval == 0
         }

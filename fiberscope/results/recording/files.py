@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.document import StateTimeline
     from fiberscope.results.recording.watch import StateWatch, Window
 
-FINEST = 2048  # maximum of intervals in memory; a sample takes 0.1 ms
+MAX_INTERVALS = 2048  # of a timeline that is kept in memory; a sample takes 0.1 ms
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class KeptStates(StateFiles):
         """Return the recorder of the selected families."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
 
-        return StateWatch(kernel, families=self.families, intervals=FINEST, largest=sys.maxsize)
+        return StateWatch(kernel, families=self.families, intervals=MAX_INTERVALS, largest=sys.maxsize)
 
     def write(self, watch: StateWatch) -> None:
         """Append the recorded states to ``kept``."""

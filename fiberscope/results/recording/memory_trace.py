@@ -37,7 +37,7 @@ class MemoryTrace:
         self._file: TextIO = file
         self.fault: OSError | None = None
 
-    def note(self, now: int, operation: int, address: int, _tag: int) -> None:
+    def record(self, now: int, operation: int, address: int, _tag: int) -> None:
         """Record a request; a write error ends the trace but not the run.
 
         Args:
@@ -60,7 +60,7 @@ class MemoryTrace:
 
 
 @contextmanager
-def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | None]]:
+def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | None]]:
     """Write the memory requests during the context; yield a function that completes the file.
 
     Call the function after the run. It returns the error message, or None if the file is complete. Until then
@@ -89,7 +89,7 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
     except OSError as error:
         raise InputError(f"{path}: cannot write the memory trace: {error.strerror}") from error
     try:
-        with observe_requests(channels, trace.note):
+        with observe_requests(channels, trace.record):
             yield lambda: _finish(trace, partial, path)
     finally:
         trace.close()

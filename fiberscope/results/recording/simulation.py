@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fiberscope.accelerators.machine import Machine
 from fiberscope.base.progress import Progress
 from fiberscope.results.recording.files import StateFiles
-from fiberscope.results.recording.memory_trace import tracing
+from fiberscope.results.recording.memory_trace import record_requests
 from fiberscope.results.recording.waveform import Waveform, recording
 from fiberscope.results.report import timeline
 from fiberscope.sim import DeadlockError, Kernel, Run
@@ -95,7 +95,7 @@ def run_recorded(
     observers: list[timeline.Observer] = [watch, *([states] if states else [])]
     with (
         recording(kernel, recorders.waveform) as waveform,
-        tracing(kernel, recorders.memory_trace) as close_trace,
+        record_requests(kernel, recorders.memory_trace) as close_trace,
         _request_check(machine) if check_requests else nullcontext() as check,
     ):
         try:

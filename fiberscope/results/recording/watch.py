@@ -1,7 +1,7 @@
 """Recorder of component states: samples the cycle accounting of a running machine at intervals.
 
 The engine keeps the cycle accounting in any case. Reading the accounting at the end of an interval gives
-exact counts without overhead for unrecorded runs. Intervals start at one cycle. At ``MOST_INTERVALS``
+exact counts without overhead for unrecorded runs. Intervals start at one cycle. At ``MAX_INTERVALS``
 intervals, pairs of intervals are joined.
 """
 
@@ -26,8 +26,8 @@ from fiberscope.sim.wiring import Stall, Wiring
 
 FIXED = ("busy", "idle")  # states of every component, in the order of their numbers
 Peers = tuple[str, ...]
-MOST_INTERVALS = 1024  # default maximum number of intervals
-LARGEST_BYTES = 4_500_000  # maximum size of the document; longer intervals reduce the size
+MAX_INTERVALS = 1024  # default maximum number of intervals
+MAX_BYTES = 4_500_000  # maximum size of the document; longer intervals reduce the size
 Counts = npt.NDArray[np.int64]
 Window = tuple[int, int]
 
@@ -47,7 +47,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Seat:
+class TrackedComponent:
     """A recorded component with the names of its states.
 
     Args:
@@ -66,12 +66,12 @@ class Seat:
     queues: Mapping[str, Queue]
 
 
-def seats_of(kernel: Kernel) -> list[Seat]:
+def tracked_components(kernel: Kernel) -> list[TrackedComponent]:
     """Return the components of a built kernel, in the order of their addition."""
-    return [_seat(component, kernel.wiring) for component in kernel.components]
+    return [_track(component, kernel.wiring) for component in kernel.components]
 
 
-def _seat(component: Component, wiring: Wiring) -> Seat:
+def _track(component: Component, wiring: Wiring) -> TrackedComponent:
     stalls = wiring.stalls(component)
     peers = [wiring.peers(stall) for stall in stalls]
     peers_by_array: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -85,7 +85,7 @@ def _seat(component: Component, wiring: Wiring) -> Seat:
         for (direction, array), names in peers_by_array.items()
         if direction == "input"
     }
-    return Seat(component, (*FIXED, *labels), waits_for, inputs, _queues(component, wiring))
+    return TrackedComponent(component, (*FIXED, *labels), waits_for, inputs, _queues(component, wiring))
 
 
 def _array(stall: Stall) -> str:
@@ -124,47 +124,47 @@ class StateWatch:
         window: Window | None = None,
         *,
         families: Container[str] | None = None,
-        intervals: int = MOST_INTERVALS,
-        largest: int = LARGEST_BYTES,
+        intervals: int = MAX_INTERVALS,
+        largest: int = MAX_BYTES,
         chains: bool = False,
     ) -> None:
         self._kernel = kernel
         self._start, self._end = window or (0, MAX_TIME)
-        self._interval, self._most, self._largest = 1, intervals, largest
-        self._seats = [
-            seat
-            for seat in seats_of(kernel)
-            if families is None or family_name(seat.component.name) in families
+        self._interval, self._max_intervals, self._max_bytes = 1, intervals, largest
+        self._tracked = [
+            entry
+            for entry in tracked_components(kernel)
+            if families is None or family_name(entry.component.name) in families
         ]
-        self._columns = _Columns(self._seats)
+        self._columns = _Columns(self._tracked)
         self._base: array[int] | None = None  # accounting at the start
         self._rows: list[array[int]] = []  # accounting at the end of each interval
         self._last: array[int] | None = None  # accounting at the end of the window
-        components = [seat.component for seat in self._seats]
+        components = [entry.component for entry in self._tracked]
         self._chains = ChainSamples(kernel, components, self._start) if chains else None
         if self._start == 0:
             self._base = self._columns.row()
 
-    def next_look(self) -> int:
+    def next_sample_cycle(self) -> int:
         """Return the cycle of the first clock of the next sample."""
         if self._base is None:
             return self._start
         if self._last is not None:
             return MAX_TIME
-        rows, interval = halve_samples(self._rows, self._interval, self._most)
+        rows, interval = halve_samples(self._rows, self._interval, self._max_intervals)
         return min(self._start + interval * (len(rows) + 1), self._end)
 
-    def look(self, cycle: int) -> None:
+    def take_sample(self, cycle: int) -> None:
         """Record the states at a cycle."""
         row = self._columns.read(cycle * self._kernel.clocks[0].period)
         if self._chains is not None:
-            self._chains.look(cycle)
+            self._chains.take_sample(cycle)
         if self._base is None:
             self._base = row
         elif cycle == self._end:
             self._last = row
         else:
-            self._rows, self._interval = halve_samples(self._rows, self._interval, self._most)
+            self._rows, self._interval = halve_samples(self._rows, self._interval, self._max_intervals)
             self._rows.append(row)
 
     def states(self) -> StateTimeline:
@@ -181,7 +181,7 @@ class StateWatch:
         cycles, tokens = self._columns.split_accounts(np.array(accounts))
         interval = self._interval
         chains = self._chains.recorded() if self._chains is not None else None
-        available_bytes = self._largest - (len(chains.model_dump_json()) if chains is not None else 0)
+        available_bytes = self._max_bytes - (len(chains.model_dump_json()) if chains is not None else 0)
         while self._columns.document_bytes(cycles, tokens) > available_bytes and len(cycles) > 1:
             cycles, tokens, interval = _sum_pairs(cycles), _every_second(tokens), 2 * interval
         components = dict(self._columns.component_states(cycles, tokens))
@@ -198,22 +198,22 @@ class StateWatch:
 class _Columns:
     """Columns of an accounting row: one for each state, then one for each queue."""
 
-    def __init__(self, seats: Sequence[Seat]) -> None:
-        self._seats = seats
-        keys = ((seat.component.name, label) for seat in seats for label in seat.labels)
+    def __init__(self, tracked: Sequence[TrackedComponent]) -> None:
+        self._tracked = tracked
+        keys = ((entry.component.name, label) for entry in tracked for label in entry.labels)
         self.states = list(dict.fromkeys(keys))
         self.queues = {
-            (seat.component.name, port): queue for seat in seats for port, queue in seat.queues.items()
+            (entry.component.name, port): queue for entry in tracked for port, queue in entry.queues.items()
         }
         columns = {key: column for column, key in enumerate(self.states)}
-        accounts = [[columns[seat.component.name, label] for label in seat.labels] for seat in seats]
+        accounts = [[columns[entry.component.name, label] for label in entry.labels] for entry in tracked]
         channels = [
             (len(columns) + column, channel)
             for column, queue in enumerate(self.queues.values())
             for channel in queue.channels
         ]
         self._ledger = Ledger(
-            [seat.component for seat in seats],
+            [entry.component for entry in tracked],
             accounts,
             [channel for _column, channel in channels],
             [column for column, _channel in channels],
@@ -244,19 +244,19 @@ class _Columns:
         tokens_by_queue = dict(zip(self.queues, tokens.T.tolist(), strict=True))
         columns = zip(self.states, cycles.T.tolist(), strict=True)
         cycles_by_state = {key: column for key, column in columns if any(column)}
-        for seat in self._seats:
-            name, clock = seat.component.name, seat.component.clock
-            labels = [label for label in dict.fromkeys(seat.labels) if (name, label) in cycles_by_state]
+        for entry in self._tracked:
+            name, clock = entry.component.name, entry.component.clock
+            labels = [label for label in dict.fromkeys(entry.labels) if (name, label) in cycles_by_state]
             yield (
                 name,
                 ComponentStates(
                     clock=clock.name if clock else "",
                     states={label: cycles_by_state[name, label] for label in labels},
-                    waits_for={label: seat.waits_for[label] for label in labels if label in seat.waits_for},
-                    inputs=dict(seat.inputs),
+                    waits_for={label: entry.waits_for[label] for label in labels if label in entry.waits_for},
+                    inputs=dict(entry.inputs),
                     queues={
                         port: QueueFill(capacity=queue.capacity, tokens=tokens_by_queue[name, port])
-                        for port, queue in seat.queues.items()
+                        for port, queue in entry.queues.items()
                     },
                 ),
             )

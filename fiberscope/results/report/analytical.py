@@ -13,17 +13,17 @@ def tables(report: Record) -> list[Table]:
     """Return tables of compute, then of each level from the outermost: accesses per instance, and energy."""
     if report.analytical is None:
         return []
-    all_tables = [_summary(report)]
+    all_tables = [_compute_table(report)]
     for name, level in report.levels.items():
         title = f"{name}: {level.cycles:,} cycles, {level.energy_pj:,.2f} pJ"
         table = Table(title, _COLUMNS, labels=4)
         for tensor, level_tensor in level.tensors.items():
-            _rows(table, tensor, level_tensor)
+            _add_rows(table, tensor, level_tensor)
         all_tables.append(table)
     return all_tables
 
 
-def _summary(report: Record) -> Table:
+def _compute_table(report: Record) -> Table:
     summary = report.analytical
     assert summary is not None  # always present in analytical reports
     table = Table("Energy a compute, pJ", ["", "algorithmic", "actual"])
@@ -32,7 +32,7 @@ def _summary(report: Record) -> Table:
     return table
 
 
-def _rows(table: Table, tensor: str, level_tensor: LevelTensor) -> None:
+def _add_rows(table: Table, tensor: str, level_tensor: LevelTensor) -> None:
     tile, energy = " x ".join(f"{extent:,}" for extent in level_tensor.tile), f"{level_tensor.energy_pj:,.2f}"
     for kind, access in (
         ("reads", level_tensor.reads),
@@ -40,10 +40,10 @@ def _rows(table: Table, tensor: str, level_tensor: LevelTensor) -> None:
         ("updates", level_tensor.updates),
     ):
         if access.algorithmic:
-            table.add(tensor, tile, level_tensor.format, kind, *_counts(access), energy)
+            table.add(tensor, tile, level_tensor.format, kind, *_format_counts(access), energy)
             tensor = tile = energy = ""
 
 
-def _counts(access: Accesses) -> tuple[str, ...]:
+def _format_counts(access: Accesses) -> tuple[str, ...]:
     counts = access.algorithmic, access.actual, access.gated, access.skipped
     return tuple(f"{count:,.0f}" for count in counts)

@@ -14,11 +14,11 @@ def cost_lines(report: Record) -> dict[str, str]:
     if energy is None:
         return {}
     edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
-    joules = write_interval(energy.total_pj, energy.upper_pj, _joules)
+    joules = format_cost_interval(energy.total_pj, energy.upper_pj, _joules)
     lines = {"Energy": f"{joules}{edp}{_exclusions(energy.without)}"}
     if area is None or not area.known:
         return lines
-    um2 = write_interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
+    um2 = format_cost_interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
     return {**lines, "Area": f"{um2}{_exclusions(area.without)}", **_clock_line(report.rtl_clock)}
 
 
@@ -31,7 +31,7 @@ def _clock_line(clock: RtlClock | None) -> dict[str, str]:
     return {"Clock": f"{assumed} assumed; {guess}"}
 
 
-def write_interval(
+def format_cost_interval(
     lower: float, upper: float | None, text: Callable[[float], str], bound: str = "at least {}"
 ) -> str:
     """Format a cost with its upper end; without an upper end, in the format ``bound``."""

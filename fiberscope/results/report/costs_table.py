@@ -10,7 +10,7 @@ from fiberscope.results.report.table import Table
 
 ENERGY = ("part", "action", "uJ", "up to", "of all", "basis")
 AREA = ("part", "of which", "mm2", "up to", "of all", "basis")
-PER_TABLE_UNIT = 1e6  # pJ in a uJ, um2 in a mm2
+PER_TABLE_UNIT = 1e6  # pJ per uJ, um2 per mm2
 
 
 def costs_tables(report: Record) -> list[Table]:
@@ -35,7 +35,7 @@ def _energy_table(energy: Energy) -> Table:
     }
     for name, interval in kinds.items():
         if interval is not None:
-            table.add(name, "", *_numbers(interval, energy.total_pj), "")
+            table.add(name, "", *_format_cost(interval, energy.total_pj), "")
     _add_missing(table, energy.without)
     return table
 
@@ -43,7 +43,7 @@ def _energy_table(energy: Energy) -> Table:
 def _area_table(area: Area) -> Table:
     table = Table("Area", AREA, labels=2, notes=1)
     table.rows += _part_rows([(part, part.part) for part in area.parts], area.known)
-    table.add("total", "", *_numbers(area, area.known), "")
+    table.add("total", "", *_format_cost(area, area.known), "")
     _add_missing(table, area.without)
     return table
 
@@ -57,16 +57,16 @@ def _part_rows(
         label = component
         for part, name in parts:
             if part.component == component and part.known:
-                yield [label, name, *_numbers(part, total), part.basis]
+                yield [label, name, *_format_cost(part, total), part.basis]
                 label = ""
 
 
-def _numbers(cost: AreaPart | EnergyPart | CostInterval | Area, total: float) -> list[str]:
+def _format_cost(cost: AreaPart | EnergyPart | CostInterval | Area, total: float) -> list[str]:
     """Return a cost, its upper end (empty without a bound) and its share of the whole."""
     upper = "" if cost.upper is None else f"{cost.upper / PER_TABLE_UNIT:,.3f}"
     return [f"{cost.known / PER_TABLE_UNIT:,.3f}", upper, f"{cost.known / (total or 1.0):.1%}"]
 
 
 def _add_missing(table: Table, without: tuple[str, ...]) -> None:
-    for place, name in enumerate(without):
-        table.add("" if place else "without", name, "", "", "", "none")
+    for index, name in enumerate(without):
+        table.add("" if index else "without", name, "", "", "", "none")

@@ -67,9 +67,7 @@ def _paired_half_width(before: Record, after: Record) -> float | None:
     operands = [[operand.digest for operand in report.workload.operands] for report in (before, after)]
     if operands[0] != operands[1] or len(first.deviations) != len(second.deviations):
         return None
-    changes = [
-        other - deviation for deviation, other in zip(first.deviations, second.deviations, strict=True)
-    ]
+    changes = [later - earlier for earlier, later in zip(first.deviations, second.deviations, strict=True)]
     return half_width(changes, min(first.degrees, second.degrees))
 
 

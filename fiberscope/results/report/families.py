@@ -62,10 +62,10 @@ def families(components: Mapping[str, Component]) -> dict[str, Family]:
     components_by_family: dict[str, dict[str, Component]] = {}
     for name, component in components.items():
         components_by_family.setdefault(family_name(name), {})[name] = component
-    return {name: _family(name, members) for name, members in components_by_family.items()}
+    return {name: _sum_family(name, members) for name, members in components_by_family.items()}
 
 
-def _family(name: str, members: Mapping[str, Component]) -> Family:
+def _sum_family(name: str, members: Mapping[str, Component]) -> Family:
     busiest = max(members, key=lambda member: _busy_share(members[member]))
     return Family(
         name=name,

@@ -55,25 +55,26 @@ def latex_tabular(
         r"\toprule",
         *_group_lines(groups),
     ]
-    lines.append(_row(heads))
+    lines.append(_format_row(heads))
     for title, rows in blocks:
         spanned = rf"\multicolumn{{{len(heads)}}}{{l}}{{\textit{{{escape_latex(title)}}}}} \\"
-        lines += [r"\midrule", *([spanned] if title else []), *map(_row, rows)]
+        lines += [r"\midrule", *([spanned] if title else []), *map(_format_row, rows)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
 def _group_lines(groups: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the row of group heads, and the row of rules below them; empty without groups."""
     if not groups:
         return []
     cells = [rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(name)}}}" for name, count in groups]
-    rules, first = [], 2
+    rules, column = [], 2  # columns count from 1, and the first has the labels
     for _name, count in groups:
-        rules.append(rf"\cmidrule(lr){{{first}-{first + count - 1}}}")
-        first += count
+        rules.append(rf"\cmidrule(lr){{{column}-{column + count - 1}}}")
+        column += count
     return [f" & {' & '.join(cells)} \\\\", " ".join(rules)]
 
 
-def _row(cells: Sequence[str]) -> str:
+def _format_row(cells: Sequence[str]) -> str:
     return f"{' & '.join(map(escape_latex, cells))} \\\\"
 
 

@@ -15,7 +15,7 @@ from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST_ELEMENTS = 1 << 28  # of a dense array, 2 GiB
+MAX_ELEMENTS = 1 << 28  # of a dense array, 2 GiB
 
 
 def check_product(path: Path) -> None:
@@ -51,24 +51,24 @@ def write_product(path: Path, answer: object) -> None:
     write_bytes(path, file.getvalue())
 
 
-def _npz(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+def _write_npz(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     sparse.save_npz(file, sparse.csr_array(_as_two_ranks(answer)))
 
 
-def _npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
-    if np.prod(answer.shape, dtype=float) > MOST_ELEMENTS:
+def _write_npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+    if np.prod(answer.shape, dtype=float) > MAX_ELEMENTS:
         ending = ".tns" if isinstance(answer, SparseTensor) else ".npz"
         raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {ending}")
     np.save(file, answer if isinstance(answer, np.ndarray) else answer.toarray())
 
 
-def _mtx(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+def _write_mtx(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     from scipy.io import mmwrite  # noqa: PLC0415  (it takes time to load)
 
     mmwrite(file, _as_two_ranks(answer), symmetry="general")
 
 
-def _tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+def _write_tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     tensor = answer
     if not isinstance(answer, SparseTensor):
         tensor = SparseTensor.from_matrix(sparse.csr_array(_as_two_ranks(answer)))
@@ -83,8 +83,8 @@ def _as_two_ranks(answer: Any) -> Any:  # noqa: ANN401
 
 _ANY_RANK_FORMATS = (".npy", ".tns")
 _WRITERS: Mapping[str, Callable[[io.BytesIO, Any], None]] = {
-    ".npz": _npz,
-    ".npy": _npy,
-    ".mtx": _mtx,
-    ".tns": _tns,
+    ".npz": _write_npz,
+    ".npy": _write_npy,
+    ".mtx": _write_mtx,
+    ".tns": _write_tns,
 }

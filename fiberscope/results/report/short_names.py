@@ -10,11 +10,11 @@ from pathlib import PurePath
 
 from fiberscope.workloads.suffixes import SUFFIXES
 
-LETTERS = 24  # default maximum length of a name
+MAX_LETTERS = 24  # default maximum length of a name
 _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:rows=20,cols=20
 
 
-def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
+def short_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
     """Return distinct names of workloads with at most ``letters`` characters.
 
     A generated matrix keeps its kind and the arguments that differ within the kind. A file loses its folder
@@ -24,7 +24,7 @@ def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
         names: the texts of the workloads.
         letters: the maximum length.
     """
-    short = [_cut(text, letters) for text in _distinct_parts(names)]
+    short = [_shorten(text, letters) for text in _distinct_parts(names)]
     count, distinct = Counter(short), dict.fromkeys([""])
     for text in short:
         number, name = 1, "" if count[text] > 1 else text
@@ -67,7 +67,7 @@ def _stem(word: str) -> str:
     return file[: len(file) - len(suffix)] or file
 
 
-def _cut(text: str, letters: int) -> str:
+def _shorten(text: str, letters: int) -> str:
     if len(text) <= letters:
         return text
     head = (letters - 2) // 2

@@ -1,7 +1,7 @@
 """Sampling of a running machine: activity over time, and occupancy of channels.
 
 Samples are taken at fixed cycles of the first clock, first every ``FIRST_INTERVAL`` cycles. At
-``MOST_INTERVALS`` intervals, pairs of intervals are joined. The result therefore does not depend on the mode
+``MAX_INTERVALS`` intervals, pairs of intervals are joined. The result therefore does not depend on the mode
 of execution and has a bounded size.
 """
 
@@ -18,7 +18,7 @@ from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.sim.names import family_name
 
 FIRST_INTERVAL = 512  # cycles
-MOST_INTERVALS = 256  # maximum number of intervals
+MAX_INTERVALS = 256  # maximum number of intervals
 
 Sample = tuple[int, int, int]  # bytes read, bytes written and operations since the start
 SampleType = TypeVar("SampleType")
@@ -27,14 +27,14 @@ SampleType = TypeVar("SampleType")
 class Observer(Protocol):
     """Interface of an object that samples a running machine.
 
-    ``run`` calls ``next_look``, runs the machine to that cycle, and then calls ``look``. If the machine ends
-    earlier, ``look`` is not called.
+    ``run`` calls ``next_sample_cycle``, runs the machine to that cycle, and then calls ``take_sample``. If
+    the machine ends earlier, ``take_sample`` is not called.
     """
 
-    def next_look(self) -> int:
+    def next_sample_cycle(self) -> int:
         """Return the cycle of the first clock of the next sample."""
 
-    def look(self, cycle: int) -> None:
+    def take_sample(self, cycle: int) -> None:
         """Sample the machine at the requested cycle."""
 
 
@@ -55,14 +55,14 @@ def run(
     kernel = machine.kernel
     with on_interrupt(kernel.interrupt):  # also between samples
         while True:
-            cycle = min(observer.next_look() for observer in observers)
+            cycle = min(observer.next_sample_cycle() for observer in observers)
             limit = cycle if cycle_limit is None else min(cycle, cycle_limit)
             result = kernel.run(cycle_limit=limit, progress=progress)
             if result.reason != "cycle limit" or result.cycles == cycle_limit:
                 return result
             for observer in observers:
-                if observer.next_look() == cycle:
-                    observer.look(cycle)
+                if observer.next_sample_cycle() == cycle:
+                    observer.take_sample(cycle)
 
 
 # Type of a function that replaces ``run``.
@@ -86,18 +86,18 @@ class Watch:
             for channel in (machine.kernel.channels() if histograms else ())
         ]
         self._occupancies: dict[str, dict[int, int]] = {}
-        self._seen = 0  # cycles
+        self._last_cycle = 0  # cycle of the last sample of channels
 
-    def next_look(self) -> int:
+    def next_sample_cycle(self) -> int:
         """Return the cycle of the next sample."""
-        samples, interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
+        samples, interval = halve_samples(self._samples, self._interval, MAX_INTERVALS)
         return interval * (len(samples) + 1)
 
-    def look(self, cycle: int) -> None:
+    def take_sample(self, cycle: int) -> None:
         """Take the sample of a cycle."""
-        self._samples, self._interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
+        self._samples, self._interval = halve_samples(self._samples, self._interval, MAX_INTERVALS)
         self._samples.append(self._sample())
-        self._look_at_channels(cycle)
+        self._count_occupancies(cycle)
 
     def _sample(self) -> Sample:
         traffic = self._machine.traffic().values()
@@ -107,10 +107,10 @@ class Watch:
             self._machine.operations().get(self._machine.work, 0),
         )
 
-    def _look_at_channels(self, cycle: int) -> None:
+    def _count_occupancies(self, cycle: int) -> None:
         """Count the present occupancy of each channel for all cycles since the last sample."""
-        cycles = cycle - self._seen
-        self._seen = cycle
+        cycles = cycle - self._last_cycle
+        self._last_cycle = cycle
         for family, channel in self._channels:
             counts = self._occupancies.setdefault(family, {})
             counts[channel.occupancy] = counts.get(channel.occupancy, 0) + cycles
@@ -122,9 +122,9 @@ class Watch:
         """
         samples, interval = self._samples[: -(-cycles // self._interval)], self._interval
         if cycles > interval * len(samples):
-            samples, interval = halve_samples(samples, interval, MOST_INTERVALS)
+            samples, interval = halve_samples(samples, interval, MAX_INTERVALS)
             samples = [*samples, self._sample()]
-        read, written, work = (_steps([sample[part] for sample in samples]) for part in range(3))
+        read, written, work = (_differences([sample[part] for sample in samples]) for part in range(3))
         counts: Any = {self._machine.work: work}
         return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 
@@ -155,6 +155,6 @@ def halve_samples(samples: list[SampleType], interval: int, limit: int) -> tuple
     return (samples, interval) if len(samples) < limit else (samples[1::2], 2 * interval)
 
 
-def _steps(counts: list[int]) -> list[int]:
+def _differences(counts: list[int]) -> list[int]:
     """Return the difference of each number to its predecessor."""
     return [current - previous for previous, current in pairwise([0, *counts])]

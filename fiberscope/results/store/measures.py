@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from fiberscope.results.report.components import STATES
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import Family, busiest_stage, families
 from fiberscope.results.report.numbers import numbers
-
-STATES = ("busy", "input_stall", "output_stall", "idle")
 
 
 def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
@@ -23,18 +22,19 @@ def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
     kinds = families(report.components)
     return {
         **numbers(report),
-        **_workers(busiest_stage(stages, kinds)),
-        "kinds": json.dumps({name: _states(kind) for name, kind in kinds.items()}),
+        **_worker_columns(busiest_stage(stages, kinds)),
+        "kinds": json.dumps({name: _count_states(kind) for name, kind in kinds.items()}),
         "report": report.dumped(),
     }
 
 
-def _workers(family: Family | None) -> dict[str, Any]:
+def _worker_columns(family: Family | None) -> dict[str, Any]:
+    """Return the name, the count and the cycles by state of the working family; empty without one."""
     if family is None:
         return {}
-    states = _states(family)
+    states = _count_states(family)
     return {"worker_kind": family.name, "worker_count": states.pop("count"), **states}
 
 
-def _states(family: Family) -> dict[str, int]:
+def _count_states(family: Family) -> dict[str, int]:
     return {"count": family.count, **{state: getattr(family, state) for state in STATES}}

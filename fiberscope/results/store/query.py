@@ -15,7 +15,7 @@ import pyarrow as pa
 from fiberscope.base.errors import InputError
 from fiberscope.results.store.columns import FIXED
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05  # interval at which a waiting query handles signals
 
 
 class QueryError(InputError):
@@ -45,26 +45,28 @@ def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) ->
         InputError: an error of DuckDB in one line; ``QueryError`` if only the query is at fault.
         KeyboardInterrupt: the query was interrupted.
     """
-    with _linked(rows) as source, open_database() as connection, ThreadPoolExecutor(1) as executor:
-        future = executor.submit(_table, connection, sql, source, stale)
+    with _link_files(rows) as source, open_database() as connection, ThreadPoolExecutor(1) as executor:
+        future = executor.submit(_execute, connection, sql, source, stale)
         try:
             while not future.done():  # signals are handled between waits
-                wait([future], LOOK_SECONDS)
+                wait([future], POLL_SECONDS)
             return future.result()
         except KeyboardInterrupt:
             while not future.done():  # a query that has not started ignores an interrupt
                 connection.interrupt()
-                wait([future], LOOK_SECONDS)
+                wait([future], POLL_SECONDS)
             raise
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             advice = suggest_columns(sql, connection)
-            raise QueryError("; ".join([f"{' '.join(sql.split())}: {_line(error)}", *advice])) from error
+            raise QueryError(
+                "; ".join([f"{' '.join(sql.split())}: {_format_error(error)}", *advice])
+            ) from error
         except duckdb.Error as error:
-            raise InputError(_line(error)) from error
+            raise InputError(_format_error(error)) from error
 
 
 @contextmanager
-def _linked(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.Table]:
+def _link_files(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.Table]:
     """Link files to names without special characters, because DuckDB interprets names as patterns."""
     if isinstance(rows, pa.Table):
         yield rows
@@ -76,9 +78,10 @@ def _linked(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.Tabl
         yield [str(link) for link in links]
 
 
-def _table(
+def _execute(
     connection: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[str] | pa.Table, stale: Sequence[str]
 ) -> pa.Table:
+    """Create the view ``runs`` of the rows whose source is not stale, and execute a query."""
     if isinstance(rows, pa.Table):
         runs = connection.from_arrow(rows)
     elif rows:
@@ -119,7 +122,7 @@ def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str
     ]
 
 
-def _line(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """Return the error and its suggestions in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     advice = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]

@@ -62,6 +62,7 @@ class Chain:
         return chain
 
     def _check(self) -> None:
+        """Refuse a name that is written twice, or used before it is written."""
         written: set[str] = set()
         for product in self.products:
             if product.name in written:

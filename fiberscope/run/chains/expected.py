@@ -27,22 +27,22 @@ class _Expected:
     Args:
         entries: a matrix with a 1 at each position that has an entry, also if its sum is zero.
         values: the values; scipy drops sums that are zero.
-        sizes: for each entry, the sum of the absolute values of its terms, by which errors are divided.
+        magnitudes: for each entry, the sum of the absolute values of its terms, by which errors are divided.
     """
 
     entries: CsrArray
     values: CsrArray
-    sizes: CsrArray
+    magnitudes: CsrArray
 
     @classmethod
     def of_operand(cls, matrix: CsrArray) -> _Expected:
         """Return the expected values of an operand."""
         return cls(ones_of(matrix), matrix, abs(matrix))
 
-    def times(self, other: _Expected) -> _Expected:
+    def times(self, factor: _Expected) -> _Expected:
         """Return the expected values of the product."""
-        entries = ones_of(self.entries @ other.entries)
-        return _Expected(entries, self.values @ other.values, self.sizes @ other.sizes)
+        entries = ones_of(self.entries @ factor.entries)
+        return _Expected(entries, self.values @ factor.values, self.magnitudes @ factor.magnitudes)
 
 
 def compare_results(
@@ -74,7 +74,7 @@ def compare_results(
 def _compare_result(expected: _Expected, result: CsrArray | Dense) -> Comparison:
     """Compare a result; entries are compared unless the result is dense."""
     if isinstance(result, np.ndarray):
-        values, sizes = expected.values.toarray(), expected.sizes.toarray()
-        error, overflows = compare_values(values, sizes, result)
+        values, magnitudes = expected.values.toarray(), expected.magnitudes.toarray()
+        error, overflows = compare_values(values, magnitudes, result)
         return Comparison(error, overflows=overflows)
-    return compare_entries(expected.entries, expected.values, expected.sizes, result)
+    return compare_entries(expected.entries, expected.values, expected.magnitudes, result)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph
 
 CONVERT = "convert"  # prefix of a conversion, as in "convert csr csc"
-GRAPH = ".gv"
+GRAPH = ".gv"  # ending of a graph file
 
 
 def debug(
@@ -45,13 +45,13 @@ def debug(
         ConfigurationError, WorkloadError, InputError: the arguments are invalid.
     """
     factors = [operand for operand in (a, b) if operand is not None]
-    run = requested_run(
+    run = build_request(
         accelerator, factors, tensors or {}, settings=settings or {}, config=config, exact=exact
     )
     return Session(run, options, snapshots, snapshot_memory)
 
 
-def requested_run(
+def build_request(
     machine: object,
     factors: Sequence[Any],
     tensors: Mapping[str, Any],

@@ -34,14 +34,14 @@ class _Command(NamedTuple):
     takes_line: bool = False
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     if not re.fullmatch(r"\d[\d_,]*", text, re.ASCII):
         raise InputError(f"{text} is no whole number")
     return int(re.sub("[_,]", "", text))
 
 
 def _call_with_numbers(method: str) -> Callable[..., Any]:
-    return lambda session, *texts: getattr(session, method)(*map(_number, texts))
+    return lambda session, *texts: getattr(session, method)(*map(_parse_number, texts))
 
 
 def _call_with_texts(method: str) -> Callable[..., Any]:
@@ -49,12 +49,12 @@ def _call_with_texts(method: str) -> Callable[..., Any]:
 
 
 def _call_with_path(method: str) -> Callable[..., Any]:
-    return lambda session, path, *cycles: getattr(session, method)(path, *map(_number, cycles))
+    return lambda session, path, *cycles: getattr(session, method)(path, *map(_parse_number, cycles))
 
 
 def _help(_session: Session, name: str = "") -> Shown:
     if name:
-        command = _command(name)
+        command = _find_command(name)
         return Shown(f"{_usage(command)}: {command.description}")
     width = max(len(f"{name} {command.arguments}") for name, command in COMMANDS.items())
     lines = [
@@ -101,12 +101,12 @@ def completions(names: Names, line: str) -> list[str]:
         choices: Sequence[str] = list(COMMANDS)
     else:
         try:
-            command = _command(preceding[0])
+            command = _find_command(preceding[0])
         except InputError:
             return []
         kinds = command.arguments.split()
-        place = 0 if command.takes_line else len([text for text in preceding[1:] if text])
-        kind = kinds[place] if place < len(kinds) else ""
+        index = 0 if command.takes_line else len([text for text in preceding[1:] if text])
+        kind = kinds[index] if index < len(kinds) else ""
         choices = _choices(names, kind, preceding[-1])
     return [choice for choice in choices if choice.startswith(word)]
 
@@ -137,7 +137,7 @@ def execute(session: Session, line: str) -> Shown | Report | None:
     word, _, remainder = line.partition("#")[0].strip().partition(" ")
     if not word:
         return None
-    command = _command(word)
+    command = _find_command(word)
     texts = [remainder.strip()] if command.takes_line and remainder.strip() else remainder.split()
     required = [argument for argument in command.arguments.split() if not argument.startswith("[")]
     if not len(required) <= len(texts) <= len(command.arguments.split()):
@@ -146,7 +146,7 @@ def execute(session: Session, line: str) -> Shown | Report | None:
     return answer
 
 
-def _command(word: str) -> _Command:
+def _find_command(word: str) -> _Command:
     names: Sequence[str] = (
         [word] if word in COMMANDS else [name for name in COMMANDS if name.startswith(word)]
     )

@@ -66,11 +66,11 @@ class Phase:
         try:
             return Trigger(text, self.machine.kernel, "condition", self.begin).predicate
         except SimulationError:
-            if not self._is_elsewhere(text, later):
+            if not self._names_other_phase(text, later):
                 raise
             return None
 
-    def _is_elsewhere(self, text: str, later: bool = False) -> bool:
+    def _names_other_phase(self, text: str, later: bool = False) -> bool:
         """Return whether a text names a block of another phase."""
         first = self.number + 1 if later else 0
         blocks = [
@@ -97,12 +97,12 @@ class Phase:
         kernel, words = self.machine.kernel, expression.split()
         try:
             if len(words) <= 2:
-                gauges = gauges_of(kernel, words, _refusal(expression), self.begin)
+                gauges = gauges_of(kernel, words, _error_factory(expression), self.begin)
                 values = [(gauge.names, gauge.read(time)) for gauge in gauges]
                 return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
             return "yes" if Trigger(expression, kernel, "expression", self.begin).holds(time) else "no"
         except SimulationError as error:
-            if self._is_elsewhere(expression):
+            if self._names_other_phase(expression):
                 return f"not in phase {self.number}"
             raise InputError(str(error)) from error
 
@@ -126,5 +126,5 @@ class Phase:
         return [replace(wait, since=wait.since + self.begin) for wait in chain]
 
 
-def _refusal(expression: str) -> Callable[[str, bool], SimulationError]:
+def _error_factory(expression: str) -> Callable[[str, bool], SimulationError]:
     return lambda reason, _example: SimulationError(f"the expression {expression!r}: {reason}")

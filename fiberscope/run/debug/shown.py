@@ -70,12 +70,13 @@ def _console(*, record: bool = False) -> tuple[Console, io.StringIO]:
 
 
 def _table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
+    """Return an empty table of rich; the columns ``right`` are right-aligned."""
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if index in right else "left", overflow="fold")
     return table
 
 
@@ -134,12 +135,12 @@ def format_queue(queue: QueueView) -> Shown:
         return Shown(head, data=queue)
     numbers = range(len(queue.fields) + 2)
     table = _table("", "seen from", *queue.fields, right=numbers)
-    for place, (arrival, words) in enumerate(queue.tokens):
+    for position, (arrival, words) in enumerate(queue.tokens):
         texts = [
             f"{word:#x}" if field == "address" else f"{word:g}" if isinstance(word, float) else f"{word:,}"
             for field, word in zip(queue.fields, words, strict=True)
         ]
-        table.add_row(str(place), f"{arrival:,}", *texts)
+        table.add_row(str(position), f"{arrival:,}", *texts)
     return Shown(head, table, data=queue)
 
 

@@ -147,7 +147,7 @@ def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
     link = kernel.wiring.link(channel)
     words = list(channel.protocol.fields)
     # Position of each named field in a token; every token has these four fields.
-    places = [("control", "coordinate", "reference", "value").index(word) for word in words]
+    field_indices = [("control", "coordinate", "reference", "value").index(word) for word in words]
     return QueueView(
         channel.name,
         link.producer.name,
@@ -156,7 +156,7 @@ def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
         channel.capacity if channel.bounded else None,
         list(channel.protocol.fields.values()),
         [
-            (channel.arrival(place), [channel.token(place)[word] for word in places])
-            for place in range(channel.occupancy)
+            (channel.arrival(position), [channel.token(position)[word] for word in field_indices])
+            for position in range(channel.occupancy)
         ],
     )

@@ -27,7 +27,7 @@ from fiberscope.explore.sweeps.dask_execution import execute_batches
 from fiberscope.explore.sweeps.local_workers import credentials
 from fiberscope.explore.sweeps.plan import plan_tasks
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.point_process import _CHILD, Limits
+from fiberscope.explore.sweeps.point_process import _CHILD_COMMAND, Limits
 from fiberscope.explore.sweeps.progress import Progress
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import decode_row
@@ -163,7 +163,9 @@ def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
 ) -> None:
     module = "fiberscope.explore.sweeps.worker"
     child = f"import runpy, time; time.sleep(7); runpy.run_module('{module}', run_name='__main__')"
-    monkeypatch.setattr("fiberscope.explore.sweeps.point_process._CHILD", [sys.executable, "-c", child])
+    monkeypatch.setattr(
+        "fiberscope.explore.sweeps.point_process._CHILD_COMMAND", [sys.executable, "-c", child]
+    )
     mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
     frame = fiberscope.sweep(
         mine,
@@ -179,7 +181,7 @@ def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
 
 def test_a_process_whose_starter_died_while_it_imported_ends_in_silence() -> None:
     pipe = subprocess.PIPE
-    with subprocess.Popen(_CHILD, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+    with subprocess.Popen(_CHILD_COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         assert child.stdout is not None
         child.stdout.close()
         assert child.communicate(timeout=60)[1] == b""

@@ -164,7 +164,8 @@ def test_a_process_for_points_that_cannot_start_ends_the_sweep(
     scheduler: str, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "fiberscope.explore.sweeps.point_process._CHILD", [sys.executable, "-c", "raise SystemExit(3)"]
+        "fiberscope.explore.sweeps.point_process._CHILD_COMMAND",
+        [sys.executable, "-c", "raise SystemExit(3)"],
     )
     monkeypatch.setattr("fiberscope.explore.sweeps.point_process._THREAD", type("Fresh", (), {})())
     with pytest.raises(InputError, match="exit code 3"):

@@ -284,7 +284,7 @@ def test_a_search_goes_through_the_sources_once_however_often_a_design_is_sugges
 class Deaf:
     """A progress that nobody looks at."""
 
-    def ended(self, task: Task, outcome: TaskOutcome) -> None:
+    def record_end(self, task: Task, outcome: TaskOutcome) -> None:
         """Nothing."""
 
 

@@ -12,14 +12,14 @@ pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
 from fiberscope.explore.sweeps import resources
 from fiberscope.explore.sweeps.suite import suite_result
-from fiberscope.explore.sweeps.suite_columns import Scale, mean_cell, number_cell, scale_of
+from fiberscope.explore.sweeps.suite_columns import CellFormat, choose_format, mean_cell, number_cell
 from fiberscope.results.figures.front import pareto_front
 from fiberscope.results.figures.roofline import _extent
 from fiberscope.results.figures.study_runs import _series_names, _workload_names, shorten_workloads
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.results.report.surrogates import DAGGER
 
-PLAIN = Scale("", 1.0)
+PLAIN = CellFormat("", 1.0)
 ACCOUNTS = ("busy", "input_stall", "output_stall", "idle")
 
 
@@ -50,7 +50,7 @@ def test_a_speedup_has_the_interval_of_both_runs_and_a_count_its_own() -> None:
 
 def test_the_unit_of_a_column_suits_the_median() -> None:
     values = {"a": (1e-6, 0.0), "b": (2e-6, 0.0), "c": (5e-3, 0.0)}
-    assert scale_of(suite_of(values, "seconds"), "time").head == "time [us]"
+    assert choose_format(suite_of(values, "seconds"), "time").head == "time [us]"
 
 
 def test_the_sram_of_a_family_goes_before_that_of_a_pattern() -> None:
@@ -82,7 +82,7 @@ def test_a_value_of_0_has_an_arithmetic_mean_alone() -> None:
 
 @pytest.mark.parametrize(("value", "unit"), [(5e-16, "ps"), (5e-12, "ps"), (5e13, "Ts"), (5e17, "Ts")])
 def test_a_value_beyond_all_prefixes_has_the_last(value: float, unit: str) -> None:
-    assert scale_of(suite_of({"a": (value, 0.0)}, "seconds"), "time").head == f"time [{unit}]"
+    assert choose_format(suite_of({"a": (value, 0.0)}, "seconds"), "time").head == f"time [{unit}]"
 
 
 def test_workers_are_busy_for_a_share_of_all_their_cycles() -> None:

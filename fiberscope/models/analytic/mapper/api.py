@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.notebook import shown_progress
+from fiberscope.base.notebook import progress_callback
 from fiberscope.base.progress import Progress
 from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.inputs import Case, read_case
@@ -108,7 +108,7 @@ def find(
             f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
             f"constrain them to {EXHAUSTIVE_LIMIT:,}, or search random_pruned"
         )
-    with shown_progress(progress) as tell:
+    with progress_callback(progress) as tell:
         evaluations = (
             guided(case.design, space, metrics, seed)
             if search == "optuna"

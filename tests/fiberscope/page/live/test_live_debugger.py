@@ -38,13 +38,13 @@ def test_the_end_is_estimated_from_the_last_command_on() -> None:
     sent: list[Any] = []
     view: Any = SimpleNamespace(send=lambda name, values: sent.append((name, values)))
     live = LiveSession(view, session)
-    live._stage.began = began = time.monotonic() - 1000
+    live._stage.started_at = began = time.monotonic() - 1000
     live._show_stop(stops[0], True)  # a command
-    first = live._stage.began
+    first = live._stage.started_at
     assert first > began + 900
     assert (live._stage.first_share, live._stage.first_cycle) == (0.5, 500)
     live._show_stop(stops[1], True)  # of the same command
-    assert (live._stage.began, live._stage.first_cycle) == (first, 500)
+    assert (live._stage.started_at, live._stage.first_cycle) == (first, 500)
     live._show_stop(stops[2], True)
     assert [values["cycle"] for _name, values in sent] == [500, 600, 700]
     assert {values["status"] for _name, values in sent} == {"running"}
