@@ -48,7 +48,11 @@ if CHECKED:
 
 
 # Modules that C inlines from their .pxd. Uncompiled modules use the .py.
-INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/raw_words.py"))
+INLINE = (
+    Path("fiberscope/hw/streams/fused_channel.py"),
+    Path("fiberscope/sim/inline.py"),
+    Path("fiberscope/sim/raw_words.py"),
+)
 
 
 def _module_names() -> list[str]:

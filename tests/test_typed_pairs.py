@@ -23,7 +23,7 @@ from fiberscope.compiler.modules import Module, Modules
 from fiberscope.sim import constants
 
 ROOT = Path(__file__).parents[1]
-INLINE = ("sim.inline", "sim.raw_words")  # casts and an instruction, which Python has none of
+INLINE = ("hw.streams.fused_channel", "sim.inline", "sim.raw_words")  # C inlines them from their .pxd
 MOST_BY_HAND = 12
 # Methods of the kernel that are Python's on purpose: called when a machine is built, reported on or fails.
 PYTHONIC = {

@@ -6,14 +6,12 @@ from __future__ import annotations
 from fiberscope.hw.fibers.intersection import FiberIntersection
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.pair_modes import ENDED, MET, MODES, WALKS, WANTS_LISTS
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.reference_pairs import ReferencePairs
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.sim.component import Signal
 from fiberscope.sim.constants import MAX_TIME
-
-WANTS_LISTS, WALKS, MET, ENDED = range(4)
-MODES = ("wants_lists", "walks", "met", "ended")
 
 
 class FiberPairs(ReferencePairs):
@@ -138,6 +136,17 @@ class FiberPairs(ReferencePairs):
 
     def _walk(self, now: int) -> int:
         """Compute the steps up to the next match, or to the end of the lists."""
+        self.last_step_cycle = self.find_match(now)
+        if now < self.last_step_cycle:
+            return self.busy(self.last_step_cycle)
+        return self.update(now)
+
+    def find_match(self, now: int) -> int:  # C: cdef
+        """Walk to the next match, or to the end of the lists, and return the cycle of the last step.
+
+        Args:
+            now: cycle of the first step.
+        """
         earlier_steps = self.intersection.steps
         has_match = False
         while self.row < self.last_row:
@@ -145,10 +154,7 @@ class FiberPairs(ReferencePairs):
             if has_match or not self._next_pair():
                 break
         self.mode = MET if has_match else ENDED
-        self.last_step_cycle = now + max(self.intersection.steps - earlier_steps, 1) - 1
-        if now < self.last_step_cycle:
-            return self.busy(self.last_step_cycle)
-        return self.update(now)
+        return now + max(self.intersection.steps - earlier_steps, 1) - 1
 
     def _send(self, now: int) -> int:
         """Send a match; before the first match of a pair, send the stop of an earlier pair if it is due."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.kept import NO_STOP
 from fiberscope.hw.streams.operations import ADD, BINARY, operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
@@ -17,8 +18,6 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 
 OPERATIONS = {"sum": ADD, **BINARY}
-
-NO_STOP = -1
 
 
 class ScalarReduce(StreamBlock):
@@ -128,13 +127,17 @@ class ScalarReduce(StreamBlock):
             return self.busy(now + 1)
         result = self.empty if self.count == 0 and self.fills else self.result
         self.out_val.push(DATA, INTEGER if self.integers and self.quirks & Q13 else 0, result)
+        self.count_result(result)
+        self.owed = level - 1  # ``NO_STOP`` for level 0: the stop ends only the fiber
+        return self.busy(now + 1)
+
+    def count_result(self, result: float) -> None:  # C: cdef
+        """Count the result of a fiber, and start the next fiber."""
         if result == 0.0:
             self.zeros += 1
         else:
             self.nonzeros += 1
-        self.owed = level - 1  # ``NO_STOP`` for level 0: the stop ends only the fiber
         self.result, self.count, self.integers = 0.0, 0, True
-        return self.busy(now + 1)
 
     def _send_stop(self, level: int, now: int) -> int:
         """Send the stop of a list; no other stop is owed then."""

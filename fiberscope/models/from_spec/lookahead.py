@@ -1,15 +1,18 @@
-"""Lookahead: mergers, and the blocks that receive tokens only from a merger, may run ahead of the clock."""
+"""Lookahead: mergers, intersectors of pairs, and the blocks behind each may run ahead of the clock."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TypeAlias
 
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.fiber_pairs import FiberPairs
+from fiberscope.hw.streams.fused_layout import CLASSES, can_fuse
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merger_lookahead import FiberWayLookahead
+from fiberscope.hw.streams.pairs_lookahead import PairsLookahead
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import Component
 from fiberscope.sim.lookahead import LookaheadKernel
@@ -21,12 +24,15 @@ Merge: TypeAlias = tuple[
 Links: TypeAlias = Mapping[str, Sequence[Link]]  # links by the name of a component
 
 
-def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
-    """Let mergers run ahead, each with the blocks after it that can run ahead too.
+def add_lookaheads(
+    kernel: LookaheadKernel, merges: Sequence[Merge], intersectors: Sequence[FiberPairs] = ()
+) -> None:
+    """Let mergers and intersectors of pairs run ahead, each with the blocks after it that can run ahead too.
 
     Args:
         kernel: kernel of the machine, with all connections, and not yet built.
         merges: the mergers, each with the block before and the block after it.
+        intersectors: the intersectors of pairs.
 
     Raises:
         AssertionError: a merger is a part of the user's own.
@@ -40,6 +46,12 @@ def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
         assert isinstance(merger, HighRadixMerger)
         blocks = _downstream_blocks(points, incoming, outgoing)
         kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, incoming, outgoing)))
+    for pairs in intersectors:
+        if pairs._clock is kernel.clocks[0] and all(map(_may_cross, outgoing[pairs.name])):
+            blocks = _downstream_blocks(pairs, incoming, outgoing, CLASSES)
+            links = _links(blocks, incoming, outgoing)
+            if can_fuse(blocks, links):
+                kernel.add_lookahead(PairsLookahead(blocks, links))
 
 
 def _links(blocks: Sequence[StreamBlock], incoming: Links, outgoing: Links) -> list[Link]:
@@ -52,11 +64,13 @@ def _may_cross(link: Link) -> bool:
     return link.producer.component._clock is link.consumer.component._clock or not link.channel.bounded
 
 
-def _downstream_blocks(first: StreamBlock, incoming: Links, outgoing: Links) -> list[StreamBlock]:
+def _downstream_blocks(
+    first: StreamBlock, incoming: Links, outgoing: Links, classes: Container[type] | None = None
+) -> list[StreamBlock]:
     """Return a block and the blocks of its clock that receive streams from no block outside the result.
 
     Each block follows the blocks that feed it. No block but ``first`` may send into another clock through
-    a bounded channel.
+    a bounded channel. With ``classes``, all blocks but ``first`` are of these classes.
     """
     blocks: list[StreamBlock] = [first]
     names = {first.name}
@@ -64,6 +78,8 @@ def _downstream_blocks(first: StreamBlock, incoming: Links, outgoing: Links) -> 
         for link in outgoing[block.name]:
             reader = link.consumer.component
             if reader.name in names or not isinstance(reader, StreamBlock):
+                continue
+            if classes is not None and type(reader) not in classes:
                 continue
             has_all_inputs = all(link.producer.component.name in names for link in incoming[reader.name])
             if (

@@ -9,6 +9,7 @@ from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.fiber_pairs import FiberPairs
 from fiberscope.models.from_spec.cascade import CascadeOutputs
 from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
@@ -85,7 +86,12 @@ class MappedMachine(MappedComposition):
         self.stores.build()
         if isinstance(self.kernel, LookaheadKernel) and not parts:
             leaves = [leaf for stage in self.stages for leaf in stage.leaves]
-            add_lookaheads(self.kernel, [merge for leaf in leaves for merge in leaf.merges])
+            blocks = [block for leaf in leaves for block in leaf.blocks.values()]
+            add_lookaheads(
+                self.kernel,
+                [merge for leaf in leaves for merge in leaf.merges],
+                [block for block in blocks if isinstance(block, FiberPairs)],
+            )
         self.build()
 
     def result(self) -> CascadeOutputs:

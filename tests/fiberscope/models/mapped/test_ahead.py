@@ -1,6 +1,7 @@
-"""Mergers, and the blocks that they feed, ahead of the clock: as if each block ticked."""
+"""Mergers, intersectors of pairs, and blocks that they feed, ahead of the clock: as if each block ticked."""
 
 import pytest
+from drawn_specifications import paired
 from drawn_storage import stored_merging
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -50,6 +51,21 @@ def outcome(program, timing, limits, kernel=None):
 @ANYHOW
 @given(stored_merging(), TIMINGS, LIMITS)
 def test_a_machine_worked_out_ahead_does_what_its_blocks_would(program, timing, limits):
+    assert outcome(program, timing, limits) == outcome(program, timing, limits, Kernel())
+
+
+PARTIALS = st.sampled_from((1, 2, 5, 4096))
+DEPTHS = st.sampled_from(
+    (0, 4, 5, 16)
+)  # tokens of a channel; with fewer, pairs and their sums block each other
+
+
+@ANYHOW
+@given(paired(), TIMINGS, DEPTHS, PARTIALS, LIMITS)
+def test_fibers_intersected_in_pairs_ahead_of_the_clock_do_what_the_blocks_would(
+    program, timing, depth, partials, limits
+):
+    timing = {**timing, "depth": depth, "partials": partials}
     assert outcome(program, timing, limits) == outcome(program, timing, limits, Kernel())
 
 
@@ -185,3 +201,14 @@ def test_fewer_ticks_are_taken_for_it():
         summed(kernel, [list(range(500)), list(range(0, 1000, 2))], 0)
         ticks.append(kernel.ticks)
     assert ticks[1] < 0.5 * ticks[0]
+
+
+@settings(suppress_health_check=list(HealthCheck), max_examples=10)
+@given(paired())
+def test_fewer_ticks_are_taken_for_pairs_of_fibers(program):
+    ticks = []
+    for kernel in (Kernel(), LookaheadKernel()):
+        machine = built(program, kernel)
+        machine.kernel.run()
+        ticks.append(kernel.ticks)
+    assert ticks[1] < ticks[0]
