@@ -83,6 +83,7 @@ class Recipe:
         return "scatter" in self.blocks
 
 
+@cache
 def family(name: str) -> str:
     """Return the family of a format, which selects a recipe: ``bsr`` for ``bsr2``, ``rlc`` for ``rlc5``."""
     return re.sub("[0-9].*$", "", name)

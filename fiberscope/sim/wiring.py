@@ -245,9 +245,8 @@ class Wiring:
 
     def links(self, component: Component) -> list[Stall]:
         """Return the stall states of a component for single channels, in the order of the ports."""
-        return [
-            stall for stall in self.stalls(component) if stall.label in self._connected_ends[id(component)]
-        ]
+        connected = self._connected_ends.get(id(component), {})
+        return [stall for stall in self.stalls(component) if stall.label in connected]
 
 
 def _port_positions(ports: Ports) -> PortPositions:
