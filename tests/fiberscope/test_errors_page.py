@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from error_cases import TINY, Case, sections
+from optional_programs import is_tried
 
 from fiberscope import cli
 
@@ -19,6 +20,7 @@ CASES = [
     )
     for section, cases in SECTIONS.items()
     for case in cases
+    if is_tried(case.command)
 ]
 START = "<!-- cases: written by tests/fiberscope/test_errors_page.py -->\n"
 END = "<!-- end of cases -->\n"
