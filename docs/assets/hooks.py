@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+gc.disable()  # a build makes millions of objects, keeps most of them and ends
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 BESIDE = {
