@@ -15,7 +15,7 @@ import numpy as np
 from fiberscope.workloads.canonical import Integers
 
 # Maximum distances of the partner of a swap, in order: increasing, each tried twice.
-_REACHES = tuple(8 << doublings for doublings in range(12) for _ in range(2))
+_MAX_DISTANCES = tuple(8 << doublings for doublings in range(12) for _ in range(2))
 _ROUNDS = 20  # of displacement, before an edge moves to a free position
 
 
@@ -29,15 +29,15 @@ class _Neighbours:
         self._starts = np.searchsorted(kinds[self._order], np.arange(int(kinds.max(initial=0)) + 2))
         self._kinds = kinds
 
-    def draw_neighbour(self, join: int, reach: int, chance: random.Random) -> int:
-        """Return a random edge with an endpoint of the same class, at most ``reach`` positions away."""
-        position, kind = int(self._positions[join]), self._kinds[join]
-        first = max(position - reach, int(self._starts[kind]))
-        end = min(position + reach + 1, int(self._starts[kind + 1]))
-        return int(self._order[chance.randrange(first, end)])
+    def draw_neighbour(self, edge: int, distance: int, random_source: random.Random) -> int:
+        """Return a random edge with an endpoint of the same class, at most ``distance`` positions away."""
+        position, kind = int(self._positions[edge]), self._kinds[edge]
+        start = max(position - distance, int(self._starts[kind]))
+        end = min(position + distance + 1, int(self._starts[kind + 1]))
+        return int(self._order[random_source.randrange(start, end)])
 
 
-class Joins:
+class EdgeRepair:
     """Edges of nodes; ``repair`` makes them distinct.
 
     Args:
@@ -58,7 +58,7 @@ class Joins:
         self._kinds = kinds
         self._ends = ends
         self._is_undirected = is_undirected
-        self._chance = random.Random(int(rng.integers(2**63)))
+        self._random = random.Random(int(rng.integers(2**63)))
         self._neighbours = (_Neighbours(kinds[ends[0]]), _Neighbours(kinds[ends[1]]))
         keys = self._keys()
         is_valid = np.zeros(len(keys), dtype=np.bool_)
@@ -80,37 +80,40 @@ class Joins:
         return first * len(self._kinds) + second
 
     def repair(self) -> tuple[Integers, Integers]:
-        """Swap endpoints until all edges are distinct and no edge is a loop; return both ends."""
+        """Make all edges distinct, and none a loop, by swaps of endpoints; return both ends.
+
+        After ``_ROUNDS`` rounds of swaps, the edges that remain move to free positions.
+        """
         for _ in range(_ROUNDS):
-            for join in list(self._pending):
-                if join in self._pending and not self._settle(join):
-                    self._swap(join, len(self._kinds), displace=True)
-        for join in list(self._pending):
-            self._move(join)
+            for edge in list(self._pending):
+                if edge in self._pending and not self._swap_nearby(edge):
+                    self._swap(edge, len(self._kinds), displace=True)
+        for edge in list(self._pending):
+            self._move(edge)
         return self._ends
 
-    def _settle(self, join: int) -> bool:
-        return any(self._swap(join, reach, displace=False) for reach in _REACHES)
+    def _swap_nearby(self, edge: int) -> bool:
+        return any(self._swap(edge, distance, displace=False) for distance in _MAX_DISTANCES)
 
-    def _swap(self, join: int, reach: int, *, displace: bool) -> bool:
-        """Swap an endpoint with an edge at most ``reach`` away; return whether both edges are then valid.
+    def _swap(self, edge: int, distance: int, *, displace: bool) -> bool:
+        """Swap an endpoint with an edge at most ``distance`` away; return whether both edges are then valid.
 
         With ``displace``, the other edge may become invalid.
         """
-        side = self._chance.randrange(2)
-        partner = self._neighbours[side].draw_neighbour(join, reach, self._chance)
-        new_ends, partner_ends = ([int(ends[edge]) for ends in self._ends] for edge in (join, partner))
+        side = self._random.randrange(2)
+        partner = self._neighbours[side].draw_neighbour(edge, distance, self._random)
+        new_ends, partner_ends = ([int(ends[edge]) for ends in self._ends] for edge in (edge, partner))
         partner_key = self._key(*partner_ends)
         new_ends[side], partner_ends[side] = partner_ends[side], new_ends[side]
-        if partner == join or not self._is_free(*new_ends):
+        if partner == edge or not self._is_free(*new_ends):
             return False
         is_valid = self._is_free(*partner_ends) and self._key(*new_ends) != self._key(*partner_ends)
         if not (is_valid or displace):
             return False
         if partner not in self._pending:
             self._occupied.remove(partner_key)
-        self._ends[side][join], self._ends[side][partner] = new_ends[side], partner_ends[side]
-        self._accept(join, new_ends)
+        self._ends[side][edge], self._ends[side][partner] = new_ends[side], partner_ends[side]
+        self._accept(edge, new_ends)
         self._pending.pop(partner, None)
         if is_valid:
             self._accept(partner, partner_ends)
@@ -121,21 +124,21 @@ class Joins:
     def _is_free(self, first: int, second: int) -> bool:
         return first != second and self._key(first, second) not in self._occupied
 
-    def _accept(self, join: int, ends: list[int]) -> None:
+    def _accept(self, edge: int, ends: list[int]) -> None:
         self._occupied.add(self._key(*ends))
-        self._pending.pop(join, None)
+        self._pending.pop(edge, None)
 
-    def _move(self, join: int) -> None:
+    def _move(self, edge: int) -> None:
         """Move an edge to a free position between the same classes."""
-        ranges = [self._range_of(int(ends[join])) for ends in self._ends]
+        ranges = [self._class_range(int(ends[edge])) for ends in self._ends]
         ends = [0, 0]
         while not self._is_free(*ends):
-            ends = [self._chance.randrange(*nodes) for nodes in ranges]
+            ends = [self._random.randrange(*nodes) for nodes in ranges]
         for side in (0, 1):
-            self._ends[side][join] = ends[side]
-        self._accept(join, ends)
+            self._ends[side][edge] = ends[side]
+        self._accept(edge, ends)
 
-    def _range_of(self, node: int) -> tuple[int, int]:
+    def _class_range(self, node: int) -> tuple[int, int]:
         """Return the first node of a node's class, and the first node after the class."""
         kind = self._kinds[node]
         first, end = np.searchsorted(self._kinds, [kind, kind + 1]).tolist()

@@ -39,8 +39,8 @@ _KONECT = re.compile(
     rb"(?:%[ \t]*\d+[ \t]+(\d{1,18})[ \t]+(\d{1,18}))?"  # edges, and the nodes of both sides
 )
 _TIME = re.compile(rb"^([^%\r\n]\S*[ \t]+\S+[ \t]+\S+)[ \t]+[-+.\deE]+(?=[ \t\r]*$)", re.MULTILINE)
-_MOST_DIGITS = 18  # digits of a 64-bit number
-_Line: TypeAlias = tuple[int, list[bytes]]  # line number and words
+_MAX_DIGITS = 18  # digits of a 64-bit number
+_Line: TypeAlias = tuple[int, list[bytes]]  # line number, and the texts of the line's numbers
 _SERIALIZED = np.dtype([("directed", "u1"), ("edges", "<i8"), ("nodes", "<i8")])
 
 
@@ -61,14 +61,14 @@ def read_dimacs(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
         raise WorkloadError("a binary graph of Galois", location=location, fix="convert it to an edge list")
     problem = _PROBLEM.search(text)
     if problem is None or problem[1] != b"sp":
-        line = _line_at(text, problem.start()) if problem else None
+        line = _line_number(text, problem.start()) if problem else None
         raise WorkloadError(
             "no graph of DIMACS, which has a line p sp NODES ARCS", location=location, line=line
         )
     nodes, arcs = int(problem[2]), int(problem[3])
     check_shape(nodes, nodes, arcs, location)
-    if (other := _OTHER_LINE.search(text)) is not None:
-        line = _line_at(text, other.start())
+    if (unknown := _OTHER_LINE.search(text)) is not None:
+        line = _line_number(text, unknown.start())
         raise WorkloadError("a line of a graph of DIMACS begins with c, p or a", location=location, line=line)
     stripped = io.BytesIO(_ARC.sub(b" ", _NOT_ARC.sub(b"", text)))
     blocks = scan(stripped, Grammar(["index", "index", "real"], "#"), location)
@@ -76,8 +76,8 @@ def read_dimacs(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     return from_coordinates(entries.rows, entries.cols, entries.values, (nodes, nodes), location, duplicates)
 
 
-def _line_at(text: bytes, place: int) -> int:
-    return text.count(b"\n", 0, place) + 1
+def _line_number(text: bytes, offset: int) -> int:
+    return text.count(b"\n", 0, offset) + 1
 
 
 def read_metis(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") -> CsrArray:
@@ -103,15 +103,15 @@ def read_metis(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") 
     if not lines:
         raise WorkloadError("no line with the number of vertices", location=location)
     (number, header), lines = lines[0], lines[1:]
-    for at, words in ((number, header), *lines):
-        if words and not (b"".join(words).isdigit() and max(map(len, words)) <= _MOST_DIGITS):
-            raise WorkloadError("a word that is no whole number from 0 on", location=location, line=at)
+    for line, texts in ((number, header), *lines):
+        if texts and not (b"".join(texts).isdigit() and max(map(len, texts)) <= _MAX_DIGITS):
+            raise WorkloadError("a word that is no whole number from 0 on", location=location, line=line)
     if len(header) not in (2, 3, 4):
         fault = f"{len(header)} words; the first line is VERTICES EDGES, perhaps with a format and weights"
         raise WorkloadError(fault, location=location, line=number)
     vertices, edges = int(header[0]), int(header[1])
     check_shape(vertices, vertices, 2 * edges, location, number)
-    while len(lines) > vertices and not lines[-1][1]:
+    while len(lines) > vertices and not lines[-1][1]:  # empty lines at the end
         lines.pop()
     if len(lines) != vertices:
         extra = lines[vertices][0] if len(lines) > vertices else None
@@ -119,17 +119,21 @@ def read_metis(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") 
     return _adjacency(lines, edges, *_layout(header[2:], lines, location, number), location, duplicates)
 
 
-def _layout(words: Sequence[bytes], lines: Sequence[_Line], location: str, number: int) -> tuple[int, int]:
-    """Return the number of words before a vertex's neighbours, and the words of a neighbour."""
-    layout = words[0].zfill(3) if words else b"000"
+def _layout(options: Sequence[bytes], lines: Sequence[_Line], location: str, number: int) -> tuple[int, int]:
+    """Return how many numbers a line has before its neighbours, and how many for each neighbour.
+
+    The options are the third and fourth number of the first line: three digits, which say whether lines have
+    a size, weights of the vertex, and weights of edges; and the number of weights of a vertex.
+    """
+    layout = options[0].zfill(3) if options else b"000"
     if len(layout) != 3 or layout.strip(b"01"):
-        fault = f"the format {words[0].decode()}; it has three digits, each 0 or 1"
+        fault = f"the format {options[0].decode()}; it has three digits, each 0 or 1"
         raise WorkloadError(fault, location=location, line=number)
-    sizes, weights, weighted = (digit == ord("1") for digit in layout)
-    if not all(line for _number, line in lines):
-        sizes = False  # graphs of GAPBS declare sizes and have none
-    constraints = int(words[1]) if len(words) > 1 else int(weights)
-    return sizes + (constraints if weights else 0), 1 + weighted
+    has_sizes, has_weights, has_edge_weights = (digit == ord("1") for digit in layout)
+    if not all(texts for _number, texts in lines):
+        has_sizes = False  # graphs of GAPBS declare sizes and have none
+    weights = int(options[1]) if len(options) > 1 else 1
+    return has_sizes + (weights if has_weights else 0), 1 + has_edge_weights
 
 
 def _adjacency(
@@ -140,18 +144,18 @@ def _adjacency(
     location: str,
     duplicates: Duplicates,
 ) -> CsrArray:
-    """Return the matrix of lines with ``lead`` words, then ``width`` words for each neighbour."""
+    """Return the matrix of lines with ``lead`` numbers, then ``width`` numbers for each neighbour."""
     vertices = len(lines)
-    counts = np.array([len(words) for _number, words in lines]) - lead
+    counts = np.array([len(texts) for _number, texts in lines]) - lead
     if (wrong := (counts < 0) | (counts % width != 0)).any():
-        at, words = lines[int(np.argmax(wrong))]
-        fault = f"{len(words)} words; there are {lead} of the vertex, then {width} a neighbour"
-        raise WorkloadError(fault, location=location, line=at)
+        line, texts = lines[int(np.argmax(wrong))]
+        fault = f"{len(texts)} words; there are {lead} of the vertex, then {width} a neighbour"
+        raise WorkloadError(fault, location=location, line=line)
     neighbours = counts // width
     if neighbours.sum() not in (edges, 2 * edges):
         fault = f"{neighbours.sum()} neighbours for {edges} edges; there should be {2 * edges}"
         raise WorkloadError(fault, location=location, fix="each edge stands at both of its vertices")
-    text = b" ".join(word for _number, words in lines for word in words[lead:])
+    text = b" ".join(number for _number, texts in lines for number in texts[lead:])
     table = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, width) if text else np.empty((0, width))
     rows, columns = np.repeat(np.arange(vertices), neighbours), table[:, 0].astype(np.int64) - 1
     if (wrong := (columns < 0) | (columns >= vertices)).any():
@@ -177,8 +181,8 @@ def read_serialized(stream: BinaryIO, weighted: bool, location: str) -> CsrArray
     if len(data) < _SERIALIZED.itemsize:
         raise WorkloadError("too short for a serialized graph of GAPBS", location=location)
     directed, edges, nodes = (int(number) for number in np.frombuffer(data, _SERIALIZED, 1)[0])
-    part = 8 * (nodes + 1) + 4 * (1 + weighted) * edges
-    length = _SERIALIZED.itemsize + part * (1 + directed)
+    edge_bytes = 8 * (nodes + 1) + 4 * (1 + weighted) * edges
+    length = _SERIALIZED.itemsize + edge_bytes * (1 + directed)
     if directed > 1 or min(edges, nodes) < 0 or len(data) != length:
         fault = f"{len(data)} bytes; a graph of GAPBS with {nodes} nodes and {edges} edges has {length}"
         fix = "a graph with weights has the suffix .wsg, one without .sg"
@@ -215,23 +219,26 @@ def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     text = stream.read()
     header = _KONECT.match(text)
     assert header is not None
-    first, words = first_entry(io.BytesIO(text), location)
-    if words not in (2, 3, 4):
-        fault = f"{words} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"
-        raise WorkloadError(fault, location=location, line=first)
-    stripped = io.BytesIO(_TIME.sub(rb"\1", text) if words == 4 else text)
-    grammar = Grammar(["index", "index", "real"][: min(words, 3)], "%")
-    square = header[1] != b"bip"
+    line, columns_in_file = first_entry(io.BytesIO(text), location)
+    if columns_in_file not in (2, 3, 4):
+        fault = f"{columns_in_file} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"
+        raise WorkloadError(fault, location=location, line=line)
+    stripped = io.BytesIO(_TIME.sub(rb"\1", text) if columns_in_file == 4 else text)
+    grammar = Grammar(["index", "index", "real"][: min(columns_in_file, 3)], "%")
+    is_square = header[1] != b"bip"
     declared = [int(size) for size in header.groups()[1:] if size] or [MAX_ROWS, MAX_ROWS]
-    sides = [min(max(declared) if square else size, MAX_ROWS) for size in declared]
+    sides = [min(max(declared) if is_square else size, MAX_ROWS) for size in declared]
     entries = gather(scan(stripped, grammar, location), location, shape=(sides[0], sides[1]), base=1)
     rows, columns, values = entries.rows, entries.cols, entries.values
     if header[2] is None:
         sides = [1 + int(nodes.max()) for nodes in (rows, columns)]
-    shape = (max(sides),) * 2 if square else (sides[0], sides[1])
+    shape = (max(sides),) * 2 if is_square else (sides[0], sides[1])
     if header[1] == b"sym":
-        other = rows != columns
-        rows, columns = np.concatenate([rows, columns[other]]), np.concatenate([columns, rows[other]])
-        values = np.concatenate([values, values[other]])
+        off_diagonal = rows != columns
+        rows, columns = (
+            np.concatenate([rows, columns[off_diagonal]]),
+            np.concatenate([columns, rows[off_diagonal]]),
+        )
+        values = np.concatenate([values, values[off_diagonal]])
     check_shape(*shape, len(values), location, fix="number the nodes from 1 without gaps")
     return from_coordinates(rows, columns, values, shape, location, duplicates)

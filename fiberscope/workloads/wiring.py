@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fiberscope.workloads.canonical import Integers, Values
-from fiberscope.workloads.edge_swaps import Joins
+from fiberscope.workloads.edge_swaps import EdgeRepair
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def draw_directed_edges(
     column, rows_class = _assign_stubs(nodes, columns, nodes.class_nonzeros.T, positions, rng)
     row = row[np.lexsort((columns_class, nodes.kinds[row]))]
     column = column[np.lexsort((nodes.kinds[column], rows_class))]
-    return Joins(nodes.kinds, (row, column), rng, is_undirected=False).repair()
+    return EdgeRepair(nodes.kinds, (row, column), rng, is_undirected=False).repair()
 
 
 def draw_undirected_edges(
@@ -78,7 +78,7 @@ def draw_undirected_edges(
     # The first end of an edge is in the lower class; within a class, every other stub is a first end.
     rank = np.arange(len(stubs)) - np.searchsorted(pair, pair)
     is_first_end = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
-    first, second = Joins(
+    first, second = EdgeRepair(
         nodes.kinds, (stubs[is_first_end], stubs[~is_first_end]), rng, is_undirected=True
     ).repair()
     return np.concatenate([first, second]), np.concatenate([second, first])

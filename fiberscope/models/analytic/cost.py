@@ -54,7 +54,7 @@ def row_ratio(
     ratio is 1 for a level with one word a row, and for an uncompressed tensor.
 
     Args:
-        problem, features, traffic, counts, options: the inputs and results of the earlier steps.
+        problem, features, traffic, counts, options: as for ``cost``.
         key: index of the level, and of the tensor.
         level: the level.
 
@@ -67,7 +67,7 @@ def row_ratio(
     tensor = key[1]
     extents = problem.extents(tensor, traffic.nest.tile(key[0]))
     model = problem.densities[tensor]
-    rows = ask(partial(_ask_each_tile, model.expected_blocks, level.block), extents)
+    rows = ask(partial(_evaluate_tiles, model.expected_blocks, level.block), extents)
     if options.timeloop:
         packed = density * tile / level.block
         ratio = np.divide(rows, packed, out=np.ones_like(rows), where=packed > 0)
@@ -76,12 +76,12 @@ def row_ratio(
     return np.divide(rows, mean, out=np.ones_like(rows), where=mean > 0)
 
 
-def _ask_each_tile(
-    question: Callable[[list[int], int], float], block: int, extents: Sequence[NDArray[np.int64]]
+def _evaluate_tiles(
+    statistic: Callable[[list[int], int], float], block: int, extents: Sequence[NDArray[np.int64]]
 ) -> Numbers:
-    """Evaluate a statistic of blocks tile by tile."""
+    """Return a statistic of blocks of ``block`` words for each tile."""
     tiles = zip(*(np.atleast_1d(extent) for extent in extents), strict=True)
-    return np.array([question([int(extent) for extent in tile], block) for tile in tiles])
+    return np.array([statistic([int(extent) for extent in tile], block) for tile in tiles])
 
 
 def _is_row_exact(block: int, density: Numbers, tile: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -264,10 +264,10 @@ class _Rows:
         level_traffic = _LevelTraffic({}, {}, {}, {}, {}, {}, used, {})
         for tensor in range(len(self.problem.tensors)):
             if (number, tensor) in self.counts.actions:
-                self._tensor(level, number, tensor, level_traffic)
+                self._add_tensor(level, number, tensor, level_traffic)
         return level_traffic
 
-    def _tensor(self, level: Level, number: int, tensor: int, level_traffic: _LevelTraffic) -> None:
+    def _add_tensor(self, level: Level, number: int, tensor: int, level_traffic: _LevelTraffic) -> None:
         key = number, tensor
         actions, stored_tile = self.counts.actions[key], self.counts.stored_tiles[key]
         kind = self.features.formats.get(key)

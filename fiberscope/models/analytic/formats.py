@@ -98,7 +98,7 @@ def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
     )
 
 
-def rough_units(
+def tool_mean_units(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, nonempty: bool
 ) -> Units:
     """Return the public tool's mean units over the occupancies of a tile, for one mapping of several.
@@ -110,9 +110,8 @@ def rough_units(
     density = problem.densities[tensor]
     tile = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
     occupancies, probabilities = density.distribution(tile)
-    if nonempty and (
-        occupancies[0] == 0 or isinstance(density, Uniform)
-    ):  # the tool drops the smallest occupancy
+    # of a uniform density, the tool drops the smallest occupancy even if it is not 0
+    if nonempty and (occupancies[0] == 0 or isinstance(density, Uniform)):
         nonempty_share = 1.0 - probabilities[0]
         conditional = probabilities[1:] / nonempty_share if nonempty_share > 0 else probabilities[1:]
         occupancies, probabilities = occupancies[1:], conditional
@@ -122,7 +121,7 @@ def rough_units(
     return Units(probabilities[None] @ by_occupancy.metadata, probabilities[None] @ by_occupancy.payload)
 
 
-def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
+def tool_maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
     """Return the public tool's units of a tile with the most nonzeros, for one mapping of several.
 
     Args:
@@ -142,26 +141,29 @@ def _by_occupancy(
 ) -> Units:
     """Return the units by occupancy of the tile: occupancies x ranks."""
     extents = [extent[row] for extent in problem.extents(tensor, fibers.tiles)]
-    counted = problem.densities[tensor].inside([int(extent[-1]) for extent in extents], occupancies)
+    conditional_density = problem.densities[tensor].inside(
+        [int(extent[-1]) for extent in extents], occupancies
+    )
     empty_shares = np.stack(
         [
             np.broadcast_to(
-                counted.probability_empty([int(extent[rank]) for extent in extents]), occupancies.shape
+                conditional_density.probability_empty([int(extent[rank]) for extent in extents]),
+                occupancies.shape,
             )
             for rank in range(len(extents[0]))
         ],
         axis=1,
     )
-    most_fibers = np.broadcast_to(fibers.outside[row].astype(np.float64), empty_shares[:, 1:].shape)
+    all_fibers = np.broadcast_to(fibers.outside[row].astype(np.float64), empty_shares[:, 1:].shape)
     shape = np.broadcast_to(fibers.shape[row].astype(np.float64), empty_shares[:, 1:].shape)
-    nonempty_fibers = most_fibers * (1.0 - empty_shares[:, 1:])
+    nonempty_fibers = all_fibers * (1.0 - empty_shares[:, 1:])
     nonempty_coordinates = shape * (1.0 - empty_shares[:, :-1])
     rounded = np.array([rank.kind != "RLE" for rank in kind.ranks])
     coordinates = nonempty_fibers * np.where(
         rounded, np.ceil(nonempty_coordinates - 1e-12 * shape), nonempty_coordinates
     )
     row_fibers = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
-    return _units(kind, row_fibers, _Rank(most_fibers, shape, nonempty_fibers, coordinates))
+    return _units(kind, row_fibers, _Rank(all_fibers, shape, nonempty_fibers, coordinates))
 
 
 def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
@@ -180,11 +182,12 @@ def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
     return Units(np.where(costs, metadata, 0.0), np.where(costs & ~holds_data, payload, 0.0))
 
 
-def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
+def maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
     """Return the largest number of units of a tile, without the biases of the public tool.
 
     Args:
-        problem, tensor, kind, fibers: the arguments of ``largest_units``; all mappings are computed together.
+        problem, tensor, kind, fibers: the arguments of ``tool_maximum_units``; all mappings are computed
+            together.
     """
     density = problem.densities[tensor]
     extents = problem.extents(tensor, fibers.tiles)
@@ -312,12 +315,12 @@ class Representation:
         if self._options.exact_formats:
             listed = fibers.shape.prod(axis=1).astype(np.float64)
             units = exact_units(problem, tensor, kind, fibers, is_sized, self._options.rle_split_runs)
-            most = most_units(problem, tensor, kind, fibers)
-            return StoredTile(mean, arriving, listed, units, words, most, fibers.short)
-        rows = range(len(dense.tile))
-        rough = [rough_units(problem, tensor, kind, fibers, row, is_sized) for row in rows]
-        largest = [largest_units(problem, tensor, kind, fibers, row) for row in rows]
-        return StoredTile(mean, arriving, listed, _stack(rough), words, _stack(largest), fibers.short)
+            largest = maximum_units(problem, tensor, kind, fibers)
+        else:
+            rows = range(len(dense.tile))
+            units = _stack([tool_mean_units(problem, tensor, kind, fibers, row, is_sized) for row in rows])
+            largest = _stack([tool_maximum_units(problem, tensor, kind, fibers, row) for row in rows])
+        return StoredTile(mean, arriving, listed, units, words, largest, fibers.short)
 
 
 def _stack(units: list[Units]) -> Units:

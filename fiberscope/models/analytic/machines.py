@@ -27,7 +27,7 @@ from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
-from fiberscope.models.analytic.specified_nest import Nest, nest_of
+from fiberscope.models.analytic.specified_nest import SpecifiedNest, read_nest
 from fiberscope.models.analytic.uniform import Uniform
 from fiberscope.models.trace.api import LARGEST_SIZE, load_outline, prepare
 from fiberscope.models.trace.source import names
@@ -38,7 +38,7 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse
 
 _UNBOUNDED: Mapping[str, int] = defaultdict(lambda: LARGEST_SIZE)  # shapes of unknown operands
-_WORD = 64  # bits of a value in every specification that ships
+_WORD_BITS = 64  # bits of a value in every specification that ships
 
 
 def check_machine(
@@ -51,9 +51,9 @@ def check_machine(
     """
     entries = {"joint": "exact", **(settings or {})}
     options = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
-    others = {key: entries[key] for key in entries.keys() - options.keys()}
-    _check(load_outline(name, others))
-    return read_options(options), others
+    machine_settings = {key: entries[key] for key in entries.keys() - options.keys()}
+    _check_nest(load_outline(name, machine_settings))
+    return read_options(options), machine_settings
 
 
 def machine_case(
@@ -71,10 +71,10 @@ def machine_case(
         ConfigurationError, WorkloadError, InputError: as ``fiberscope.model``; or the specification is not a
             loop nest with levels.
     """
-    options, others = check_machine(name, settings)
-    ready = prepare(name, *operands, settings=others, exact=exact)
+    options, machine_settings = check_machine(name, settings)
+    ready = prepare(name, *operands, settings=machine_settings, exact=exact)
     trees = ready.trees
-    nest = nest_of(ready.specification, _shapes(trees))
+    nest = read_nest(ready.specification, _rank_shapes(trees))
     translation = _Translation(ready.specification, nest, trees, options)
     notes = (
         *ready.choices,
@@ -91,10 +91,10 @@ def is_machine(paths: Sequence[str | Path]) -> bool:
     return bool(paths) and str(paths[0]) in names() and not files and not is_design
 
 
-def _check(specification: Specification) -> None:
+def _check_nest(specification: Specification) -> None:
     """Refuse a specification that is not a loop nest; the message lists machines with loop nests."""
     try:
-        nest_of(specification, _UNBOUNDED)
+        read_nest(specification, _UNBOUNDED)
     except InputError as fault:
         nests = ", ".join(name for name in names() if _is_nest(load_outline(name, {})))
         raise InputError(
@@ -105,13 +105,13 @@ def _check(specification: Specification) -> None:
 
 def _is_nest(specification: Specification) -> bool:
     try:
-        nest_of(specification, _UNBOUNDED)
+        read_nest(specification, _UNBOUNDED)
     except InputError:
         return False
     return True
 
 
-def _shapes(trees: Mapping[str, FiberTree]) -> dict[str, int]:
+def _rank_shapes(trees: Mapping[str, FiberTree]) -> dict[str, int]:
     """Return the shape of each rank."""
     return {rank.name: rank.shape for tree in trees.values() for rank in tree.ranks}
 
@@ -121,7 +121,7 @@ class _Translation:
     """A specification as inputs of the analytical model."""
 
     specification: Specification
-    nest: Nest
+    nest: SpecifiedNest
     trees: Mapping[str, FiberTree]
     options: Options
 
@@ -141,7 +141,7 @@ class _Translation:
         levels = tuple(_level(components[name], clock) for name in self.nest.levels)
         unit = next(component for component in components.values() if "mul" in component.operations)
         mesh = unit.all_instances, 1
-        return Architecture(levels, Compute(unit.name, ".".join(unit.path), "compute", mesh, _WORD))
+        return Architecture(levels, Compute(unit.name, ".".join(unit.path), "compute", mesh, _WORD_BITS))
 
     @cached_property
     def _problem(self) -> Problem:
@@ -153,20 +153,20 @@ class _Translation:
             for name, ranks in nest.tensors.items()
         )
         densities = tuple(self._density(name) for name in nest.tensors)
-        bounds = tuple(nest.bound(dimension) for dimension in nest.dimensions)
+        bounds = tuple(nest.dimension_bound(dimension) for dimension in nest.dimensions)
         return Problem(nest.einsum.name, nest.dimensions, bounds, tensors, densities)
 
     def _density(self, name: str) -> Density:
         """Return the density of an operand from its nonzeros, of the output from its mean partial sums."""
-        shape = [self.nest.bound(rank) for rank in self.nest.tensors[name]]
+        shape = [self.nest.dimension_bound(rank) for rank in self.nest.tensors[name]]
         if name in self.nest.operands:
             return Actual(shape, np.stack(list(self._nonzero_coordinates(name).values()), axis=1))
-        first, other = (self._pattern(operand) for operand in self.nest.operands)
-        length = prod(loop.bound for loop in self.nest.inside(1) if loop.dimension == self.nest.shared)
-        starts = range(0, self.nest.bound(self.nest.shared), length)
-        nonzeros = sum(
-            (first[start : start + length].T @ other[start : start + length]).nnz for start in starts
-        )
+        a, b = (self._pattern(operand) for operand in self.nest.operands)
+        reduced_rank = self.nest.reduced_rank
+        # memory gets a partial sum of the output for each pass of level 1 over this part of the reduced rank
+        length = prod(loop.bound for loop in self.nest.loops_inside(1) if loop.dimension == reduced_rank)
+        starts = range(0, self.nest.dimension_bound(reduced_rank), length)
+        nonzeros = sum((a[start : start + length].T @ b[start : start + length]).nnz for start in starts)
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 
     def _nonzero_coordinates(self, name: str) -> dict[str, NDArray[np.int64]]:
@@ -177,9 +177,9 @@ class _Translation:
     def _pattern(self, name: str) -> sparse.csr_array:
         """Return the nonzeros of an operand as a matrix whose rows are the reduced rank."""
         coordinates = self._nonzero_coordinates(name)
-        ranks = self.nest.shared, self.nest.own(name)
+        ranks = self.nest.reduced_rank, self.nest.free_rank(name)
         rows, columns = (coordinates[rank] for rank in ranks)
-        shape = self.nest.bound(ranks[0]), self.nest.bound(ranks[1])
+        shape = self.nest.dimension_bound(ranks[0]), self.nest.dimension_bound(ranks[1])
         return sparse.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
     @cached_property
@@ -189,7 +189,7 @@ class _Translation:
             (level, number): self._format(level, name)
             for level in range(len(self.nest.levels))
             for name, number in numbers.items()
-            if name in self.nest.held[level]
+            if name in self.nest.level_tensors[level]
         }
         features = {
             level: tuple(self._skipping_features(level, numbers)) for level in range(len(self.nest.levels))
@@ -198,13 +198,14 @@ class _Translation:
 
     def _format(self, level: int, name: str) -> Format:
         """Return the ranks below a level that have loops, as they are stored in memory."""
-        stored = self.nest.format(name)
-        loops = [loop for loop in self.nest.inside(level) if loop.dimension in self.nest.tensors[name]]
-        iterated_loops = [loop for loop in reversed(loops) if loop.bound > 1]
-        return Format(
-            tuple(_rank(stored.ranks.get(loop.name), self.nest.number(loop)) for loop in iterated_loops),
-            inner_to_outer=True,
+        ranks, nest = self.nest.format(name).ranks, self.nest
+        loops = [loop for loop in nest.loops_inside(level) if loop.dimension in nest.tensors[name]]
+        rank_formats = tuple(
+            _rank_format(ranks.get(loop.name), nest.dimension_index(loop))
+            for loop in reversed(loops)
+            if loop.bound > 1
         )
+        return Format(rank_formats, inner_to_outer=True)
 
     def _skipping_features(self, level: int, numbers: Mapping[str, int]) -> Iterator[ReadOmission]:
         """Yield the skipping of operands at the intersectors of a level."""
@@ -223,12 +224,13 @@ class _Translation:
         temporal, spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
         order, across = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         for level in range(len(nest.levels)):
-            loops = nest.at(level)
+            loops = nest.loops_of(level)
             for loop in loops:
-                (spatial if loop.across else temporal)[level, nest.number(loop)] = loop.bound
-            order[level] = _inner_to_outer([nest.number(loop) for loop in loops if not loop.across], count)
-            across[level] = _inner_to_outer([nest.number(loop) for loop in loops if loop.across], count)
-        keep = np.array([[name in held for name in nest.tensors] for held in nest.held])
+                (spatial if loop.is_spatial else temporal)[level, nest.dimension_index(loop)] = loop.bound
+            for orders, in_space in ((order, False), (across, True)):
+                dimensions = [nest.dimension_index(loop) for loop in loops if loop.is_spatial is in_space]
+                orders[level] = _inner_to_outer(dimensions, count)
+        keep = np.array([[name in tensors for name in nest.tensors] for tensors in nest.level_tensors])
         return NamedMapping(temporal, spatial, order, across, np.zeros(shape, np.bool_), keep)
 
 
@@ -239,21 +241,21 @@ def _inner_to_outer(numbers: list[int], count: int) -> list[int]:
 
 def _level(component: Component, clock: float) -> Level:
     """Return the level of a component without a capacity: machines choose tiles that fit."""
-    words_per_cycle = None if component.bandwidth is None else component.bandwidth / clock / _WORD
+    words_per_cycle = None if component.bandwidth is None else component.bandwidth / clock / _WORD_BITS
     return Level(
         component.name,
         ".".join(component.path),
         "DRAM" if component.kind == "DRAM" else "storage",
         (component.all_instances, 1),
-        word_bits=_WORD,
+        word_bits=_WORD_BITS,
         metadata_bits=0,
-        metadata_width=_WORD,
+        metadata_width=_WORD_BITS,
         shared_bandwidth=words_per_cycle,
     )
 
 
-def _rank(stored_rank: StoredRank | None, dimension: int) -> RankFormat:
-    """Return the format of a rank; a rank that is not stored has no bits."""
+def _rank_format(stored_rank: StoredRank | None, dimension: int) -> RankFormat:
+    """Return the format of a rank; a rank without a format is compressed and has no bits."""
     rank = stored_rank or StoredRank()
     kinds = {"C": "CP", "U": "UOP", "B": "B"}
     return RankFormat(kinds[rank.kind], rank.cbits, rank.pbits, ((dimension,),))  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ class Levels:
 
     def _level(self, number: int) -> level_parts.StorageLevel:
         cost, problem = self.evaluation.cost.levels[number], self.evaluation.design.problem
-        cycles = self._at(cost.cycles)
+        cycles = self._value(cost.cycles)
         tensors = [
             tensor
             for tensor in range(len(problem.tensors))
@@ -50,9 +50,9 @@ class Levels:
         ]
         return level_parts.StorageLevel(
             cycles=math.ceil(cycles),
-            throttling=self._at(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
-            energy_pj=self._at(cost.total_pj),
-            leak_pj=self._at(cost.leak_pj),
+            throttling=self._value(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
+            energy_pj=self._value(cost.total_pj),
+            leak_pj=self._value(cost.leak_pj),
             tensors={problem.tensors[tensor].name: self._tensor(number, tensor, cost) for tensor in tensors},
         )
 
@@ -62,9 +62,11 @@ class Levels:
         stored_tile, dense = evaluation.counts.stored_tiles[key], evaluation.traffic.dense[key]
         kind = evaluation.design.features.formats.get(key)
         density = type(problem.densities[tensor]).__name__
-        energy = self._at(cost.energy_pj[tensor])
-        accesses = sum(self._at(access.actual) for access in (actions.reads, actions.fills, actions.updates))
-        average = self._at(cost.instances[tensor])
+        energy = self._value(cost.energy_pj[tensor])
+        accesses = sum(
+            self._value(access.actual) for access in (actions.reads, actions.fills, actions.updates)
+        )
+        average = self._value(cost.instances[tensor])
         directions = zip(("reads", "fills", "updates"), actions.formats, strict=False)
         formats: dict[str, Any] = {
             f"format_{direction}": self._formats(access) for direction, access in directions
@@ -72,11 +74,11 @@ class Levels:
         largest = stored_tile.largest
         return level_parts.LevelTensor(
             tile=tuple(
-                int(self._at(extent))
+                int(self._value(extent))
                 for extent in problem.extents(tensor, evaluation.traffic.nest.tile(number))
             ),
             density=_NAMES.get(density, density.lower()),
-            words=self._at(stored_tile.words),
+            words=self._value(stored_tile.words),
             format=str(kind) if kind else "none",
             format_words=()
             if largest is None
@@ -88,7 +90,7 @@ class Levels:
             fills=self._accesses(dense.fills, actions.fills),
             updates=self._accesses(dense.updates, actions.updates),
             **formats,
-            temporal_reductions=self._at(actions.reductions),
+            temporal_reductions=self._value(actions.reductions),
             address_generations=accesses,
             energy_per_access_pj=energy / accesses if accesses else 0.0,
             energy_per_instance_pj=energy,
@@ -97,21 +99,21 @@ class Levels:
         )
 
     def _bandwidths(self, cost: LevelCost, tensor: int, used_share: float) -> dict[str, Any]:
-        cycles = max(self._at(self.evaluation.cycles), 1.0)
+        cycles = max(self._value(self.evaluation.cycles), 1.0)
         columns: dict[str, Any] = {}
         for direction in ("read", "write"):
-            words = self._at(getattr(cost, f"{direction}_words")[tensor])
-            metadata = self._at(getattr(cost, f"format_{direction}_words")[tensor])
+            words = self._value(getattr(cost, f"{direction}_words")[tensor])
+            metadata = self._value(getattr(cost, f"format_{direction}_words")[tensor])
             columns[f"{direction}_bandwidth"] = words * used_share / cycles
             columns[f"{direction}_format_share"] = metadata / words if words else 0.0
         return columns
 
     def _accesses(self, dense: Numbers | np.ndarray, access: Access) -> level_parts.Accesses:
         return level_parts.Accesses(
-            algorithmic=self._at(dense),
-            actual=self._at(access.actual),
-            gated=self._at(access.gated),
-            skipped=self._at(access.skipped),
+            algorithmic=self._value(dense),
+            actual=self._value(access.actual),
+            gated=self._value(access.gated),
+            skipped=self._value(access.skipped),
         )
 
     def _formats(self, access: FormatAccess) -> level_parts.FormatAccesses:
@@ -128,7 +130,7 @@ class Levels:
             for metadata_count, payload_count in zip(metadata[self.row], payload[self.row], strict=True)
         )
 
-    def _at(self, numbers: Numbers | np.ndarray) -> float:
+    def _value(self, numbers: Numbers | np.ndarray) -> float:
         """Return the value of this mapping; an array of length 1 has the same value for all mappings."""
         return float(numbers[self.row if len(numbers) > 1 else 0])
 
@@ -316,12 +318,13 @@ def limits(evaluation: Evaluation) -> dict[str, float]:
 
 def bottleneck(evaluation: Evaluation) -> str:
     """Describe the limit of the cycles, the next slowest limit, and the unlimited bandwidths."""
-    levels, bounds = evaluation.design.architecture.levels, limits(evaluation)
-    first, second, *_others = bounds
-    if bounds[first] <= 0:
+    levels, cycle_limits = evaluation.design.architecture.levels, limits(evaluation)
+    slowest, second, *_ = cycle_limits
+    if cycle_limits[slowest] <= 0:
         return "nothing takes a cycle"
-    subject = "the computes" if first == computes_name(evaluation) else "the bandwidth of " + first
-    note = f"next {second} would allow {bounds[second]:,.0f}" if bounds[second] else "nothing else limits it"
+    subject = "the computes" if slowest == computes_name(evaluation) else "the bandwidth of " + slowest
+    second_cycles = cycle_limits[second]
+    note = f"next {second} would allow {second_cycles:,.0f}" if second_cycles else "nothing else limits it"
     free = ", ".join(level.name for level in levels if level.is_unlimited)
     unlimited = f"; no bandwidth is given of {free}: however much they move takes no cycle" if free else ""
-    return f"{subject} set the {bounds[first]:,.0f} cycles; {note}{unlimited}"
+    return f"{subject} set the {cycle_limits[slowest]:,.0f} cycles; {note}{unlimited}"

@@ -83,8 +83,10 @@ def sparse(
     all_actions = {key: _stored_actions(problem, traffic, stored_tiles, key) for key in stored_tiles}
     for tensor, chain in enumerate(traffic.chains):
         _propagate(problem, traffic, tensor, [(level, saved, all_actions) for level in chain], options)
-    _conversions(problem, traffic, features, all_actions)
-    return Sparse(stored_tiles, saved, all_actions, computes_of(problem, traffic, features, saved, options))
+    _count_conversions(problem, traffic, features, all_actions)
+    return Sparse(
+        stored_tiles, saved, all_actions, count_computes(problem, traffic, features, saved, options)
+    )
 
 
 def _choose_savings(
@@ -101,7 +103,9 @@ def _choose_savings(
     ]
     for level, feature in ordered:
         leaders_of_feature = frozenset(leader for option in feature.options for leader in option.leaders)
-        for omission in _best([leaders.omission(level, option) for option in feature.options], weights):
+        for omission in _choose_options(
+            [leaders.omission(level, option) for option in feature.options], weights
+        ):
             key = (omission.level, omission.tensor)
             is_skipping = np.full_like(omission.share, float(feature.is_skipping))
             if key in savings:
@@ -115,7 +119,7 @@ def _choose_savings(
     return savings
 
 
-def _best(omissions: list[Omission], weights: Mapping[TileKey, Numbers]) -> list[Omission]:
+def _choose_options(omissions: list[Omission], weights: Mapping[TileKey, Numbers]) -> list[Omission]:
     """Return the option with the largest saving, mapping by mapping; the last of equals."""
     if len(omissions) == 1:
         return omissions
@@ -137,14 +141,19 @@ def _stored_actions(
 ) -> LevelActions:
     """Return the accesses to stored data and to its metadata."""
     dense, stored_tile = traffic.dense[key], stored_tiles[key]
-    every = [dense.reads, dense.fills, dense.updates]
+    dense_accesses = [dense.reads, dense.fills, dense.updates]
     if stored_tile.units is None:
-        reads, fills, updates = (Access.all_actual(accesses.astype(np.float64)) for accesses in every)
+        reads, fills, updates = (
+            Access.all_actual(accesses.astype(np.float64)) for accesses in dense_accesses
+        )
         return LevelActions(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
     zeros = 1.0 - stored_tile.density
-    reads, fills, updates = (Access.all_actual(accesses - _floor(accesses * zeros)) for accesses in every)
+    reads, fills, updates = (
+        Access.all_actual(accesses - _floor(accesses * zeros)) for accesses in dense_accesses
+    )
     formats = [
-        FormatAccess.from_units(stored_tile.units, accesses / stored_tile.listed) for accesses in every
+        FormatAccess.from_units(stored_tile.units, accesses / stored_tile.listed)
+        for accesses in dense_accesses
     ]
     return LevelActions(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
@@ -226,7 +235,7 @@ def _omit(
     if options.joint == "exact" and _has_only_products(problem, tensor, saving):
         _keep_products(actions, traffic.dense[key])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
-    actions.reads.lose(rounding(_near(actions.reads.actual * saving.share)), saving.is_skipping)
+    actions.reads.lose(rounding(_round_near(actions.reads.actual * saving.share)), saving.is_skipping)
     actions.updates.lose(_floor(actions.updates.actual * saving.share), saving.is_skipping)
     if actions.format_reads is None or actions.format_updates is None:
         return
@@ -248,17 +257,17 @@ def _has_only_products(problem: Problem, tensor: int, saving: Saved) -> bool:
 
 def _keep_products(actions: LevelActions, dense: Dense) -> None:
     """Keep all accesses to an output with nonzero products: its zeros omit nothing."""
-    for access, every, units in (
+    for access, accesses, units in (
         (actions.reads, dense.reads, actions.format_reads),
         (actions.updates, dense.updates, actions.format_updates),
     ):
-        remaining = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
-        access.actual = every.astype(np.float64)
+        remaining = np.divide(access.actual, accesses, out=np.ones(len(accesses)), where=access.actual > 0)
+        access.actual = accesses.astype(np.float64)
         if units is not None:
             units.shrink(1.0 - 1.0 / remaining)
 
 
-def _conversions(
+def _count_conversions(
     problem: Problem, traffic: Traffic, features: SparseFeatures, all_actions: dict[TileKey, LevelActions]
 ) -> None:
     """Count format conversions of data that is compressed at the outer level but not at this level."""
@@ -274,17 +283,17 @@ def _conversions(
             actions.compressions = all_actions[parent, tensor].updates.actual
 
 
-def _near(numbers: Numbers) -> Numbers:
+def _round_near(numbers: Numbers) -> Numbers:
     """Round numbers that differ from integers only by the rounding error of a product."""
     rounded = np.rint(numbers)
     return np.where(np.abs(numbers - rounded) <= 1e-9 * np.maximum(np.abs(rounded), 1.0), rounded, numbers)
 
 
 def _floor(numbers: Numbers) -> NDArray[np.float64]:
-    return np.asarray(np.floor(_near(numbers)))
+    return np.asarray(np.floor(_round_near(numbers)))
 
 
-def computes_of(
+def count_computes(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,
@@ -296,26 +305,26 @@ def computes_of(
     remaining = traffic.computes.astype(np.float64)
     gated = np.zeros_like(remaining)
     is_joint = options.joint == "exact" and have_counted_densities(problem, problem.operands)
-    first = True
+    is_first = True
     for omission in innermost.values():
         if omission is not None:
-            share = (
-                omission.of_all if first else omission.share
-            )  # the second omission applies to the remaining computes
-            first = False
+            # the second omission applies to the remaining computes
+            share = omission.of_all if is_first else omission.share
+            is_first = False
             removed = np.floor(remaining * share + 1e-9)
             remaining = remaining - removed
             if not options.timeloop:  # a gated compute takes a cycle, which the public tool omits
                 gated = gated + removed * (1.0 - omission.is_skipping)
     if is_joint:
-        return _join_pairs(problem, traffic, features, innermost, remaining, gated)
+        return _count_joint(problem, traffic, features, innermost, remaining, gated)
     states = {
-        tensor: _states(problem, traffic, features, innermost, tensor, options) for tensor in problem.operands
+        tensor: _state_probabilities(problem, traffic, features, innermost, tensor, options)
+        for tensor in problem.operands
     }
-    return _by_state(features, list(states.values()), remaining, gated)
+    return _divide_by_state(features, list(states.values()), remaining, gated)
 
 
-def _join_pairs(
+def _count_joint(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,
@@ -328,9 +337,8 @@ def _join_pairs(
     Without an earlier omission, pairs of two absent operands do not reach the unit. In the other pairs that
     remain, one operand is missing.
     """
-    first, other = problem.operands
     total = traffic.computes.astype(np.float64)
-    actual = np.minimum(np.rint(total * share_effectual(problem, first, other)), remaining)
+    actual = np.minimum(np.rint(total * share_effectual(problem, *problem.operands)), remaining)
     remaining, absent = remaining - actual, np.zeros_like(remaining)
     is_formatted = [(traffic.chains[tensor][-1], tensor) in features.formats for tensor in problem.operands]
     if all(is_formatted) and not any(innermost.values()):
@@ -351,7 +359,7 @@ def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor:
     return saved[levels[-1], tensor] if levels else None
 
 
-def _states(
+def _state_probabilities(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,
@@ -363,8 +371,8 @@ def _states(
     density = np.full(len(traffic.steps), problem.densities[tensor].exact)
     if options.timeloop:
         density = np.round(density, 6)
-    for other, saved in innermost.items():
-        if other != tensor and saved is not None and tensor in saved.leaders:
+    for operand, saved in innermost.items():
+        if operand != tensor and saved is not None and tensor in saved.leaders:
             share = np.round(saved.share, 6) if options.timeloop else saved.share
             remaining_share = 1.0 - share
             density = np.divide(
@@ -377,13 +385,13 @@ def _states(
     return present, 1.0 - present, nothing
 
 
-def _by_state(
+def _divide_by_state(
     features: SparseFeatures,
     states: list[tuple[Numbers, Numbers, Numbers]],
     remaining: Numbers,
     gated: Numbers,
 ) -> Computes:
-    """Return the computes, after a division of the remaining ones by the states of their operands."""
+    """Return the computes; the remaining computes are divided by the states of their operands."""
     skipped, absent = np.zeros_like(remaining), np.zeros_like(remaining)
     idle = np.zeros_like(remaining)
     for combination in product((PRESENT, ZERO, ABSENT), repeat=len(states)):

@@ -29,25 +29,26 @@ class Loop:
         name: name of the loop in the specification.
         dimension: the unpartitioned rank.
         bound: number of iterations.
-        across: whether the loop is spatial: its iterations run on parallel instances.
+        is_spatial: whether the loop is spatial: its iterations run on parallel instances.
     """
 
     name: str
     dimension: str
     bound: int
-    across: bool
+    is_spatial: bool
 
 
 @dataclass(frozen=True)
-class Nest:
+class SpecifiedNest:
     """The loops of a product of two matrices, with levels between them.
 
     Args:
-        specification, einsum: the specification, and the Einsum of the loops.
+        specification: the machine's specification.
+        einsum: its only Einsum.
         operands: names of the two input tensors.
         loops: outermost first.
         levels: names of components, outermost first.
-        ends: for each level the number of loops outside of it.
+        depths: for each level the number of loops outside of it.
     """
 
     specification: Specification
@@ -55,11 +56,11 @@ class Nest:
     operands: tuple[str, str]
     loops: tuple[Loop, ...]
     levels: tuple[str, ...]
-    ends: tuple[int, ...]
+    depths: tuple[int, ...]
 
     @property
     def output(self) -> str:
-        """Return the product."""
+        """Return the name of the product."""
         return self.einsum.output
 
     @cached_property
@@ -73,38 +74,38 @@ class Nest:
         return tuple(dict.fromkeys(loop.dimension for loop in self.loops))
 
     @property
-    def shared(self) -> str:
+    def reduced_rank(self) -> str:
         """Return the reduced rank."""
         return next(rank for rank in self.tensors[self.operands[0]] if rank not in self.tensors[self.output])
 
-    def own(self, operand: str) -> str:
+    def free_rank(self, operand: str) -> str:
         """Return the rank of an operand that the product has, too."""
-        return next(rank for rank in self.tensors[operand] if rank != self.shared)
+        return next(rank for rank in self.tensors[operand] if rank != self.reduced_rank)
 
-    def number(self, loop: Loop) -> int:
+    def dimension_index(self, loop: Loop) -> int:
         """Return the index of a loop's dimension."""
         return self.dimensions.index(loop.dimension)
 
-    def bound(self, dimension: str) -> int:
+    def dimension_bound(self, dimension: str) -> int:
         """Return the product of the bounds of a dimension's loops."""
         return prod(loop.bound for loop in self.loops if loop.dimension == dimension)
 
     def describe_bounds(self) -> str:
         """Describe the bounds of each dimension."""
-        return ", ".join(f"{name}={self.bound(name):,}" for name in self.dimensions)
+        return ", ".join(f"{name}={self.dimension_bound(name):,}" for name in self.dimensions)
 
-    def inside(self, level: int) -> Sequence[Loop]:
-        """Return the loops at or inside of a level."""
-        return self.loops[self.ends[level] :]
+    def loops_inside(self, level: int) -> Sequence[Loop]:
+        """Return the loops inside of a level, those of inner levels included."""
+        return self.loops[self.depths[level] :]
 
-    def at(self, level: int) -> Sequence[Loop]:
-        """Return the loops of a level."""
-        ends = [*self.ends[1:], len(self.loops)]
-        return self.loops[self.ends[level] : ends[level]]
+    def loops_of(self, level: int) -> Sequence[Loop]:
+        """Return the loops between a level and the next inner level."""
+        ends = [*self.depths[1:], len(self.loops)]
+        return self.loops[self.depths[level] : ends[level]]
 
     @cached_property
-    def held(self) -> tuple[frozenset[str], ...]:
-        """Return the tensors of each level."""
+    def level_tensors(self) -> tuple[frozenset[str], ...]:
+        """Return the names of the tensors that each level keeps."""
         return tuple(
             frozenset(binding.tensor for binding in self.einsum.bindings.storage if binding.component == name)
             for name in self.levels
@@ -112,12 +113,12 @@ class Nest:
 
     def format(self, name: str) -> Format:
         """Return the format of a tensor in memory, which counts for all levels."""
-        bound = next(binding for binding in self.einsum.bindings.storage if binding.tensor == name)
-        return self.specification.tensors[name].formats[bound.format]
+        binding = next(binding for binding in self.einsum.bindings.storage if binding.tensor == name)
+        return self.specification.tensors[name].formats[binding.format]
 
     def leaders(self, level: int, configuration: Configuration) -> tuple[str, ...]:
         """Return the operands that skip the other operand, from the intersectors at the level's loops."""
-        names = {loop.name for loop in self.at(level)}
+        names = {loop.name for loop in self.loops_of(level)}
         leaders: set[str] = set()
         for intersector in self.einsum.bindings.intersectors:
             if intersector.rank in names:
@@ -126,7 +127,7 @@ class Nest:
         return tuple(name for name in self.operands if name in leaders)
 
 
-def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
+def read_nest(specification: Specification, shapes: Mapping[str, int]) -> SpecifiedNest:
     """Return the nest of a specification on tensors with given shapes of ranks.
 
     Raises:
@@ -139,8 +140,8 @@ def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
     einsum = specification.einsums[0]
     operands = _operands(specification, einsum)
     loops = tuple(_loops(specification, einsum, shapes))
-    levels, ends = _levels(specification, einsum, loops)
-    nest = Nest(specification, einsum, operands, loops, levels, ends)
+    levels, depths = _levels(specification, einsum, loops)
+    nest = SpecifiedNest(specification, einsum, operands, loops, levels, depths)
     for level in range(len(levels)):
         _check_loops(nest, level)
         _check_eviction(nest, level)
@@ -155,25 +156,19 @@ def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
     """Return the two factors."""
     equation = einsum.equation
     if isinstance(equation, Equation) and isinstance(equation.expression, Operation):
-        parts, ranks = equation.expression.operands, len(equation.output.ranks)
-        if equation.expression.operator == "*" and len(parts) == 2 and ranks == 2:
-            first, other = parts
-            if (
-                isinstance(first, Access)
-                and isinstance(other, Access)
-                and _is_product(equation, first, other)
-            ):
-                return first.tensor, other.tensor
+        factors, ranks = equation.expression.operands, len(equation.output.ranks)
+        if equation.expression.operator == "*" and len(factors) == 2 and ranks == 2:
+            a, b = factors
+            if isinstance(a, Access) and isinstance(b, Access) and _is_matrix_product(equation, a, b):
+                return a.tensor, b.tensor
     raise _refusal(specification, f"{equation.text} is no product of two matrices")
 
 
-def _is_product(equation: Equation, first: Access, other: Access) -> bool:
-    """Return whether each operand has one rank of the other operand, and one rank of the output."""
-    ranks = [set(access.ranks) for access in (first, other, equation.output)]
+def _is_matrix_product(equation: Equation, a: Access, b: Access) -> bool:
+    """Return whether the operands have one common rank, and each one common rank with the output."""
+    ranks = [set(access.ranks) for access in (a, b, equation.output)]
     pairs = [ranks[0] & ranks[1], ranks[0] & ranks[2], ranks[1] & ranks[2]]
-    has_plain_indices = all(
-        index.rank for access in (first, other, equation.output) for index in access.indices
-    )
+    has_plain_indices = all(index.rank for access in (a, b, equation.output) for index in access.indices)
     return has_plain_indices and all(len(pair) == 1 for pair in pairs) and len(set.union(*ranks)) == 3
 
 
@@ -212,32 +207,32 @@ def _levels(
     """Return memory and the buffets, each inside of the innermost loop that evicts its data."""
     components = specification.configurations[einsum.bindings.config].components
     names = [loop.name for loop in loops]
-    ends: dict[str, int] = {}
+    depths: dict[str, int] = {}
     for binding in einsum.bindings.storage:
         kind = components[binding.component].kind
         if kind == "Cache":
             raise _refusal(specification, f"what its cache {binding.component} holds, no loop says")
-        end = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
-        ends[binding.component] = max(end, ends.get(binding.component, 0))
-    levels = sorted(ends, key=ends.__getitem__)
-    if not levels or components[levels[0]].kind != "DRAM" or len(set(ends.values())) < len(ends):
+        depth = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
+        depths[binding.component] = max(depth, depths.get(binding.component, 0))
+    levels = sorted(depths, key=depths.__getitem__)
+    if not levels or components[levels[0]].kind != "DRAM" or len(set(depths.values())) < len(depths):
         raise _refusal(specification, "it needs a memory, and buffers inside of different loops")
-    return tuple(levels), tuple(ends[name] for name in levels)
+    return tuple(levels), tuple(depths[name] for name in levels)
 
 
-def _check_loops(nest: Nest, level: int) -> None:
+def _check_loops(nest: SpecifiedNest, level: int) -> None:
     """Check that the loops of a level are of different dimensions, with spatial loops innermost."""
-    loops, name = nest.at(level), nest.levels[level]
-    is_spatial = [loop.across for loop in loops]
+    loops, name = nest.loops_of(level), nest.levels[level]
+    is_spatial = [loop.is_spatial for loop in loops]
     if len({loop.dimension for loop in loops}) < len(loops) or is_spatial != sorted(is_spatial):
         loop_names = ", ".join(loop.name for loop in loops)
         raise _refusal(nest.specification, f"nothing is held between the loops {loop_names} inside of {name}")
 
 
-def _check_eviction(nest: Nest, level: int) -> None:
+def _check_eviction(nest: SpecifiedNest, level: int) -> None:
     """Check that the innermost moving loop outside of a level evicts each tensor."""
-    outside = nest.loops[: nest.ends[level]]
-    for name in sorted(nest.held[level]):
+    outside = nest.loops[: nest.depths[level]]
+    for name in sorted(nest.level_tensors[level]):
         moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]
         evicting_loop = moving[-1] if moving else None
         for binding in _bindings(nest, level, name):
@@ -248,7 +243,7 @@ def _check_eviction(nest: Nest, level: int) -> None:
                 raise _refusal(nest.specification, reason)
 
 
-def _bindings(nest: Nest, level: int, tensor: str) -> Iterator[StorageBinding]:
+def _bindings(nest: SpecifiedNest, level: int, tensor: str) -> Iterator[StorageBinding]:
     for binding in nest.einsum.bindings.storage:
         if binding.component == nest.levels[level] and binding.tensor == tensor:
             yield binding

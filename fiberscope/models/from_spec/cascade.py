@@ -13,7 +13,7 @@ from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import round_begins, unrolled
 from fiberscope.models.trace.api import Prepared, prepare
 from fiberscope.models.trace.evaluate import CascadeRun, next_inputs, run
-from fiberscope.models.trace.operands import tensor_of
+from fiberscope.models.trace.operands import tree_to_tensor
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import Einsum, Specification
@@ -157,7 +157,7 @@ class Cascade(Problem):
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
         """Return the output of the last Einsum, with its ranks in the declared order."""
         last_einsum = answer.specification.einsums[-1]
-        return tensor_of(
+        return tree_to_tensor(
             answer.outputs[last_einsum.name], answer.specification.tensors[last_einsum.output].ranks
         )
 

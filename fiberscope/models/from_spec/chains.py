@@ -104,8 +104,8 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
     rank_format = (
         specification.tensors[first_binding.tensor].formats[first_binding.format].ranks[first_binding.rank]
     )
-    last_binding, nearest = bindings_by_store[path[-1].name], path[-1]
-    keeps = not is_shared(nearest, stage)
+    last_binding, nearest = bindings_by_store[path[-1].name], path[-1]  # the store nearest to the instance
+    is_own_buffer = not is_shared(nearest, stage)
     shared = next((component for component in reversed(path[1:]) if is_shared(component, stage)), None)
     return Chain(
         format=rank_format,
@@ -114,7 +114,9 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         shared=shared.name if shared else "",
         copies=shared.all_instances if shared else 1,
         cached=any(component.kind == "Cache" for component in path),
-        kept=keeps,
+        kept=is_own_buffer,
         evict_on="" if last_binding.evict_on in (None, "root") else str(last_binding.evict_on),
-        buffer=(nearest.name, nearest.depth * nearest.width) if keeps and nearest.depth is not None else None,
+        buffer=(nearest.name, nearest.depth * nearest.width)
+        if is_own_buffer and nearest.depth is not None
+        else None,
     )

@@ -290,7 +290,7 @@ class _Lowering:
         loops: list[LoweredLoop] = []
         for variable in inner:
             loops.append(self._loop(term, variable, loops))
-        output = Access.at(plan.einsum.output, output_loops)
+        output = Access.plain(plan.einsum.output, output_loops)
         make = TaskSum if self._sums_tasks else WrittenResult
         projections = {name: self._projections[name] for name in output_loops if name in self._projections}
         format = Format("s" * len(output_loops), tuple(range(len(output_loops))))

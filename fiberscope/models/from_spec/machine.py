@@ -185,7 +185,7 @@ class MappedMachine(MappedComposition):
         def reason(entry: MemoryEntry) -> str:
             if self._ideal:
                 return f"timing.memory={self.parameters.timing.memory}"
-            if not entry.buffered:
+            if not entry.is_buffered:
                 return DRAM_ONLY
             if self.stores.has_array(entry.tensor, entry.rank, entry.kind):
                 return ""

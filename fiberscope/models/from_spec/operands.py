@@ -93,7 +93,7 @@ def prepare_loops(
             raise refuse(specification, f"{einsum.name}: {message}")
         lookups[name] = _lookups(specification, plan, operand, handed)
         variables = {lookup.rank: lookup.variable for lookup in lookups[name]}
-        reads.append(Access.at(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
+        reads.append(Access.plain(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
         sequenced = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
         tensors[name] = _store_operand(specification, plan, operand, handed, sequenced, variables)
     orders = {

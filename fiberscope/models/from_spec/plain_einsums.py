@@ -38,7 +38,7 @@ def _plain(specification: Specification, einsum: Einsum) -> Einsum:
 def _copy(specification: Specification, einsum: Einsum, alias: Alias) -> Einsum:
     output = specification.tensors[alias.output]
     equation = Equation(
-        Access.at(output.name, output.ranks), Access.at(alias.source, output.ranks), alias.text
+        Access.plain(output.name, output.ranks), Access.plain(alias.source, output.ranks), alias.text
     )
     return replace(einsum, equation=equation, ranks=output.ranks, loop_order=output.rank_order)
 

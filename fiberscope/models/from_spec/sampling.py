@@ -26,8 +26,8 @@ from fiberscope.workloads.verification import Comparison
 
 REFERENCE = "an evaluation of each Einsum, in the rows that were simulated"
 A, B = "A", "B"  # names of operands that are given in order
-FIBERS = 2  # ranks of a B without pieces: its rows, and the elements of a row
-ELEMENTS = 1 << 18  # elements of A whose lines are listed at the same time, to limit memory
+MATRIX_RANKS = 2  # ranks of a B without pieces: its rows, and the elements of a row
+MAX_ELEMENTS = 1 << 18  # largest number of elements of A whose lines are listed together, to limit memory
 
 
 def mapped_sampler(
@@ -49,34 +49,35 @@ def mapped_sampler(
         ConfigurationError: the tasks are not rows of A, so that no part of A stands for a part of the run.
     """
     tell("functional pass", 0, 0)
-    whole = build(parameters, problem)
-    _check(whole, problem)
+    machine = build(parameters, problem)
+    _check_row_tasks(machine, problem)
     operands: list[Any] = list(problem.operands.values())
     a, b = operands[0].matrix, operands[-1].matrix
-    parts: dict[int, Cascade] = {}
-    specification, units = whole.specification, _units(whole)
+    problems: dict[int, Cascade] = {}  # by ``id`` of the machine
+    specification, units = machine.specification, _units(machine)
 
-    def build_part(rows: CsrArray) -> Machine:
-        part = type(problem)([from_scipy(rows, "rows of A"), operands[-1]], problem.parameters.model_dump())
-        machine = build(parameters, part)
-        parts[id(machine)] = part
-        if _units(machine) != units:
+    def build_sampled(rows: CsrArray) -> Machine:
+        operand = from_scipy(rows, "rows of A")
+        sampled_problem = type(problem)([operand, operands[-1]], problem.parameters.model_dump())
+        sampled = build(parameters, sampled_problem)
+        problems[id(sampled)] = sampled_problem
+        if _units(sampled) != units:
             raise refuse(specification, "a sampled run needs units that do not depend on A's rows")
-        return machine
+        return sampled
 
-    def check(_rows: CsrArray, machine: Machine) -> Comparison:
-        answer: Any = machine.result()
-        return parts[id(machine)].check(answer)
+    def check(_rows: CsrArray, sampled: Machine) -> Comparison:
+        answer: Any = sampled.result()
+        return problems[id(sampled)].check(answer)
 
     work = Work(a, b)
-    operation, kinds = _kinds(whole, work, a, b)
+    operation, kinds = _kinds(machine, work, a, b)
     tasks = RowTasks(
-        a, work, build_part, check, REFERENCE, operation, kinds, lambda machine: _WarmStores(machine, a)
+        a, work, build_sampled, check, REFERENCE, operation, kinds, lambda sampled: _WarmStores(sampled, a)
     )
-    return RowSampler(tasks, whole, request, tell)
+    return RowSampler(tasks, machine, request, tell)
 
 
-def _check(machine: MappedMachine, problem: Cascade) -> None:
+def _check_row_tasks(machine: MappedMachine, problem: Cascade) -> None:
     """Check that the tasks of a machine are rows of A.
 
     Raises:
@@ -84,26 +85,28 @@ def _check(machine: MappedMachine, problem: Cascade) -> None:
     """
     specification, graph = machine.specification, machine.stages[0].graph
     plan, outer = graph.plan, machine.stages[0].stage.outer
-    needs = "a sampled run needs tasks that are rows of A"
+    condition = "a sampled run needs tasks that are rows of A"
     if not problem.in_order:
-        raise refuse(specification, f"{needs}, with A and B in order; give them without names")
+        raise refuse(specification, f"{condition}, with A and B in order; give them without names")
     if len(machine.stages) > 1:
-        raise refuse(specification, f"{needs}, and this machine runs {len(machine.stages)} stages in turn")
+        raise refuse(
+            specification, f"{condition}, and this machine runs {len(machine.stages)} stages in turn"
+        )
     if not outer:
-        raise refuse(specification, f"{needs}, and no loop is in space")
+        raise refuse(specification, f"{condition}, and no loop is in space")
     rank = plan.base(outer[0])
     if rank not in plan.equation.output.ranks:
-        raise refuse(specification, f"{needs}, and the outermost loop {outer[0]} is summed over")
+        raise refuse(specification, f"{condition}, and the outermost loop {outer[0]} is summed over")
     if rank not in map(plan.base, graph.orders[A]):
-        raise refuse(specification, f"{needs}, and the outermost loop {outer[0]} is not of A")
+        raise refuse(specification, f"{condition}, and the outermost loop {outer[0]} is not of A")
     of_rank = [plan.base(loop) == rank for loop in plan.loops]
     if sorted(of_rank, reverse=True) != of_rank:
-        raise refuse(specification, f"{needs}, and other loops are between those of {rank}")
+        raise refuse(specification, f"{condition}, and other loops are between those of {rank}")
     if machine.parameters.timing.dispatch == "coordinate":
-        raise refuse(specification, f"{needs}, and timing.dispatch other than coordinate")
-    if len(graph.orders[B]) != FIBERS or plan.base(graph.orders[B][0]) in plan.equation.output.ranks:
-        raise refuse(specification, f"{needs}, and B row by row, not by {', '.join(graph.orders[B])}")
-    for _tensor, _place, _array, chain in _shared_arrays(machine):
+        raise refuse(specification, f"{condition}, and timing.dispatch other than coordinate")
+    if len(graph.orders[B]) != MATRIX_RANKS or plan.base(graph.orders[B][0]) in plan.equation.output.ranks:
+        raise refuse(specification, f"{condition}, and B row by row, not by {', '.join(graph.orders[B])}")
+    for _tensor, _level, _array, chain in _shared_arrays(machine):
         if chain.copies > 1:
             raise refuse(specification, f"a sampled run needs one copy of {chain.shared}, not {chain.copies}")
 
@@ -123,23 +126,23 @@ def _kinds(machine: MappedMachine, work: Work, a: CsrArray, b: CsrArray) -> tupl
     """
     stage, radixes = machine.stages[0], _units(machine)[1]
     kinds = [work.products, work.outputs, work.nonzeros]
-    if not radixes or stage.stage.reduces or len(stage.graph.orders[A]) != FIBERS:
+    if not radixes or stage.stage.reduces or len(stage.graph.orders[A]) != MATRIX_RANKS:
         return "multiply", kinds
-    present = np.concatenate([[0], np.cumsum((np.diff(b.indptr) > 0)[a.indices])])
-    left, rounds = np.diff(present[a.indptr]), np.zeros(a.shape[0], np.int64)
-    while (left > 1).any():
-        rounds += left > 1
-        left = -(-left // radixes[0])
+    nonempty_sums = np.concatenate([[0], np.cumsum((np.diff(b.indptr) > 0)[a.indices])])
+    fibers, rounds = np.diff(nonempty_sums[a.indptr]), np.zeros(a.shape[0], np.int64)
+    while (fibers > 1).any():
+        rounds += fibers > 1
+        fibers = -(-fibers // radixes[0])
     return "merge", [rounds * work.products, *kinds]
 
 
 def _shared_arrays(machine: MappedMachine) -> Iterator[tuple[str, int, StoredArray, Chain]]:
     """Yield the arrays of B that a shared store holds: name of the tensor, level, array and path."""
     memory, orders = machine.stages[0].memory, machine.stages[0].graph.orders
-    for (tensor, place, kind), array in memory.arrays.items():
-        chain = memory.chains[tensor, orders[tensor][place], kind]
+    for (tensor, level, kind), array in memory.arrays.items():
+        chain = memory.chains[tensor, orders[tensor][level], kind]
         if chain.shared and base_name(tensor) == B:
-            yield tensor, place, array, chain
+            yield tensor, level, array, chain
 
 
 class _WarmStores:
@@ -155,14 +158,15 @@ class _WarmStores:
     def __init__(self, machine: MappedMachine, a: CsrArray) -> None:
         self.a, self.row = a, 0
         self.stores: dict[str, tuple[list[Any], FunctionalCache, list[tuple[Integers, Integers]]]] = {}
-        for tensor, place, array, chain in _shared_arrays(machine):
+        for tensor, level, array, chain in _shared_arrays(machine):
             prefix = f"{machine.NAME}.{chain.shared.lower()}.bank"
-            banks: list[Any] = [each for each in machine.kernel.components if each.name.startswith(prefix)]
+            components = machine.kernel.components
+            banks: list[Any] = [bank for bank in components if bank.name.startswith(prefix)]
             store = self.stores.setdefault(chain.shared, (banks, FunctionalCache(banks[0].specification), []))
-            level = machine.stages[0].graph.tensors[tensor].levels[0]
+            rows = machine.stages[0].graph.tensors[tensor].levels[0]
             positions: Integers = np.full(a.shape[1], -1)
-            positions[level.coordinates] = np.arange(level.children)
-            store[2].append(_lines(array, place, positions))
+            positions[rows.coordinates] = np.arange(rows.children)
+            store[2].append(_row_lines(array, level, positions))
 
     @property
     def missed_bytes(self) -> int:
@@ -177,10 +181,10 @@ class _WarmStores:
         bounds = self.a.indptr[[self.row, row]].tolist()
         self.row = row
         for _, cache, arrays in self.stores.values():
-            for start in range(bounds[0], bounds[1], ELEMENTS):
-                named = self.a.indices[start : min(start + ELEMENTS, bounds[1])]
+            for start in range(bounds[0], bounds[1], MAX_ELEMENTS):
+                columns = self.a.indices[start : min(start + MAX_ELEMENTS, bounds[1])]
                 firsts, counts = (
-                    np.stack([each[i][named] for each in arrays], axis=1).ravel() for i in range(2)
+                    np.stack([ranges[i][columns] for ranges in arrays], axis=1).ravel() for i in range(2)
                 )
                 # concatenate the ranges of lines: counts[i] lines from firsts[i] on
                 ends = np.cumsum(counts)
@@ -195,16 +199,16 @@ class _WarmStores:
                 bank.preload(lines.ravel(), reuse.ravel())
 
 
-def _lines(array: StoredArray, place: int, positions: Integers) -> tuple[Integers, Integers]:
+def _row_lines(array: StoredArray, level: int, positions: Integers) -> tuple[Integers, Integers]:
     """Return the first line and the number of lines of each row of B in an array.
 
     Args:
         array: array of the entries of a level of B.
-        place: the level: 0 for an entry of each row, 1 for the entries of the elements of a row.
+        level: 0 for an entry of each row, 1 for the entries of the elements of a row.
         positions: for each row its position in the level of rows; -1 if the level lacks the row.
     """
     rows, base = array.rows.rows, array.base // array.rows.line_bytes
-    if place == 0:
+    if level == 0:
         firsts, counts = array.lines, (array.lines != NO_LINE).astype(np.int64)
     else:
         firsts = array.first[:-1] // rows

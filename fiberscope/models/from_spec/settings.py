@@ -75,11 +75,11 @@ def is_own(key: str, configuration: type[Configuration]) -> bool:
         configuration: class of the machine's settings.
     """
     section = key.partition(".")[0]
-    refers_to_none = issubclass(
+    has_own_machine = issubclass(
         configuration, MappedParameters
     )  # the specification refers to no other machine
     return (
         section == "timing"
         or key in ("value", "value.type")
-        or (refers_to_none and section in ("clock", *MappedParameters.model_fields))
+        or (has_own_machine and section in ("clock", *MappedParameters.model_fields))
     )

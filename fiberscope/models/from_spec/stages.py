@@ -18,7 +18,9 @@ from fiberscope.models.trace.model import blocks
 from fiberscope.models.trace.specification import Component, Einsum, Specification, Stamp
 from fiberscope.workloads.expressions.expression import accesses
 
-MOST_LANES = 1 << 16  # limit of the lanes that share a step, as a channel between blocks must hold a step
+MAX_LANES = (
+    1 << 16
+)  # limit of the lanes that share a step: a channel between blocks must have space for a step
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
     if outer:
         places = tuple(loop for loop in stage.places if loop not in loops)
         return replace(stage, outer=outer, places=places, lanes=lanes, vectors=len(loops))
-    together = min(lanes * stage.instances, MOST_LANES)
+    together = min(lanes * stage.instances, MAX_LANES)
     return replace(
         stage, outer=outer_order, instances=1, basis="", places=(), lanes=together, vectors=len(loops)
     )

@@ -14,7 +14,7 @@ from fiberscope.workloads.expressions.functions import Function
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST_POINTS = 2**27  # largest number of points of a join
+MAX_POINTS = 2**27  # largest number of points of a join
 
 
 def evaluate(
@@ -33,7 +33,7 @@ def evaluate(
         The points of the result, explicit zeros included, with a column for each free index variable.
 
     Raises:
-        InputError: a join has more than ``MOST_POINTS`` points, or the space of an intermediate result has
+        InputError: a join has more than ``MAX_POINTS`` points, or the space of an intermediate result has
             at least 2**63 points.
     """
     if isinstance(expression, Access):
@@ -88,15 +88,15 @@ def _join(
     left: Points, right: Points, sizes: Mapping[str, int], function: Callable[[Values, Values], Values]
 ) -> Points:
     """Apply a function to the points that agree in all shared variables; other points are 0."""
-    _check_numbers([variable for variable in left.columns if variable in right.columns], sizes)
-    return left.joined(right, sizes, function, _check_room)
+    _check_space([variable for variable in left.columns if variable in right.columns], sizes)
+    return left.join(right, sizes, function, _check_point_count)
 
 
 def _add(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     """Add points; a term without a variable is repeated for all of its coordinates."""
     variables = list(dict.fromkeys([*left.columns, *right.columns]))
     terms = [_broadcast(side, variables, sizes) for side in (left, right)]
-    return _sum_points(Points.together(terms), variables, sizes)
+    return _sum_points(Points.concatenate(terms), variables, sizes)
 
 
 def _apply(function: Function, left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
@@ -126,8 +126,8 @@ def _broadcast(points: Points, variables: list[str], sizes: Mapping[str, int]) -
 
 def _sum_points(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Points:
     """Sum the points that agree in these variables, sorted by the variables."""
-    _check_numbers(variables, sizes)
-    return points.summed(variables, sizes)
+    _check_space(variables, sizes)
+    return points.sum_equal(variables, sizes)
 
 
 def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Integers:
@@ -136,15 +136,15 @@ def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) 
     Raises:
         InputError: the numbers exceed 63 bits.
     """
-    _check_numbers(variables, sizes)
+    _check_space(variables, sizes)
     return points.keys(variables, sizes)
 
 
-def _check_numbers(variables: Sequence[str], sizes: Mapping[str, int]) -> None:
+def _check_space(variables: Sequence[str], sizes: Mapping[str, int]) -> None:
     if math.prod(sizes[variable] for variable in variables) >= 2**63:
         raise InputError(f"{' x '.join(variables)} has more points than 63 bits number")
 
 
-def _check_room(points: int) -> None:
-    if points > MOST_POINTS:
-        raise InputError(f"{points:,} products to verify; at most {MOST_POINTS:,} are worked out")
+def _check_point_count(points: int) -> None:
+    if points > MAX_POINTS:
+        raise InputError(f"{points:,} products to verify; at most {MAX_POINTS:,} are worked out")

@@ -46,15 +46,15 @@ def operands_of(graph: Graph) -> list[str]:
     A phase that reads and writes the same tensor reads the contents from before the phase. The tensor is
     therefore an operand, unless an earlier phase writes it.
     """
-    readers = [n for n in graph.nodes.values() if n.primitive.reads]
-    scalars = [n for n in graph.nodes.values() if n["scalar"]]
-    read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
+    readers = [node for node in graph.nodes.values() if node.primitive.reads]
+    scalars = [node for node in graph.nodes.values() if node["scalar"]]
+    first_read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
     first_written = _first_phases(graph.writers, "tensor")
-    ordered = [name for name in graph.formats if name in read]
+    ordered = [name for name in graph.formats if name in first_read]
     return [
         name
-        for name in dict.fromkeys([*ordered, *sorted(read)])
-        if name not in first_written or read[name] <= first_written[name]
+        for name in dict.fromkeys([*ordered, *sorted(first_read)])
+        if name not in first_written or first_read[name] <= first_written[name]
     ]
 
 
@@ -67,10 +67,10 @@ def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
 
 
 def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
-    for name, least in node.primitive.numbers.items():
+    for name, minimum in node.primitive.numbers.items():
         text = node.attributes.get(name, "")
-        if text and not (text.isdecimal() and int(text) >= least):
-            faults.add(node.location, f"{node}: {name}={text} should be a number from {least} on")
+        if text and not (text.isdecimal() and int(text) >= minimum):
+            faults.add(node.location, f"{node}: {name}={text} should be a number from {minimum} on")
     node.primitive.check(graph, node, faults)
 
 
@@ -109,9 +109,9 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
 def _check_splits(graph: Graph, faults: Faults) -> None:
     loops = {node["index"] for node in graph.nodes.values()}
     for variable, chunk in graph.splits.items():
-        for part in part_names(variable):
-            if part not in loops:
-                faults.add(None, f"split={variable}:{chunk}: there is no loop {part}")
+        for loop in part_names(variable):
+            if loop not in loops:
+                faults.add(None, f"split={variable}:{chunk}: there is no loop {loop}")
 
 
 def _check_tensors(graph: Graph, tensors: Collection[str], faults: Faults) -> None:

@@ -70,7 +70,7 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     stream = tree.stream_into(values[0], "val")
     expression, nest = tree.value(stream), nests[stream.source, stream.output]
     tensor = values[0]["tensor"]
-    return Assignment(Access.at(tensor, _result_variables(graph, writers, nest)), expression)
+    return Assignment(Access.plain(tensor, _result_variables(graph, writers, nest)), expression)
 
 
 def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,10 +101,10 @@ def _split_of_tensor(graph: Graph, writers: list[Node]) -> Assignment:
             source = graph.nodes[stream.source]
         if not source.primitive.scans or not factor:
             raise Unreadable(f"{node} writes coordinates that are no tensor's")
-        access = Access.at(source["tensor"], (source["index"],))
+        access = Access.plain(source["tensor"], (source["index"],))
     assert access is not None
     variable = access.variables[0]
-    result = Access.at(ordered[0]["tensor"], (f"{variable}1", f"{variable}0"))
+    result = Access.plain(ordered[0]["tensor"], (f"{variable}1", f"{variable}0"))
     return Assignment(result, Split(access, factor))
 
 
@@ -123,9 +123,9 @@ def _undivided(expression: Expression, splits: Splits) -> Expression:
         variables = join_variables(expression.variables, splits)
         if split_variables(variables, splits) != expression.variables:
             raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
-        return Access.at(expression.tensor, variables)
+        return Access.plain(expression.tensor, variables)
     if isinstance(expression, Call):
-        return expression.of_each(lambda term: _undivided(term, splits))
+        return expression.map_operands(lambda term: _undivided(term, splits))
     if isinstance(expression, Sum):
         summed: tuple[str, ...] = ()
         body: Expression = expression
@@ -185,7 +185,7 @@ class Tree:
         if len(path) != len(order):
             raise Unreadable(f"{node}: {len(path)} scanners lead to a tensor of {len(order)} dimensions")
         variables = {dimension: path[level] for level, dimension in enumerate(order)}
-        return Access.at(node["tensor"], tuple(variables[dimension] for dimension in range(len(path))))
+        return Access.plain(node["tensor"], tuple(variables[dimension] for dimension in range(len(path))))
 
     def _path(self, node: Node) -> list[str]:
         """Return the index variables of the scanners between a root and an array, outermost first."""

@@ -170,7 +170,9 @@ def compare(
         keys = keys_of(Points(columns, tensor.values, tensor.values), result.variables, sizes)
         expected_keys = keys_of(expected, result.variables, sizes)
         order = np.argsort(expected_keys)
-        comparison = _compare_keyed(keys, tensor.values, expected_keys[order], expected.at(order), rounding)
+        comparison = _compare_keyed(
+            keys, tensor.values, expected_keys[order], expected.select(order), rounding
+        )
     return replace(comparison, tolerance=rounding.tolerance)
 
 
@@ -183,7 +185,7 @@ def _compare_keyed(
     is_expected = np.zeros(len(keys), bool)
     is_expected[in_range] = expected_keys[indices[in_range]] == keys[in_range]
     extra = int(np.count_nonzero(values[~is_expected]))
-    entries = expected.at(indices[is_expected])
+    entries = expected.select(indices[is_expected])
     error, overflows = compare_values(entries.values, entries.sizes, values[is_expected], rounding)
     is_present = np.zeros(len(expected_keys), bool)
     is_present[indices[is_expected]] = True
@@ -203,10 +205,10 @@ def _compare_lists(
     expected = Points(split_columns(undivided.columns, splits), undivided.values, undivided.sizes)
     variables = split_variables(result.variables, splits)
     by_level = [variables[dimension] for dimension in contents.format.order]
-    ordered = expected.at(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
+    ordered = expected.select(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
     values = contents.values if contents.values is not None else np.zeros(0)
     nonzeros = values[values != 0]
-    nonzero_points = ordered.at(np.flatnonzero(ordered.values))
+    nonzero_points = ordered.select(np.flatnonzero(ordered.values))
     if len(nonzeros) != len(nonzero_points):
         return Comparison(
             np.inf, max(0, len(nonzero_points) - len(nonzeros)), max(0, len(nonzeros) - len(nonzero_points))

@@ -29,11 +29,11 @@ from fiberscope.models.trace.operands import (
     CascadeOperand,
     as_factors,
     check_names,
-    inputs_of,
     load_operands,
     matrix_ranks,
-    names_of,
-    trees,
+    operand_names,
+    operand_trees,
+    problem_inputs,
     with_ranks,
 )
 from fiberscope.models.trace.options import Options
@@ -128,7 +128,7 @@ class Prepared:
         specification = self.specification
         declared = {name: tensor.ranks for name, tensor in specification.tensors.items()}
         output = declared[specification.einsums[-1].output]
-        return trees(self.operands.values(), declared, output, specification.shapes)
+        return operand_trees(self.operands.values(), declared, output, specification.shapes)
 
     def evaluate(self) -> ModelledRun:
         """Run the cascade, and return its counts, energies and verification."""
@@ -257,7 +257,7 @@ def _prepare_operands(
     outline = spec_draft.complete(_placeholders(spec_draft))  # reports errors before operands are loaded
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
-    names = names_of(factors, by_name)
+    names = operand_names(factors, by_name)
     if names == ("A",) and _multiplies_matrices(outline):
         factors, by_name, names = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
@@ -298,7 +298,9 @@ def _prepare_problem(spec_draft: Draft, problem: Problem, options: Options) -> P
         _symbols(kind, configuration, problem.machine_inputs()) if spec_draft.missing else ({}, ())
     )
     roots = roots_of(spec_draft.source, options.energies)
-    return Prepared(spec_draft.with_symbols(symbols), inputs_of(problem), options, roots, choices, problem)
+    return Prepared(
+        spec_draft.with_symbols(symbols), problem_inputs(problem), options, roots, choices, problem
+    )
 
 
 def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:

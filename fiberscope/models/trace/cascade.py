@@ -33,7 +33,7 @@ class Cascade:
 
     Args:
         declared: the ranks of each tensor.
-        statements: by name of the Einsum, in order, each with its place in the document.
+        statements: by name of the Einsum, in order, each with its path in the document.
         operators: the functions for ``*``, ``+`` and ``-`` of each Einsum, defaults included.
         functions: functions of the specification, by name.
         empty: the value that each tensor does not store.
@@ -61,7 +61,7 @@ def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Docum
     Args:
         schema: the section.
         symbols: names that may stand for numbers in expressions.
-        document: the file, for the places in messages.
+        document: the file, for the positions in messages.
 
     Raises:
         ConfigurationError: the section is inconsistent.
@@ -72,12 +72,14 @@ def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Docum
     statements = reader.statements(declared, functions)
     operators = reader.operators(statements, functions)
     iteration = reader.iteration(declared, statements)
-    empty = reader.empty(declared, statements, operators, iteration)
+    empty = reader.empty_values(declared, statements, operators, iteration)
     return Cascade(declared, statements, operators, functions, empty, reader.shapes(declared), iteration)
 
 
 @dataclass(frozen=True)
 class _Reader:
+    """Checks and conversion of a section ``einsum``, part by part; each error names its position."""
+
     schema: EinsumSchema
     symbols: Collection[str]
     document: Document
@@ -171,16 +173,20 @@ class _Reader:
             self._check_access(access, declared, statement.text, path)
         for index in statement.output.indices:
             if index.rank is None:
-                raise self._complaint(path, statement.text, "an index of the output should be a single rank")
+                raise self._statement_error(
+                    path, statement.text, "an index of the output should be a single rank"
+                )
         self._check_terms(statement, path)
         for scalar in scalars(statement.expression):
             name = scalar.name
             if name in declared:
                 indices = ", ".join(rank.lower() for rank in declared[name])
-                raise self._complaint(path, statement.text, f"{name} is a tensor; write {name}[{indices}]")
+                raise self._statement_error(
+                    path, statement.text, f"{name} is a tensor; write {name}[{indices}]"
+                )
             if name not in self.symbols:
                 advice = nearest(name, {*self.symbols, *declared})
-                raise self._complaint(path, statement.text, f"there is no symbol {name}; {advice}")
+                raise self._statement_error(path, statement.text, f"there is no symbol {name}; {advice}")
         self._check_calls(statement.expression, functions, path)
 
     def _check_alias(self, alias: Alias, declared: Mapping[str, tuple[str, ...]], path: Path) -> None:
@@ -188,13 +194,13 @@ class _Reader:
             self._check_tensor(tensor, declared, alias.text, path)
         fault = _describe_rank_difference(alias.output, alias.source, declared)
         if fault:
-            raise self._complaint(path, alias.text, fault)
+            raise self._statement_error(path, alias.text, fault)
 
     def _check_tensor(
         self, tensor: str, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
     ) -> None:
         if tensor not in declared:
-            raise self._complaint(path, text, f"{tensor} is not declared; {nearest(tensor, declared)}")
+            raise self._statement_error(path, text, f"{tensor} is not declared; {nearest(tensor, declared)}")
 
     def _check_access(
         self, access: Access, declared: Mapping[str, tuple[str, ...]], text: str, path: Path
@@ -202,21 +208,22 @@ class _Reader:
         self._check_tensor(access.tensor, declared, text, path)
         ranks = declared[access.tensor]
         if len(ranks) != len(access.indices):
-            right = f"{access.tensor}[{', '.join(rank.lower() for rank in ranks)}]"
-            raise self._complaint(
-                path, text, f"{access.tensor} has {len(ranks)} ranks, {len(access.indices)} given; {right}?"
-            )
+            correction = f"{access.tensor}[{', '.join(rank.lower() for rank in ranks)}]"
+            fault = f"{access.tensor} has {len(ranks)} ranks, {len(access.indices)} given; {correction}?"
+            raise self._statement_error(path, text, fault)
 
     def _check_terms(self, statement: Equation, path: Path) -> None:
-        """Check that all terms of a sum or a comparison have the same ranks."""
-        own_ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
+        """Check that each term of a sum, a difference or a function has all ranks of the expression."""
+        statement_ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
         for term in _terms(statement.expression):
             ranks = {rank for access in accesses(term) for rank in access.ranks}
-            if ranks and ranks != own_ranks:
-                missing = " and ".join(sorted(own_ranks - ranks))
-                raise self._complaint(path, statement.text, f"a term lacks {missing}; each needs every rank")
-            if not ranks and own_ranks:
-                raise self._complaint(
+            if ranks and ranks != statement_ranks:
+                missing = " and ".join(sorted(statement_ranks - ranks))
+                raise self._statement_error(
+                    path, statement.text, f"a term lacks {missing}; each needs every rank"
+                )
+            if not ranks and statement_ranks:
+                raise self._statement_error(
                     path, statement.text, "a term without a tensor is everywhere; put it into a function"
                 )
 
@@ -283,7 +290,7 @@ class _Reader:
             )
         return Iteration(dict(iterate.carry), iterate.until_empty, iterate.limit)
 
-    def empty(
+    def empty_values(
         self,
         declared: Mapping[str, tuple[str, ...]],
         statements: Mapping[str, tuple[Statement, Path]],
@@ -297,14 +304,15 @@ class _Reader:
                 raise self.document.error(("einsum", "empty", tensor), message, key=True)
         values = dict.fromkeys(declared, 0.0)
         carry = iteration.carry if iteration else {}
+        # a value may depend on the values of all other tensors, by ``carry`` also of later Einsums
         for _pass in range(len(declared)):
             for name, (statement, _path) in statements.items():
-                values[_output(statement)] = _empty_of(statement, operators[name], values)
+                values[_output(statement)] = _empty_value(statement, operators[name], values)
             values |= {target: values[source] for target, source in carry.items()}
             values |= self.schema.empty
         return values
 
-    def _complaint(self, path: Path, text: str, message: str) -> Exception:
+    def _statement_error(self, path: Path, text: str, message: str) -> Exception:
         return self.document.error(path, f"{text}: {message}")
 
 
@@ -355,17 +363,17 @@ def _arity(name: str, functions: Mapping[str, Function]) -> int | None:
     return len(functions[name].arguments) if name in functions else None
 
 
-def _empty_of(statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]) -> float:
+def _empty_value(statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]) -> float:
     """Return the value that an output does not store: the neutral value of a redefined ``+``, else 0."""
     if isinstance(statement, Alias):
         return values[statement.source]
     redefined = BUILT_IN.get(operators["+"])
     if redefined is not None and operators["+"] != OPERATORS["+"] and _adds(statement):
         return 0.0 if redefined.neutral is None else redefined.neutral
-    copied = statement.expression
-    while isinstance(copied, Take):
-        copied = copied.operands[copied.selected]
-    return values[copied.tensor] if isinstance(copied, Access) else 0.0
+    source = statement.expression
+    while isinstance(source, Take):
+        source = source.operands[source.selected]
+    return values[source.tensor] if isinstance(source, Access) else 0.0
 
 
 def _adds(statement: Equation) -> bool:

@@ -28,13 +28,14 @@ class Attachment:
     """A recorder, and the accesses that it records.
 
     Args:
-        tensor, rank: as in ``Prepared``.
+        tensor, rank: names of the tensor and of its rank, as in ``Prepared``.
         kind: ``coord`` and ``elem`` record every element that is read, ``payload`` only elements for which
             the body runs.
         recorder: the recorder.
         root: of an eager binding, the rank of the fibers that are moved with their whole subtrees. For an
             input the recorder gets these fibers alone; for an output, every element of ``rank`` in them.
-        placed: whether an element of an input lies at its coordinate.
+        by_coordinate: whether an element of an input lies at the address of its coordinate, not of its
+            position.
     """
 
     tensor: str
@@ -42,7 +43,7 @@ class Attachment:
     kind: str
     recorder: Recorder
     root: str | None = None
-    placed: bool = False
+    by_coordinate: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
             continue
         for level in levels:
             if operand.format_names.get(level.name, level.name) == (attachment.root or attachment.rank):
-                level.cursor.by_coordinate |= attachment.placed
+                level.cursor.by_coordinate |= attachment.by_coordinate
                 if attachment.root is not None:
                     level.cursor.fiber_recorders.append(attachment.recorder)
                 elif attachment.kind == "payload":
@@ -214,6 +215,8 @@ def run(
 
 
 class _Cascade:
+    """Execution of a cascade; the results so far remain after an interrupt."""
+
     def __init__(
         self, specification: Specification, tensors: dict[str, FiberTree], observer: Observer
     ) -> None:
@@ -333,8 +336,8 @@ def _have_same_elements(previous: FiberTree | None, current: FiberTree) -> bool:
         return False
     previous = previous.swizzle(current.names)
     return np.array_equal(previous.values, current.values) and all(
-        np.array_equal(mine, theirs)
-        for mine, theirs in zip(previous.columns(), current.columns(), strict=True)
+        np.array_equal(previous_column, column)
+        for previous_column, column in zip(previous.columns(), current.columns(), strict=True)
     )
 
 

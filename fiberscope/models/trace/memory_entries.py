@@ -19,11 +19,12 @@ class MemoryEntry:
     """Entries of a rank that an Einsum binds to DRAM, or to the component in the place of DRAM.
 
     Args:
-        einsum, tensor, rank: names.
+        einsum: name of the Einsum.
+        tensor, rank: names of the tensor, and of the rank in its format.
         kind: ``coord``, ``payload`` or ``elem``.
         format: the format of the tensor that the binding names.
         memory: name of the memory.
-        buffered: whether another store binds the same entries, so that entries move between the two.
+        is_buffered: whether another store binds the same entries, so that entries move between the two.
     """
 
     einsum: str
@@ -32,7 +33,7 @@ class MemoryEntry:
     kind: str
     format: Format
     memory: str
-    buffered: bool
+    is_buffered: bool
 
 
 def memory_entries(specification: Specification) -> list[MemoryEntry]:
@@ -41,20 +42,16 @@ def memory_entries(specification: Specification) -> list[MemoryEntry]:
     for einsum in specification.einsums:
         storage = einsum.bindings.storage
         memories = specification.configurations[einsum.bindings.config].memories if storage else ()
-        for bound in storage:
-            stored = specification.tensors[bound.tensor].formats[bound.format]
-            if bound.component not in memories or not stored.ranks[bound.rank].entry_bits(bound.kind):
-                continue
-            buffered = any(
-                other.component not in memories
-                and (other.tensor, other.rank, other.kind) == (bound.tensor, bound.rank, bound.kind)
-                for other in storage
-            )
-            entries.append(
-                MemoryEntry(
-                    einsum.name, bound.tensor, bound.rank, bound.kind, stored, bound.component, buffered
-                )
-            )
+        buffered = {
+            (binding.tensor, binding.rank, binding.kind)
+            for binding in storage
+            if binding.component not in memories
+        }
+        for binding in storage:
+            entry = (binding.tensor, binding.rank, binding.kind)
+            format = specification.tensors[binding.tensor].formats[binding.format]
+            if binding.component in memories and format.ranks[binding.rank].entry_bits(binding.kind):
+                entries.append(MemoryEntry(einsum.name, *entry, format, binding.component, entry in buffered))
     return entries
 
 
@@ -62,7 +59,7 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
     """Return tensors, or parts of tensors, that do not move between memory and machine, with the reasons.
 
     Args:
-        specification: complete.
+        specification: the specification.
         reason: returns why an entry does not move; an empty text if the entry moves.
 
     Returns:
@@ -73,15 +70,15 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
     tensors = dict.fromkeys([*specification.inputs, *(einsum.output for einsum in specification.einsums)])
     unmoved: dict[str, str] = {}
     for tensor in tensors:
-        bound = [(entry, reason) for entry, reason in entries if entry.tensor == tensor]
-        by_einsum = dict.fromkeys(entry.einsum for entry, _reason in bound)
-        if bound and all(reason for _entry, reason in bound):
-            unmoved[tensor] = _reasons(bound)
+        of_tensor = [(entry, reason) for entry, reason in entries if entry.tensor == tensor]
+        einsums = dict.fromkeys(entry.einsum for entry, _reason in of_tensor)
+        if of_tensor and all(reason for _entry, reason in of_tensor):
+            unmoved[tensor] = _join_reasons(of_tensor)
             continue
-        for einsum in by_einsum:
-            of_einsum = [(entry, reason) for entry, reason in bound if entry.einsum == einsum]
-            suffix = f" in {einsum}" if len(by_einsum) > 1 else ""
-            unmoved |= {f"{name}{suffix}": reason for name, reason in _unmoved_parts(tensor, of_einsum)}
+        for einsum in einsums:
+            of_einsum = [(entry, reason) for entry, reason in of_tensor if entry.einsum == einsum]
+            suffix = f" in {einsum}" if len(einsums) > 1 else ""
+            unmoved |= {f"{name}{suffix}": reason for name, reason in _largest_unmoved(tensor, of_einsum)}
     if any(configuration.memories for configuration in specification.configurations.values()):
         end_tensors = _inputs_and_results(specification)
         unmoved |= {
@@ -90,30 +87,30 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
     return {name: unmoved[name] for name in sorted(unmoved)}
 
 
-def _unmoved_parts(tensor: str, bound: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the largest parts of a tensor that do not move in an Einsum."""
-    if all(reason for _entry, reason in bound):
-        yield tensor, _reasons(bound)
+def _largest_unmoved(tensor: str, entries: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the largest parts of a tensor that do not move in an Einsum, with the reasons."""
+    if all(reason for _entry, reason in entries):
+        yield tensor, _join_reasons(entries)
         return
-    for rank in dict.fromkeys(entry.rank for entry, _reason in bound):
-        entries_of_rank = [(entry, reason) for entry, reason in bound if entry.rank == rank]
+    for rank in dict.fromkeys(entry.rank for entry, _reason in entries):
+        entries_of_rank = [(entry, reason) for entry, reason in entries if entry.rank == rank]
         if all(reason for _entry, reason in entries_of_rank):
-            yield f"{tensor}.{rank}", _reasons(entries_of_rank)
+            yield f"{tensor}.{rank}", _join_reasons(entries_of_rank)
         else:
             yield from (
                 (f"{tensor}.{rank}.{entry.kind}", reason) for entry, reason in entries_of_rank if reason
             )
 
 
-def _reasons(bound: Iterable[tuple[MemoryEntry, str]]) -> str:
-    return "; ".join(dict.fromkeys(reason for _entry, reason in bound))
+def _join_reasons(entries: Iterable[tuple[MemoryEntry, str]]) -> str:
+    return "; ".join(dict.fromkeys(reason for _entry, reason in entries))
 
 
 def _inputs_and_results(specification: Specification) -> list[str]:
     """Return the inputs of a cascade, and its results: outputs that no later Einsum reads."""
-    read = {name for einsum in specification.einsums for name in einsum.inputs}
+    inputs = {name for einsum in specification.einsums for name in einsum.inputs}
     outputs = dict.fromkeys(einsum.output for einsum in specification.einsums)
-    return [*specification.inputs, *(name for name in outputs if name not in read)]
+    return [*specification.inputs, *(name for name in outputs if name not in inputs)]
 
 
 def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) -> int:
@@ -122,7 +119,8 @@ def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) ->
     Of several formats of a tensor that are bound to memory, the smallest counts.
 
     Args:
-        specification: complete; all entries bound to DRAM count, whether the machine moves them or not.
+        specification: the specification; all entries bound to DRAM count, whether the machine moves them or
+            not.
         trees: operands and results by name, their ranks as declared; a missing tensor counts 0.
     """
     entries, least = memory_entries(specification), 0
@@ -141,7 +139,11 @@ def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) ->
 
 
 def _count_bits(tree: FiberTree, format: Format, kinds: Iterable[tuple[str, str]]) -> int:
-    """Return the bits of entries of an unpartitioned tensor, a lower bound for outer pieces."""
+    """Return the bits of entries of an unpartitioned tensor.
+
+    An outer piece of a rank (``K1``) counts the coordinates of the ranks above it only, which is a lower
+    bound.
+    """
     declared = {rank: _declared_rank(rank, tree.names) for rank in format.rank_order}
     order = list(dict.fromkeys(name for name in declared.values() if name))
     ordered = tree.swizzle([*order, *(name for name in tree.names if name not in order)])

@@ -37,7 +37,7 @@ class CascadeOperand:
     factor: Factor | None = None
 
 
-def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
+def operand_names(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
     """Return the names of the tensors with operands: A and B for factors, also if A stands for both.
 
     The arguments are those of ``load_operands``.
@@ -80,7 +80,7 @@ def load_operands(
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _factors(factors).items()
     ]
-    first_and_last = [loaded[0], loaded[-1]] if loaded else []
+    first_and_last = [loaded[0], loaded[-1]] if loaded else []  # a single factor is A and B
     return {
         name: _operand(name, tensor, ranks, side)
         for (name, side), tensor in zip(SIDES, first_and_last, strict=False)
@@ -100,7 +100,7 @@ def _factors(factors: Sequence[object]) -> dict[str, object]:
     return dict(zip("AB", factors, strict=False))
 
 
-def inputs_of(problem: Problem) -> dict[str, CascadeOperand]:
+def problem_inputs(problem: Problem) -> dict[str, CascadeOperand]:
     """Return the inputs of a cascade for a problem.
 
     Raises:
@@ -148,9 +148,8 @@ def as_factors(
 ) -> dict[str, CascadeOperand]:
     """Return A and B as the factors of a product of two matrices, also if the operands have names.
 
-    Other operands than two matrices A and B stay as they are.
-
-    Matrices that fit together only with the first declared rank as rows stay as they are, with a warning.
+    Other operands than two matrices A and B stay as they are. So do matrices that fit together only with the
+    first declared rank as rows; then the function warns.
 
     Args:
         operands: all operands of a cascade.
@@ -165,12 +164,12 @@ def as_factors(
     if _sizes_agree(factors, declared, output) or not _sizes_agree(operands, declared, output):
         return factors
     for name, factor in factors.items():
-        first, second = declared[name]
-        if matrix_ranks(factor, (first, second), output) != (first, second):
+        upper, lower = declared[name]
+        if matrix_ranks(factor, (upper, lower), output) != (upper, lower):
             rows, columns = factor.workload.tensor.shape
             warnings.warn(
-                f"{name} ({rows} x {columns}): as a factor of the product its rows would be rank {second}, "
-                f"which does not fit; they are taken as rank {first}, the first that it is declared with",
+                f"{name} ({rows} x {columns}): as a factor of the product its rows would be rank {lower}, "
+                f"which does not fit; they are taken as rank {upper}, the first that it is declared with",
                 stacklevel=2,
             )
     return dict(operands)
@@ -199,13 +198,13 @@ def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Seque
         output: the ranks of the result.
     """
     if operand.workload.ranks:
-        first, second = operand.workload.ranks
-        return first, second
-    first, second = declared
+        rows, columns = operand.workload.ranks
+        return rows, columns
+    upper, lower = declared
     row_in_output = {"left": True, "right": False, None: None}[operand.factor]
     in_output = [rank in output for rank in declared]
     is_transposed = row_in_output is not None and in_output == [not row_in_output, row_in_output]
-    return (second, first) if is_transposed else (first, second)
+    return (lower, upper) if is_transposed else (upper, lower)
 
 
 def with_ranks(
@@ -214,13 +213,16 @@ def with_ranks(
     """Return operands that name the ranks of their dimensions; the arguments are those of ``as_factors``."""
     operands_with_ranks = {}
     for name, operand in operands.items():
-        own = tuple(declared[name])
-        ranks = matrix_ranks(operand, own, output) if len(own) == MATRIX else operand.workload.ranks or own
+        ranks = tuple(declared[name])
+        if len(ranks) == MATRIX:
+            ranks = matrix_ranks(operand, ranks, output)
+        elif operand.workload.ranks:
+            ranks = operand.workload.ranks
         operands_with_ranks[name] = replace(operand, workload=replace(operand.workload, ranks=ranks))
     return operands_with_ranks
 
 
-def trees(
+def operand_trees(
     operands: Iterable[CascadeOperand],
     declared: Mapping[str, Sequence[str]],
     output: Sequence[str],
@@ -232,34 +234,40 @@ def trees(
         operands: the operands of a cascade.
         declared: the ranks of each tensor.
         output: the ranks of the product.
-        sizes: declared sizes of ranks. A file without a shape has the size of its ranks here and in others.
+        sizes: declared sizes of ranks. The ranks of a file without a shape have the largest of their declared
+            size, their sizes in other operands, and the extent of the file's coordinates.
 
     Raises:
         WorkloadError: an operand and its tensor have different numbers of ranks.
     """
-    fibertrees, least = {}, dict(sizes)
+    tensors, minimum_sizes = {}, dict(sizes)
     for operand in operands:
         declared_ranks = declared[operand.name]
         tensor = operand.workload.of_order(len(declared_ranks), operand.name)
         ranks = (
             matrix_ranks(operand, declared_ranks, output)
-            if len(declared_ranks) == 2
+            if len(declared_ranks) == MATRIX
             else tensor.ranks or tuple(declared_ranks)
         )
-        fibertrees[operand.name] = tensor, ranks
-        least |= {rank: max(size, least.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)}
-    return {name: _tree(tensor, ranks, least) for name, (tensor, ranks) in fibertrees.items()}
+        tensors[operand.name] = tensor, ranks
+        minimum_sizes |= {
+            rank: max(size, minimum_sizes.get(rank, 0))
+            for rank, size in zip(ranks, tensor.shape, strict=True)
+        }
+    return {name: _operand_tree(tensor, ranks, minimum_sizes) for name, (tensor, ranks) in tensors.items()}
 
 
-def _tree(operand: NamedTensor, ranks: Sequence[str], least: Mapping[str, int]) -> FiberTree:
-    tensor = operand.tensor if operand.sized else operand.tensor.at_least([least[rank] for rank in ranks])
+def _operand_tree(operand: NamedTensor, ranks: Sequence[str], minimum_sizes: Mapping[str, int]) -> FiberTree:
+    tensor = (
+        operand.tensor if operand.sized else operand.tensor.at_least([minimum_sizes[rank] for rank in ranks])
+    )
     if not ranks:
         return FiberTree((), (), (), tensor.values)
     shape = dict(zip(ranks, tensor.shape, strict=True))
     return FiberTree.from_coo(shape, tensor.coordinates, tensor.values)
 
 
-def tensor_of(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
+def tree_to_tensor(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
     """Return an unpartitioned tree as coordinates and values.
 
     Args:

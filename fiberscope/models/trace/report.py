@@ -13,7 +13,7 @@ from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import CascadeRun
 from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, unmoved_tensors
-from fiberscope.models.trace.operands import CascadeOperand, tensor_of
+from fiberscope.models.trace.operands import CascadeOperand, tree_to_tensor
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
@@ -119,7 +119,7 @@ def _costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]
 def _answer(modelled: ModelledRun) -> SparseTensor:
     """Return the last output with its ranks in declared order."""
     name = modelled.specification.einsums[-1].output
-    return tensor_of(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
+    return tree_to_tensor(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
 
 
 def _workload(modelled: ModelledRun) -> parts.Workload:
@@ -227,7 +227,7 @@ def _unmoved(modelled: ModelledRun) -> dict[str, str]:
     einsums = _einsum_metrics(modelled.metrics)
 
     def reason(entry: MemoryEntry) -> str:
-        if not entry.buffered:
+        if not entry.is_buffered:
             return DRAM_ONLY
         moved_tensors = einsums.get(entry.einsum, {}).get(entry.memory, {})
         return "" if entry.tensor in moved_tensors else OTHER_ORDER

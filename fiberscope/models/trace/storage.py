@@ -95,7 +95,7 @@ class BoundStorage:
         headers: counter of fiber headers; None if headers do not count.
         header_bits: bits of the header of a fiber.
         served: counter of the accesses of compute units; None if they do not count.
-        placed: whether an element lies at its coordinate.
+        by_coordinate: whether an element lies at the address of its coordinate, not of its position.
         rank: rank of the tensor whose accesses are recorded; the bound rank, or the rank that makes the nodes
             of linked lists.
     """
@@ -107,7 +107,7 @@ class BoundStorage:
     headers: Buffet | None = None
     header_bits: int = 0
     served: ElementCounter | None = None
-    placed: bool = False
+    by_coordinate: bool = False
     rank: str = ""
 
     def attachments(self) -> Iterator[Attachment]:
@@ -120,7 +120,7 @@ class BoundStorage:
 
     def _attachment(self, recorder: Recorder, root: str | None) -> Attachment:
         binding = self.binding
-        return Attachment(binding.tensor, self.rank, binding.kind, recorder, root, self.placed)
+        return Attachment(binding.tensor, self.rank, binding.kind, recorder, root, self.by_coordinate)
 
     def header_traffic(self) -> Traffic:
         """Return the traffic of the headers."""

@@ -171,7 +171,7 @@ class _Projection:
 
     def sum_over_others(self, table: Points, ranks: Sequence[str]) -> Points:
         """Sum a table over all other ranks."""
-        return table if set(ranks) == set(table.columns) else table.summed(ranks, self.work.shapes)
+        return table if set(ranks) == set(table.columns) else table.sum_equal(ranks, self.work.shapes)
 
     def project_table(self, table: Points) -> tuple[Floats, Floats]:
         """Return the sums of values and of absolute values by the output's first rank."""
@@ -188,7 +188,7 @@ class _Projection:
         for number, table in enumerate(tables[1:], start=1):
             ranks = dict.fromkeys([*product.columns, *table.columns])
             later_ranks = {rank for factor in tables[number + 1 :] for rank in factor.columns}
-            product = product.joined(table, self.work.shapes)
+            product = product.join(table, self.work.shapes)
             product = self.sum_over_others(
                 product, [rank for rank in ranks if rank == self.first_rank or rank in later_ranks]
             )
@@ -203,7 +203,7 @@ class _Projection:
         is_indivisible = not _uncounted_ranks(term, self.work.einsum).isdisjoint(access.ranks)
         trees = [tree] if is_indivisible else blocks(tree)
         tables = [self._weigh_block(term, number, self.table(access, block)) for block in trees]
-        return Points.together(tables)
+        return Points.concatenate(tables)
 
     def _weigh_block(self, term: Term, number: int, table: Points) -> Points:
         """Return the contribution of a block; the first factor with a rank applies the rank's weights."""

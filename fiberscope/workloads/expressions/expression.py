@@ -35,8 +35,8 @@ class Index:
     @property
     def rank(self) -> str | None:
         """The rank if the index is the plain coordinate of a rank, else None."""
-        plain = len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0
-        return self.terms[0][0] if plain else None
+        is_plain = len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0
+        return self.terms[0][0] if is_plain else None
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,24 @@ class Access:
     """A tensor at a point: ``A[k, m]``, with an index for each declared rank; none for a scalar tensor.
 
     Args:
-        places: 0-based columns of the tensor and of each index in a text of index notation.
+        text_columns: 0-based columns of the tensor and of each index in a text of index notation, for
+            messages.
     """
 
     tensor: str
     indices: tuple[Index, ...]
-    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    text_columns: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
-    def at(cls, tensor: str, variables: Sequence[str], places: tuple[int, ...] = ()) -> Access:
+    def plain(cls, tensor: str, variables: Sequence[str], text_columns: tuple[int, ...] = ()) -> Access:
         """Return an access at plain variables.
 
         Args:
             tensor: name of the tensor.
             variables: the variable of each dimension.
-            places: 0-based columns of the tensor and of each variable in a text.
+            text_columns: 0-based columns of the tensor and of each variable in a text.
         """
-        return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), places)
+        return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), text_columns)
 
     def __str__(self) -> str:
         """Return the text of an access at plain variables, as a user writes it."""
@@ -135,15 +136,15 @@ class Call:
     def __str__(self) -> str:
         """Return the text as a user writes it."""
         sign = self.meaning.sign
-        parts = [f"({operand})" if isinstance(operand, Call) else str(operand) for operand in self.operands]
-        return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
+        texts = [f"({operand})" if isinstance(operand, Call) else str(operand) for operand in self.operands]
+        return f" {sign} ".join(texts) if sign else f"{self.function}({', '.join(texts)})"
 
     @property
     def meaning(self) -> Function:
         """The function in a graph."""
         return FUNCTIONS[self.function]
 
-    def of_each(self, change: Callable[[Expression], Expression]) -> Call:
+    def map_operands(self, change: Callable[[Expression], Expression]) -> Call:
         """Return the same function with changed operands."""
         return replace(self, operands=tuple(map(change, self.operands)))
 
@@ -204,31 +205,31 @@ Statement: TypeAlias = Equation | Alias
 
 def accesses(expression: Expression) -> Iterator[Access]:
     """Yield the tensor accesses of an expression, from left to right."""
-    return (part for part in parts_of(expression) if isinstance(part, Access))
+    return (node for node in subexpressions(expression) if isinstance(node, Access))
 
 
 def scalars(expression: Expression) -> Iterator[Scalar]:
     """Yield the scalars of an expression, from left to right."""
-    return (part for part in parts_of(expression) if isinstance(part, Scalar))
+    return (node for node in subexpressions(expression) if isinstance(node, Scalar))
 
 
 def operators_of(expression: Expression) -> Iterator[str]:
-    """Yield operators and function names of an expression, once an application, from the outside in."""
-    for part in parts_of(expression):
-        if isinstance(part, Operation):
-            yield from [part.operator] * max(1, len(part.operands) - 1)
-        elif isinstance(part, Call):
-            yield part.function
+    """Yield operators and function names of an expression, once for each application, from the outside in."""
+    for node in subexpressions(expression):
+        if isinstance(node, Operation):
+            yield from [node.operator] * max(1, len(node.operands) - 1)
+        elif isinstance(node, Call):
+            yield node.function
 
 
-def parts_of(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and its parts, from the outside in and from left to right."""
+def subexpressions(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and its subexpressions, from the outside in and from left to right."""
     yield expression
     if isinstance(expression, Sum | Split):
-        yield from parts_of(expression.operand)
+        yield from subexpressions(expression.operand)
     elif isinstance(expression, Operation | Take | Call):
         for operand in expression.operands:
-            yield from parts_of(operand)
+            yield from subexpressions(operand)
 
 
 def reduces(equation: Equation) -> bool:

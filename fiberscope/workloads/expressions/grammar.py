@@ -133,7 +133,7 @@ def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - the type depends on 
 
 @v_args(inline=True)
 class _Tree(Transformer[Any, Any]):
-    """A transformer from the grammar's trees to the nodes of ``expression``."""
+    """A transformer from the grammar's trees to the nodes of ``expression``; a method for each rule."""
 
     def equation(self, output: Access, expression: Expression) -> Equation:
         return Equation(output, expression, "")
@@ -145,18 +145,18 @@ class _Tree(Transformer[Any, Any]):
         return Equation(output, expression if assign == "=" else Operation("+", (output, expression)), "")
 
     def point(self, tensor: Token, *variables: Token) -> Access:
-        places = tuple(name.start_pos or 0 for name in (tensor, *variables))
-        return Access(str(tensor), tuple(Index(((str(name), 1),)) for name in variables), places)
+        columns = tuple(name.start_pos or 0 for name in (tensor, *variables))
+        return Access(str(tensor), tuple(Index(((str(name), 1),)) for name in variables), columns)
 
     def access(self, tensor: str, *indices: Index | None) -> Access:
         return Access(str(tensor), tuple(index for index in indices if index is not None))
 
-    def index(self, first: Index, *others: Index) -> Index:
+    def index(self, *summands: Index) -> Index:
         coefficients: dict[str, int] = {}
-        for rank, coefficient in [term for part in (first, *others) for term in part.terms]:
+        for rank, coefficient in [term for summand in summands for term in summand.terms]:
             coefficients[rank] = coefficients.get(rank, 0) + coefficient
         terms = tuple((rank, value) for rank, value in coefficients.items() if value != 0)
-        return Index(terms, sum(part.constant for part in (first, *others)))
+        return Index(terms, sum(summand.constant for summand in summands))
 
     def added(self, term: Index) -> Index:
         return term
@@ -164,13 +164,13 @@ class _Tree(Transformer[Any, Any]):
     def subtracted(self, term: Index) -> Index:
         return _scale(term, -1)
 
-    def multiple(self, *parts: Any) -> Index:  # noqa: ANN401 - signs, number, name or None
-        *signs, number, name = parts
+    def multiple(self, *tokens: Any) -> Index:  # noqa: ANN401 - signs, number, name or None
+        *signs, number, name = tokens
         factor = _whole_number(number) * (-1) ** len(signs)
         return Index((), factor) if name is None else Index(((str(name).upper(), factor),))
 
-    def variable(self, *parts: Any) -> Index:  # noqa: ANN401
-        *signs, name, number = parts
+    def variable(self, *tokens: Any) -> Index:  # noqa: ANN401 - signs, name, number or None
+        *signs, name, number = tokens
         factor = (1 if number is None else _whole_number(number)) * (-1) ** len(signs)
         return Index(((str(name).upper(), factor),))
 
@@ -190,7 +190,7 @@ class _Tree(Transformer[Any, Any]):
         return Number(-operand.value) if isinstance(operand, Number) else Operation("-", (operand,))
 
     def call(self, name: Any, *operands: Expression) -> Expression:  # noqa: ANN401
-        return _take(name, operands) if name == _TAKE else Call(str(name), operands)
+        return _make_take(name, operands) if name == _TAKE else Call(str(name), operands)
 
     def number(self, text: str) -> Number:
         return Number(float(text))
@@ -236,7 +236,7 @@ def _whole_number(token: Any) -> int:  # noqa: ANN401 - a token
     return int(number)
 
 
-def _take(name: Any, operands: tuple[Expression, ...]) -> Take:  # noqa: ANN401
+def _make_take(name: Any, operands: tuple[Expression, ...]) -> Take:  # noqa: ANN401
     *tensors, last = operands
     if not isinstance(last, Number) or last.value not in range(len(tensors)):
         count = max(len(tensors) - 1, 0)

@@ -31,32 +31,33 @@ class Points:
         return cls(columns, values, np.abs(values) if np.signbit(values).any() else values)
 
     @classmethod
-    def together(cls, parts: Sequence[Points]) -> Points:
+    def concatenate(cls, point_sets: Sequence[Points]) -> Points:
         """Concatenate points with the same variables."""
-        if len(parts) == 1:
-            return parts[0]
-        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
-        values = np.concatenate([part.values for part in parts])
-        if all(part.sizes is part.values for part in parts):
+        if len(point_sets) == 1:
+            return point_sets[0]
+        names = point_sets[0].columns
+        columns = {name: np.concatenate([points.columns[name] for points in point_sets]) for name in names}
+        values = np.concatenate([points.values for points in point_sets])
+        if all(points.sizes is points.values for points in point_sets):
             return cls(columns, values, values)
-        return cls(columns, values, np.concatenate([part.sizes for part in parts]))
+        return cls(columns, values, np.concatenate([points.sizes for points in point_sets]))
 
     def __len__(self) -> int:
         """Return the number of points."""
         return len(self.values)
 
-    def at(self, places: Integers) -> Points:
-        """Return the points at these places."""
-        columns = {variable: column[places] for variable, column in self.columns.items()}
-        return self._with(columns, lambda numbers: numbers[places])
+    def select(self, positions: Integers) -> Points:
+        """Return the points at these positions, which may repeat."""
+        columns = {variable: column[positions] for variable, column in self.columns.items()}
+        return self._with(columns, lambda numbers: numbers[positions])
 
     def keys(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Integers:
         """Return one number for each point, in the order of these variables."""
         columns = [self.columns[variable] for variable in variables]
         return keys_of(columns, [shapes[variable] for variable in variables], len(self))
 
-    def summed(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Points:
-        """Return points with the values of equal points, by these variables, summed."""
+    def sum_equal(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Points:
+        """Return a point for each set of points that agree in ``variables``, with the sum of their values."""
         keys = self.keys(variables, shapes)
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
@@ -66,7 +67,7 @@ class Points:
             return Points(columns, self.values, self.sizes)
         return self._with(columns, lambda numbers: np.add.reduceat(numbers[order], starts))
 
-    def joined(
+    def join(
         self,
         other: Points,
         shapes: Mapping[str, int],
@@ -82,14 +83,14 @@ class Points:
             check: called with the number of resulting points before they are computed, to refuse too many.
         """
         common = [variable for variable in self.columns if variable in other.columns]
-        keys, others = self.keys(common, shapes), other.keys(common, shapes)
-        order = np.argsort(others, kind="stable")
-        first, last = (np.searchsorted(others[order], keys, side=side) for side in ("left", "right"))
-        counts = last - first
+        keys, other_keys = self.keys(common, shapes), other.keys(common, shapes)
+        order = np.argsort(other_keys, kind="stable")
+        starts, ends = (np.searchsorted(other_keys[order], keys, side=side) for side in ("left", "right"))
+        counts = ends - starts
         check(int(counts.sum()))
         owners = np.repeat(np.arange(len(keys)), counts)
-        within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        points, matches = self.at(owners), other.at(order[np.repeat(first, counts) + within])
+        offsets = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        points, matches = self.select(owners), other.select(order[np.repeat(starts, counts) + offsets])
         columns = {**matches.columns, **points.columns}
         with np.errstate(all="ignore"):
             values = function(points.values, matches.values)

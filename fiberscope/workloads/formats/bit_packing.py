@@ -14,7 +14,7 @@ import numpy.typing as npt
 Items: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 
-WORD = 64  # bits of a word
+WORD_BITS = 64  # bits of a word
 LINE_BYTES = 64
 LINE_BITS = 8 * LINE_BYTES
 
@@ -25,11 +25,11 @@ def item_type(width: int) -> np.dtype[Any]:
 
 
 def line_words(bits: int) -> int:
-    """Return the number of 64-bit words in the lines of ``bits`` bits."""
-    return -(-bits // LINE_BITS) * (LINE_BITS // WORD)
+    """Return the number of 64-bit words of the whole lines that ``bits`` bits occupy."""
+    return -(-bits // LINE_BITS) * (LINE_BITS // WORD_BITS)
 
 
-def packed(items: Items, width: int) -> Words:
+def pack_items(items: Items, width: int) -> Words:
     """Pack items into whole lines, padded with zeros.
 
     Args:
@@ -46,33 +46,33 @@ def packed(items: Items, width: int) -> Words:
         )
         words.view(np.uint8)[: len(packed_bytes)] = packed_bytes
         return words
-    period = WORD // math.gcd(width, WORD)
+    period = WORD_BITS // math.gcd(width, WORD_BITS)  # items after which an item begins a word again
     groups = -(-len(items) // period)
     table = np.zeros((groups, period), dtype="<u8")
     table.reshape(-1)[: len(items)] = items
-    filled = _shifted_together(table, width).reshape(-1)
+    filled = _pack_rows(table, width).reshape(-1)
     used = min(len(words), len(filled))
     words[:used] = filled[:used]
     return words
 
 
-def _shifted_together(table: Words, width: int) -> Words:
+def _pack_rows(table: Words, width: int) -> Words:
     """Pack rows of items into rows of words. Each row fills whole words."""
     groups, period = table.shape
-    rows = np.zeros((groups, period * width // WORD), dtype="<u8")
-    for place in range(period):
-        word, bit = divmod(place * width, WORD)
-        rows[:, word] |= table[:, place] << np.uint64(bit)
-        if bit + width > WORD:
-            rows[:, word + 1] |= table[:, place] >> np.uint64(WORD - bit)
+    rows = np.zeros((groups, period * width // WORD_BITS), dtype="<u8")
+    for column in range(period):
+        word, bit = divmod(column * width, WORD_BITS)
+        rows[:, word] |= table[:, column] << np.uint64(bit)
+        if bit + width > WORD_BITS:
+            rows[:, word + 1] |= table[:, column] >> np.uint64(WORD_BITS - bit)
     return rows
 
 
-def unpacked(words: Words, count: int, width: int) -> Items:
+def unpack_items(words: Words, count: int, width: int) -> Items:
     """Return the first items of packed words.
 
     Args:
-        words: a result of ``packed``.
+        words: a result of ``pack_items``.
         count: number of items.
         width: bits of an item, 1 to 64.
     """
@@ -80,22 +80,22 @@ def unpacked(words: Words, count: int, width: int) -> Items:
         return words.view(item_type(width))[:count].copy()
     if width == 1:
         return np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
-    period = WORD // math.gcd(width, WORD)
-    groups, columns = -(-count // period), period * width // WORD
+    period = WORD_BITS // math.gcd(width, WORD_BITS)
+    groups, columns = -(-count // period), period * width // WORD_BITS
     rows = np.zeros(groups * columns, dtype="<u8")
     used = min(len(words), len(rows))
     rows[:used] = words[:used]
-    table = _shifted_apart(rows.reshape(groups, columns), period, width)
+    table = _unpack_rows(rows.reshape(groups, columns), period, width)
     return table.reshape(-1)[:count]
 
 
-def _shifted_apart(rows: Words, period: int, width: int) -> Items:
+def _unpack_rows(rows: Words, period: int, width: int) -> Items:
     table = np.empty((len(rows), period), dtype=item_type(width))
     mask = np.uint64((1 << width) - 1)
-    for place in range(period):
-        word, bit = divmod(place * width, WORD)
+    for column in range(period):
+        word, bit = divmod(column * width, WORD_BITS)
         bits_ = rows[:, word] >> np.uint64(bit)
-        if bit + width > WORD:
-            bits_ |= rows[:, word + 1] << np.uint64(WORD - bit)
-        table[:, place] = bits_ & mask
+        if bit + width > WORD_BITS:
+            bits_ |= rows[:, word + 1] << np.uint64(WORD_BITS - bit)
+        table[:, column] = bits_ & mask
     return table

@@ -48,7 +48,7 @@ class Csr(Matrices):
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros, with a row for each."""
-        rows = _numbers(encoded["row_ptr"])
+        rows = _row_numbers(encoded["row_ptr"])
         return (rows, encoded["col_ids"].astype(np.int64)), encoded["values"]
 
 
@@ -79,7 +79,7 @@ class Csc(Matrices):
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros, sorted by row first."""
-        columns, rows = _numbers(encoded["col_ptr"]), encoded["row_ids"].astype(np.int64)
+        columns, rows = _row_numbers(encoded["col_ptr"]), encoded["row_ids"].astype(np.int64)
         order = lexical_order((rows, columns), encoded.shape)
         if order is None:
             return (rows, columns), encoded["values"]
@@ -101,8 +101,8 @@ class Bsr(Matrices):
 
     def __post_init__(self) -> None:
         """Check the block size."""
-        if not 1 <= self.block <= MOST_BLOCK:
-            raise WorkloadError(f"bsr.block is {self.block}", fix=f"it is 1 to {MOST_BLOCK}")
+        if not 1 <= self.block <= MAX_BLOCK:
+            raise WorkloadError(f"bsr.block is {self.block}", fix=f"it is 1 to {MAX_BLOCK}")
 
     @property
     def name(self) -> str:
@@ -128,11 +128,11 @@ class Bsr(Matrices):
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
         """Return the expected counts. Blocks at the edges have fewer positions for nonzeros."""
-        rows, columns = (_cuts(size, self.block) for size in shape)
+        rows, columns = (_block_lengths(size, self.block) for size in shape)
         blocks = sum(
-            many * more * (1 - (1 - density) ** (high * wide))
-            for high, many in rows.items()
-            for wide, more in columns.items()
+            row_count * column_count * (1 - (1 - density) ** (height * width))
+            for height, row_count in rows.items()
+            for width, column_count in columns.items()
         )
         return {"nonzeros": density * shape[0] * shape[1], "blocks": blocks}
 
@@ -151,7 +151,7 @@ class Bsr(Matrices):
         blocks, numbers = self._blocks(tensor)
         rows, columns = self.grid(tensor.shape)
         block_rows, block_columns = coordinates_at((rows, columns), blocks)
-        row, column = (each % self.block for each in tensor.coordinates)
+        row, column = (coordinates % self.block for coordinates in tensor.coordinates)
         values = np.zeros(len(blocks) * self.block**2, dtype=words.dtype)
         values[(numbers * self.block + row) * self.block + column] = words
         return {"row_ptr": _pointers(block_rows, rows), "col_ids": block_columns, "values": values}
@@ -162,32 +162,32 @@ class Bsr(Matrices):
         positions = tensor.coordinates[0] // self.block * columns + tensor.coordinates[1] // self.block
         order = lexical_order([positions], [rows * columns])
         by_block = positions if order is None else positions[order]
-        opens = np.diff(by_block, prepend=-1) > 0
-        numbers = np.cumsum(opens) - 1
+        is_first = np.diff(by_block, prepend=-1) > 0
+        numbers = np.cumsum(is_first) - 1
         if order is not None:
             numbers[order] = numbers.copy()
-        return by_block[opens], numbers
+        return by_block[is_first], numbers
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros of all blocks, sorted by rows."""
         values = encoded["values"]
-        places = np.flatnonzero(values)
-        number, row, column = coordinates_at((len(values), self.block, self.block), places)
-        rows = _numbers(encoded["row_ptr"])[number] * self.block + row
+        positions = np.flatnonzero(values)
+        number, row, column = coordinates_at((len(values), self.block, self.block), positions)
+        rows = _row_numbers(encoded["row_ptr"])[number] * self.block + row
         columns = encoded["col_ids"].astype(np.int64)[number] * self.block + column
         order = lexical_order((rows, columns), encoded.shape)
         if order is None:
-            return (rows, columns), values[places]
-        return (rows[order], columns[order]), values[places[order]]
+            return (rows, columns), values[positions]
+        return (rows[order], columns[order]), values[positions[order]]
 
 
-MOST_BLOCK = 255  # limit of a header's byte
+MAX_BLOCK = 255  # limit of a header's byte
 
 
-def _cuts(size: int, block: int) -> dict[int, int]:
+def _block_lengths(size: int, block: int) -> dict[int, int]:
     """Return the number of blocks along a rank, by their length."""
-    whole, rest = divmod(size, block)
-    return {block: whole, **({rest: 1} if rest else {})}
+    full_blocks, remainder = divmod(size, block)
+    return {block: full_blocks, **({remainder: 1} if remainder else {})}
 
 
 def _pointers(numbers: Integers, size: int) -> Integers:
@@ -195,7 +195,7 @@ def _pointers(numbers: Integers, size: int) -> Integers:
     return np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
 
 
-def _numbers(pointers: Items) -> Integers:
+def _row_numbers(pointers: Items) -> Integers:
     """Return the number of the row, or column, of each entry."""
     lengths = pointers[1:].astype(np.int64) - pointers[:-1].astype(np.int64)
     return np.repeat(np.arange(len(pointers) - 1), lengths)

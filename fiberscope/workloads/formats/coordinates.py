@@ -24,19 +24,24 @@ class Coo(Format):
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
         """Return an array for each rank, and the values."""
         nonzeros = counts["nonzeros"]
-        ids = [Span(name, nonzeros, index_bits(size)) for name, size in zip(_ids(shape), shape, strict=True)]
+        ids = [
+            Span(name, nonzeros, index_bits(size))
+            for name, size in zip(_array_names(shape), shape, strict=True)
+        ]
         return [*ids, Span("values", nonzeros, bits)]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items in the order of the tensor."""
-        return {**dict(zip(_ids(tensor.shape), tensor.coordinates, strict=True)), "values": words}
+        return {**dict(zip(_array_names(tensor.shape), tensor.coordinates, strict=True)), "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the items in the order of the tensor."""
-        return tuple(encoded[name].astype(np.int64) for name in _ids(encoded.shape)), encoded["values"]
+        return tuple(encoded[name].astype(np.int64) for name in _array_names(encoded.shape)), encoded[
+            "values"
+        ]
 
 
-def _ids(shape: Sequence[int]) -> list[str]:
+def _array_names(shape: Sequence[int]) -> list[str]:
     """Return the names of the arrays of coordinates."""
     return ["row_ids", "col_ids"] if len(shape) == 2 else [f"ids_{rank}" for rank in range(len(shape))]
 
@@ -55,7 +60,7 @@ class Csf(Format):
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
         """Return the arrays by level from the root, ``pos`` before ``crd``; then the values."""
-        nodes = [counts[name] for name in _nodes(shape)]
+        nodes = [counts[name] for name in _count_names(shape)]
         spans = [Span("crd_1", nodes[0], index_bits(shape[0]))]
         for level in range(1, len(shape)):
             spans += [
@@ -66,56 +71,58 @@ class Csf(Format):
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
         """Return the names of the counts: nonzeros, and the nodes of each level above the last."""
-        return ("nonzeros", *_nodes(shape)[:-1])
+        return ("nonzeros", *_count_names(shape)[:-1])
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
         """Return the counts. A node is counted at its first nonzero."""
-        above = [int(np.count_nonzero(opens)) for opens in _opens(tensor)[:-1]]
+        above = [int(np.count_nonzero(first_of_nodes)) for first_of_nodes in _first_of_nodes(tensor)[:-1]]
         return dict(zip(self.count_names(tensor.shape), [tensor.nonzeros, *above], strict=True))
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
         """Return the expected counts. A prefix of coordinates is a node unless all its positions are zero."""
         counts = {"nonzeros": density * math.prod(shape)}
-        for level, name in enumerate(_nodes(shape)[:-1], start=1):
+        for level, name in enumerate(_count_names(shape)[:-1], start=1):
             all_zero = (1 - density) ** math.prod(shape[level:])
             counts[name] = math.prod(shape[:level]) * (1 - all_zero)
         return counts
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Return the items. A nonzero opens a node if its prefix of coordinates is new."""
-        opens = _opens(tensor)
+        """Return the items. A nonzero is the first of a node if its prefix of coordinates is new."""
+        first_of_nodes = _first_of_nodes(tensor)
         items: dict[str, Integers | Items] = {"values": words}
-        for level, (opened, coordinates) in enumerate(zip(opens, tensor.coordinates, strict=True)):
-            items[f"crd_{level + 1}"] = coordinates[opened]
+        for level, (is_first, coordinates) in enumerate(zip(first_of_nodes, tensor.coordinates, strict=True)):
+            items[f"crd_{level + 1}"] = coordinates[is_first]
             if level:
-                number = np.cumsum(opened) - 1  # number of each nonzero's node
-                items[f"pos_{level + 1}"] = np.append(number[opens[level - 1]], np.count_nonzero(opened))
+                number = np.cumsum(is_first) - 1  # number of each nonzero's node
+                items[f"pos_{level + 1}"] = np.append(
+                    number[first_of_nodes[level - 1]], np.count_nonzero(is_first)
+                )
         return items
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the points: spread each node's coordinate over its nonzeros, from the last level up."""
-        under = np.arange(encoded.nonzeros)  # node of each nonzero, level by level
+        node_of = np.arange(encoded.nonzeros)  # node of each nonzero, level by level
         columns: list[Integers] = []
         for level in range(len(encoded.shape), 0, -1):
-            columns.append(encoded[f"crd_{level}"].astype(np.int64)[under])
+            columns.append(encoded[f"crd_{level}"].astype(np.int64)[node_of])
             if level > 1:
                 pointers = encoded[f"pos_{level}"].astype(np.int64)
-                under = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))[under]
+                node_of = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))[node_of]
         return tuple(reversed(columns)), encoded["values"]
 
 
-def _nodes(shape: Sequence[int]) -> list[str]:
+def _count_names(shape: Sequence[int]) -> list[str]:
     """Return the names of the nodes of each level; the nodes of the last level are the nonzeros."""
     return [*(f"nodes_{level}" for level in range(1, len(shape))), "nonzeros"]
 
 
-def _opens(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _first_of_nodes(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """Return, by level, a mask of the nonzeros that are the first of a node."""
-    opened = np.zeros(tensor.nonzeros, dtype=np.bool_)
-    opened[:1] = True
+    is_first = np.zeros(tensor.nonzeros, dtype=np.bool_)
+    is_first[:1] = True
     positions = []
     for coordinates in tensor.coordinates:
-        opened = opened.copy()
-        opened[1:] |= coordinates[1:] != coordinates[:-1]
-        positions.append(opened)
+        is_first = is_first.copy()
+        is_first[1:] |= coordinates[1:] != coordinates[:-1]
+        positions.append(is_first)
     return positions

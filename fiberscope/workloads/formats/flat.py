@@ -15,7 +15,7 @@ from fiberscope.workloads.formats.format import Coordinates, Counts, Encoded, Fo
 from fiberscope.workloads.formats.runs import pack_entries, unpack_entries
 from fiberscope.workloads.tensor import MAX_POSITIONS, SparseTensor, coordinates_at
 
-MOST_RUN_BITS = 16
+MAX_RUN_BITS = 16
 
 
 class Flat(Format):
@@ -49,8 +49,8 @@ class Dense(Flat):
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
         """Return the nonzeros."""
         values = encoded["values"]
-        places = np.flatnonzero(values)
-        return coordinates_at(encoded.shape, places), values[places]
+        positions = np.flatnonzero(values)
+        return coordinates_at(encoded.shape, positions), values[positions]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Rlc(Flat):
 
     def __post_init__(self) -> None:
         """Check the width of a run."""
-        if not 1 <= self.run_bits <= MOST_RUN_BITS:
-            raise WorkloadError(f"rlc.run_bits is {self.run_bits}", fix=f"it is 1 to {MOST_RUN_BITS}")
+        if not 1 <= self.run_bits <= MAX_RUN_BITS:
+            raise WorkloadError(f"rlc.run_bits is {self.run_bits}", fix=f"it is 1 to {MAX_RUN_BITS}")
 
     @property
     def name(self) -> str:
@@ -129,11 +129,14 @@ class Rlc(Flat):
         return ("nonzeros", "continuations")
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
-        """Return the counts. A gap has a continuation for each whole step."""
-        return {"nonzeros": tensor.nonzeros, "continuations": int((self._gaps(tensor) // self.step).sum())}
+        """Return the counts. A run of zeros has a continuation for each whole step."""
+        return {
+            "nonzeros": tensor.nonzeros,
+            "continuations": int((self._zeros_before(tensor) // self.step).sum()),
+        }
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Return the expected counts for geometric gaps: a continuation needs a whole step of zeros."""
+        """Return the expected counts for geometric runs: a continuation needs a whole step of zeros."""
         nonzeros, all_zero = density * math.prod(shape), (1 - density) ** self.step
         continuations = nonzeros * all_zero / (1 - all_zero) if density > 0 else 0.0
         return {"nonzeros": nonzeros, "continuations": continuations}
@@ -146,33 +149,33 @@ class Rlc(Flat):
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
         """Return the items; each nonzero follows its continuations."""
-        gaps = self._gaps(tensor)
-        continuations = gaps // self.step
-        places = np.arange(len(gaps)) + np.cumsum(continuations)
-        runs = np.full(len(gaps) + int(continuations.sum()), self.greatest_run, dtype=np.uint16)
-        runs[places] = gaps - continuations * self.step
+        zeros_before = self._zeros_before(tensor)
+        continuations = zeros_before // self.step
+        positions = np.arange(len(zeros_before)) + np.cumsum(continuations)
+        runs = np.full(len(zeros_before) + int(continuations.sum()), self.greatest_run, dtype=np.uint16)
+        runs[positions] = zeros_before - continuations * self.step
         if not self.continuation_has_value:
             return {"runs": runs, "values": words}
         values = np.zeros(len(runs), dtype=words.dtype)
-        values[places] = words
+        values[positions] = words
         return {"runs": runs, "values": values}
 
-    def _gaps(self, tensor: SparseTensor) -> Integers:
+    def _zeros_before(self, tensor: SparseTensor) -> Integers:
         """Return the number of zeros before each nonzero."""
         return np.diff(tensor.positions(), prepend=-1) - 1
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Return the points. Each value is its run and one position after the value before."""
+        """Return the points. An entry's position is that of the previous entry, plus its run, plus one."""
         runs, values = encoded["runs"].astype(np.int64), encoded["values"]
         steps = runs + 1
         if self.continuation_has_value:
-            kept, stored = values != 0, values
+            is_nonzero, entry_values = values != 0, values
         else:
-            kept = runs != self.greatest_run
-            steps[~kept] = self.step
-            stored = np.zeros(len(runs), dtype=values.dtype)
-            stored[kept] = values
-        return coordinates_at(encoded.shape, (np.cumsum(steps) - 1)[kept]), stored[kept]
+            is_nonzero = runs != self.greatest_run
+            steps[~is_nonzero] = self.step
+            entry_values = np.zeros(len(runs), dtype=values.dtype)
+            entry_values[is_nonzero] = values
+        return coordinates_at(encoded.shape, (np.cumsum(steps) - 1)[is_nonzero]), entry_values[is_nonzero]
 
     def packed_bits(self, layout: Layout) -> list[int]:
         """Return the bits of the only array, in which entries are consecutive."""
@@ -180,12 +183,12 @@ class Rlc(Flat):
 
     def pack(self, encoded: Encoded) -> list[Words]:
         """Pack each run with its value, if it has one; the run has the least significant bits."""
-        lone = -1 if self.continuation_has_value else self.greatest_run
-        return [pack_entries(encoded["runs"], encoded["values"], self.run_bits, encoded.bits, lone)]
+        lone_run = -1 if self.continuation_has_value else self.greatest_run
+        return [pack_entries(encoded["runs"], encoded["values"], self.run_bits, encoded.bits, lone_run)]
 
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
         """Return runs, and the values of the runs that have one."""
-        lone = -1 if self.continuation_has_value else self.greatest_run
+        lone_run = -1 if self.continuation_has_value else self.greatest_run
         arrays = runs, values = tuple(np.zeros(int(span.length), dtype=np.uint64) for span in layout)
-        unpack_entries(words, runs, values, self.run_bits, layout[1].width, lone)
+        unpack_entries(words, runs, values, self.run_bits, layout[1].width, lone_run)
         return [array.astype(item_type(span.width)) for array, span in zip(arrays, layout, strict=True)]

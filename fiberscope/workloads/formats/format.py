@@ -18,13 +18,13 @@ from fiberscope.workloads.formats.bit_packing import (
     Items,
     Words,
     item_type,
-    packed,
-    unpacked,
+    pack_items,
+    unpack_items,
 )
 from fiberscope.workloads.formats.numbers import check_width, numbers_of, words_of
 from fiberscope.workloads.tensor import SparseTensor
 
-MOST_ITEMS = 2**31  # items of an encoded array
+MAX_ITEMS = 2**31  # items of an encoded array
 
 Coordinates = tuple[Integers, ...]  # by rank
 Counts = Mapping[str, float]  # nonzeros, entries, blocks ...: determine a layout with the shape
@@ -195,9 +195,9 @@ class Format(ABC):
         nonzeros = tensor.without_zeros()
         counts = self.counts(nonzeros)
         layout = self.layout(nonzeros.shape, counts, bits)
-        if (most := max(layout, key=lambda span: span.length)).length > MOST_ITEMS:
-            fault = f"{self.name}: {most.name} of {int(most.length):,} items; at most {MOST_ITEMS:,} are made"
-            raise WorkloadError(fault, fix="only its size can be told")
+        if (longest := max(layout, key=lambda span: span.length)).length > MAX_ITEMS:
+            fault = f"{self.name}: {longest.name} of {int(longest.length):,} items; at most {MAX_ITEMS:,}"
+            raise WorkloadError(f"{fault} are made", fix="only its size can be told")
         items = self.items(nonzeros, words_of(nonzeros.values, bits))
         fields = [
             Field(name, width, np.asarray(items[name]).astype(item_type(width), copy=False))
@@ -212,7 +212,7 @@ class Format(ABC):
 
     def pack(self, encoded: Encoded) -> list[Words]:
         """Return the arrays as stored in memory, each in separate lines."""
-        return [packed(field.items, field.width) for field in encoded.fields]
+        return [pack_items(field.items, field.width) for field in encoded.fields]
 
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
         """Return the items of consecutive packed arrays, in the order of the layout.
@@ -223,11 +223,11 @@ class Format(ABC):
             counts: the numbers that determine the layout.
         """
         fields: list[Items] = []
-        at = 0  # word; an array begins on a line of 8 words
+        start = 0  # first word of the array, which begins a line of 8 words
         for _, count, width in layout:
             lines = -(-int(count) * width // LINE_BITS)
-            fields.append(unpacked(words[at : at + 8 * lines], int(count), width))
-            at += 8 * lines
+            fields.append(unpack_items(words[start : start + 8 * lines], int(count), width))
+            start += 8 * lines
         return fields
 
     def packed_bits(self, layout: Layout) -> list[int]:
@@ -300,12 +300,12 @@ class Encoded:
         """Describe the first item in which two encodings differ; None if they are equal."""
         if (self.format, self.shape, self.bits) != (other.format, other.shape, other.bits):
             return f"{self.format.name} of {self.shape} is not {other.format.name} of {other.shape}"
-        for field_, two in zip(self.fields, other.fields, strict=True):
-            if field_.width != two.width or len(field_.items) != len(two.items):
-                sizes = [f"{len(field.items)} items of {field.width} bits" for field in (field_, two)]
-                return f"{field_.name}: {sizes[0]}, not {sizes[1]}"
-            wrong = np.flatnonzero(field_.items != two.items)
+        for left, right in zip(self.fields, other.fields, strict=True):
+            if left.width != right.width or len(left.items) != len(right.items):
+                sizes = [f"{len(field.items)} items of {field.width} bits" for field in (left, right)]
+                return f"{left.name}: {sizes[0]}, not {sizes[1]}"
+            wrong = np.flatnonzero(left.items != right.items)
             if len(wrong):
-                at = int(wrong[0])
-                return f"{field_.name}[{at}] is {field_.items[at]}, not {two.items[at]}"
+                item = int(wrong[0])
+                return f"{left.name}[{item}] is {left.items[item]}, not {right.items[item]}"
         return None

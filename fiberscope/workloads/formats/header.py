@@ -21,11 +21,11 @@ from fiberscope.workloads.formats.format import Encoded, Field, Format
 from fiberscope.workloads.formats.numbers import WIDTHS
 
 HEADER_WORDS = 8
-MOST = 2**32 - 1  # largest word
+MAX_WORD = 2**32 - 1  # largest word
 
 Words = npt.NDArray[np.uint32]
 
-_MADE_BY_CODE: dict[int, Callable[[int], Format]] = {  # formats as functions of the parameter
+_FORMAT_BY_CODE: dict[int, Callable[[int], Format]] = {  # formats as functions of the parameter
     Dense.code: lambda _: Dense(),
     Zvc.code: lambda _: Zvc(),
     Rlc.code: lambda parameter: Rlc(parameter & 127, bool(parameter >> 7)),
@@ -37,16 +37,16 @@ _MADE_BY_CODE: dict[int, Callable[[int], Format]] = {  # formats as functions of
 }
 
 
-def header(encoded: Encoded) -> bytes:
+def encode_header(encoded: Encoded) -> bytes:
     """Return the header of an encoded tensor.
 
     Raises:
         WorkloadError: a size or count needs more than 32 bits.
     """
     form = encoded.format
-    first = form.code | len(encoded.shape) << 8 | encoded.bits << 16 | form.parameter << 24
-    words = [first, *encoded.shape, *encoded.counts.values()]
-    if max(words) > MOST:
+    first_word = form.code | len(encoded.shape) << 8 | encoded.bits << 16 | form.parameter << 24
+    words = [first_word, *encoded.shape, *encoded.counts.values()]
+    if max(words) > MAX_WORD:
         raise WorkloadError(f"{form.name}: {max(words)} is wider than the 32 bits of a header's word")
     words += [0] * (-len(words) % HEADER_WORDS)
     return np.array(words, dtype="<u4").tobytes()
@@ -56,10 +56,10 @@ def to_bytes(encoded: Encoded) -> bytes:
     """Return header and arrays as bytes.
 
     Raises:
-        WorkloadError: see ``header``.
+        WorkloadError: see ``encode_header``.
     """
-    start = header(encoded)
-    return start + bytes(-len(start) % LINE_BYTES) + encoded.packed()
+    header = encode_header(encoded)
+    return header + bytes(-len(header) % LINE_BYTES) + encoded.packed()
 
 
 def from_bytes(content: bytes, location: str) -> Encoded:
@@ -76,13 +76,13 @@ def from_bytes(content: bytes, location: str) -> Encoded:
     form, shape, bits, counts, start = _read_header(words, location)
     layout = form.layout(shape, counts, bits)
     start += -start % LINE_BYTES
-    if len(content) != (wanted := start + form.line_bytes(layout)):
-        fault = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {wanted}"
+    if len(content) != (expected := start + form.line_bytes(layout)):
+        fault = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {expected}"
         raise WorkloadError(
-            fault, location=location, fix="the file is cut short" if len(content) < wanted else None
+            fault, location=location, fix="the file is cut short" if len(content) < expected else None
         )
     items = form.unpack(np.frombuffer(content[start:], "<u8"), layout, counts)
-    fields = [Field(span.name, span.width, each) for span, each in zip(layout, items, strict=True)]
+    fields = [Field(span.name, span.width, array) for span, array in zip(layout, items, strict=True)]
     encoded = Encoded(form, shape, bits, counts, tuple(fields))
     _check(encoded, location)
     return encoded
@@ -93,17 +93,17 @@ def _read_header(words: Words, location: str) -> tuple[Format, tuple[int, ...], 
     if len(words) < HEADER_WORDS:
         raise WorkloadError("too short for the header of a tensor", location=location)
     code, order, bits, parameter = (int(words[0]) >> shift & 255 for shift in (0, 8, 16, 24))
-    if code not in _MADE_BY_CODE or order == 0 or bits not in WIDTHS:
+    if code not in _FORMAT_BY_CODE or order == 0 or bits not in WIDTHS:
         raise WorkloadError("does not begin with the header of a tensor", location=location)
-    form = _MADE_BY_CODE[code](parameter)
+    form = _FORMAT_BY_CODE[code](parameter)
     names = form.count_names(range(order))
-    used = 1 + order + len(names)
-    if len(words) < used:
+    header_words = 1 + order + len(names)
+    if len(words) < header_words:
         raise WorkloadError("too short for the header of a tensor", location=location)
-    numbers = [int(word) for word in words[1:used]]
+    numbers = [int(word) for word in words[1:header_words]]
     shape = tuple(numbers[:order])
     form.check(shape)
-    size = 4 * (used + -used % HEADER_WORDS)
+    size = 4 * (header_words + -header_words % HEADER_WORDS)
     return form, shape, bits, dict(zip(names, numbers[order:], strict=True)), size
 
 

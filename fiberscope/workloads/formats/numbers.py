@@ -51,9 +51,9 @@ def words_of(values: Values, bits: int) -> Items:
         floats = np.clip(values, -bound, bound).astype(f"<f{bits // 8}")
         words = floats.view(item_type(bits))
     # The shift drops the sign bit. A nonzero value whose other bits are 0 was rounded to zero.
-    lost = (values != 0) & (words << np.array(1, words.dtype) == 0)
-    if lost.any():
-        words = words | lost.astype(words.dtype)
+    is_lost = (values != 0) & (words << np.array(1, words.dtype) == 0)
+    if is_lost.any():
+        words = words | is_lost.astype(words.dtype)
     return words
 
 
@@ -70,8 +70,8 @@ def numbers_of(words: Items, bits: int) -> Values:
     check_width(bits)
     if bits == 8:
         magnitudes = np.append(_magnitudes(), np.nan)  # code 127 is NaN
-        both: Values = np.concatenate([magnitudes, -magnitudes])
-        return both[words]
+        signed_values: Values = np.concatenate([magnitudes, -magnitudes])
+        return signed_values[words]
     floats = words.astype(item_type(bits), copy=False).view(f"<f{bits // 8}")
     with np.errstate(invalid="ignore"):  # words may be NaN
         return floats.astype(np.float64)
@@ -92,9 +92,11 @@ def _magnitudes() -> Values:
 
 def _eight_bits(values: Values) -> Items:
     """Return the E4M3 words nearest to values; larger magnitudes become the largest number."""
-    magnitudes, sizes = _magnitudes(), np.abs(values)
+    magnitudes, absolute = _magnitudes(), np.abs(values)
     halfway = (magnitudes[1:] + magnitudes[:-1]) / 2
-    codes = np.searchsorted(halfway, sizes)  # the lower code at a tie
-    at = np.minimum(codes, len(halfway) - 1)
-    codes += (halfway[at] == sizes) & (codes < len(halfway)) & (codes % 2 == 1)  # ties to even
+    codes = np.searchsorted(halfway, absolute)  # the lower code at a tie
+    last = len(halfway) - 1
+    codes += (
+        (halfway[np.minimum(codes, last)] == absolute) & (codes <= last) & (codes % 2 == 1)
+    )  # ties to even
     return (codes | np.signbit(values) << 7).astype(np.uint8)

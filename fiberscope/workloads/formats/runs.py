@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_words, packed
+from fiberscope.workloads.formats.bit_packing import WORD_BITS, Items, Words, line_words, pack_items
 
 __all__ = ["pack_entries", "unpack_entries"]
 
@@ -29,15 +29,15 @@ def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lon
     has_value = runs != lone
     entries[has_value] |= values.astype("<u8") << np.uint64(run_bits)
     if has_value.all():
-        return packed(entries, run_bits + value_bits)
+        return pack_items(entries, run_bits + value_bits)
     lengths = run_bits + has_value * np.int64(value_bits)
     ends = np.cumsum(lengths)
     starts = ends - lengths
-    at, shift = starts // WORD, (starts % WORD).astype("<u8")
+    at, shift = starts // WORD_BITS, (starts % WORD_BITS).astype("<u8")
     words = np.zeros(line_words(int(lengths.sum())), dtype="<u8")
     np.bitwise_or.at(words, at, entries << shift)
-    over = starts % WORD + lengths > WORD
-    words[1:][at[over]] |= entries[over] >> (np.uint64(WORD) - shift[over])
+    over = starts % WORD_BITS + lengths > WORD_BITS
+    words[1:][at[over]] |= entries[over] >> (np.uint64(WORD_BITS) - shift[over])
     return words
 
 
@@ -71,9 +71,9 @@ def _bits_at(  # C: cdef, noexcept, return=unsigned long
     width: int,
 ) -> np.uint64:
     """Return the ``width`` bits, at most 32, from position ``bit`` on."""
-    at, shift = bit // WORD, bit % WORD
+    at, shift = bit // WORD_BITS, bit % WORD_BITS
     bits = words[at] >> shift  # C: unsigned long
-    if shift + width > WORD:
-        bits |= words[1 + at] << (WORD - shift)
-    result: np.uint64 = bits & (ONES >> (WORD - width))  # C: unsigned long
+    if shift + width > WORD_BITS:
+        bits |= words[1 + at] << (WORD_BITS - shift)
+    result: np.uint64 = bits & (ONES >> (WORD_BITS - width))  # C: unsigned long
     return result

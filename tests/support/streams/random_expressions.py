@@ -38,7 +38,7 @@ class RandomExpression:
         free = [v for v in used if self.draws.random() < 0.6]
         self.order = used
         self.draws.shuffle(free)
-        result = Access.at("X", tuple(free))
+        result = Access.plain("X", tuple(free))
         self.formats = {
             "X": self.format(free, self.draws.sample(range(len(free)), len(free))),
             **self.formats,
@@ -74,7 +74,7 @@ class RandomExpression:
         """A tensor that is stored as the loops go, or one that was read before."""
         if self.read and not new and self.draws.random() < 0.12:
             name = self.draws.choice(list(self.read))
-            return Access.at(name, self.like(name))
+            return Access.plain(name, self.like(name))
         name = "BCDEFGHKLMNP"[len(self.read)]
         variables = self.draws.sample(
             self.order, self.draws.choice((0, 1, 1, 2, 2, 2, 3)) % (len(self.order) + 1)
@@ -82,7 +82,7 @@ class RandomExpression:
         levels = sorted(range(len(variables)), key=lambda dimension: self.order.index(variables[dimension]))
         self.formats[name] = self.format(variables, levels)
         self.read[name] = tuple(variables)
-        return Access.at(name, tuple(variables))
+        return Access.plain(name, tuple(variables))
 
     def like(self, name):
         """Other variables of the same sizes, if the loops go through them as the tensor is stored."""

@@ -135,7 +135,7 @@ class _EinsumConverter:
             raise InputError(f"{access.tensor} has computed indices, which no scanner has")
         declared = self._specification.tensors[access.tensor].ranks
         by_rank = {rank.lower(): str(index).lower() for rank, index in zip(declared, ranks, strict=True)}
-        return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._dimensions(access.tensor)))
+        return Access.plain(access.tensor, tuple(by_rank[rank] for rank in self._dimensions(access.tensor)))
 
     def _dimensions(self, name: str) -> list[str]:
         """Return a tensor's ranks in lower case, as declared; those of a left factor are exchanged."""

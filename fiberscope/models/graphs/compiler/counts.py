@@ -11,7 +11,7 @@ from collections import Counter
 
 from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.sums import is_addition
-from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, parts_of
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, subexpressions
 
 NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
 
@@ -20,7 +20,7 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
     """Return the columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
     joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
     total = sum(joiners.values(), Counter[str]())
-    nodes = list(parts_of(notation.expression))
+    nodes = list(subexpressions(notation.expression))
     return {
         "scan": sum(len(path.variables) for path in notation.operands),
         "repeat": sum(len(path.broadcast) for path in notation.operands),

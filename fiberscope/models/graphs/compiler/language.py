@@ -86,7 +86,7 @@ def _nest_calls(function: str, operands: list[Expression], where: str = "", coun
     """Return a function of several operands as nested functions of two, from left to right."""
     if len(operands) == 1:
         return Call(function, tuple(operands), where, counted)
-    return reduce(lambda left, other: Call(function, (left, other), where, counted), operands)
+    return reduce(lambda left, right: Call(function, (left, right), where, counted), operands)
 
 
 def refuse_at(access: Access, number: int, message: str) -> NoReturn:
@@ -95,9 +95,9 @@ def refuse_at(access: Access, number: int, message: str) -> NoReturn:
     Raises:
         InputError: always; without a column if the access has no source text.
     """
-    if not access.places:
+    if not access.text_columns:
         raise InputError(f"expression, {access}: {message}")
-    _refuse(access.places[number], message)
+    _refuse(access.text_columns[number], message)
 
 
 def _refuse(column: int, message: str) -> NoReturn:

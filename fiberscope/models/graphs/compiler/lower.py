@@ -87,7 +87,7 @@ def _split_dense_result(
         return [(statement, order)]
     name = new_name(formats)
     formats[name] = Format("s" * len(format.order), format.order)
-    copy = Access.at(name, result.variables)
+    copy = Access.plain(name, result.variables)
     levels = [result.variables[dimension] for dimension in format.order]
     return [(Assignment(copy, statement.expression), order), (Assignment(result, copy), levels)]
 

@@ -106,9 +106,9 @@ def _replace_sums(expression: Expression, sums: dict[str, Sum], names: Iterator[
     if isinstance(expression, Sum):
         name = next(names)
         sums[name] = expression
-        return Access.at(name, ())
+        return Access.plain(name, ())
     if isinstance(expression, Call):
-        return expression.of_each(lambda term: _replace_sums(term, sums, names))
+        return expression.map_operands(lambda term: _replace_sums(term, sums, names))
     return expression
 
 

@@ -10,7 +10,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, part_names, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
-MOST_COPIES = 64  # a graph of some thousand blocks
+MAX_COPIES = 64  # a graph of some thousand blocks
 LARGEST_CHUNK = 2**31 - 1  # the largest dimension of a tensor
 
 
@@ -70,9 +70,9 @@ def parse_copies(text: str) -> tuple[str, int]:
         InputError: the text is invalid.
     """
     variable, colon, number = (field.strip() for field in text.partition(":"))
-    if not variable or not colon or not number.isdecimal() or not 1 <= int(number) <= MOST_COPIES:
+    if not variable or not colon or not number.isdecimal() or not 1 <= int(number) <= MAX_COPIES:
         raise InputError(
-            f"parallelize {text!r}: write a loop and a number of copies from 1 to {MOST_COPIES}, as in i:4"
+            f"parallelize {text!r}: write a loop and a number of copies from 1 to {MAX_COPIES}, as in i:4"
         )
     return variable, int(number)
 
@@ -123,16 +123,16 @@ def split_assignment(assignment: Assignment, splits: Splits) -> Assignment:
 
 def _split(expression: Expression, splits: Splits) -> Expression:
     if isinstance(expression, Access):
-        tensor, *positions = expression.places or (0,)
+        tensor, *positions = expression.text_columns or (0,)
         split_positions = [
             position
             for variable, position in zip(expression.variables, positions, strict=False)
             for position in [position] * (1 + (variable in splits))
         ]
         variables = split_variables(expression.variables, splits)
-        return Access.at(expression.tensor, variables, (tensor, *split_positions) if positions else ())
+        return Access.plain(expression.tensor, variables, (tensor, *split_positions) if positions else ())
     if isinstance(expression, Call):
-        return expression.of_each(lambda term: _split(term, splits))
+        return expression.map_operands(lambda term: _split(term, splits))
     if isinstance(expression, Sum):
         return Sum(split_variables(expression.variables, splits), _split(expression.operand, splits))
     return expression

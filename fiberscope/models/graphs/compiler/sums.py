@@ -53,10 +53,10 @@ def _insert_sum(expression: Expression, variable: str) -> Expression:
     if isinstance(expression, Sum):
         return _wrap_sum(expression.variables, _sum_term(expression.operand, variable))
     if is_addition(expression):
-        return expression.of_each(lambda term: _sum_term(term, variable))
+        return expression.map_operands(lambda term: _sum_term(term, variable))
     dependent_factors = [factor for factor in _factors(expression) if variable in variables_of(factor)]
     if isinstance(expression, Call) and len(dependent_factors) == 1 and is_addition(dependent_factors[0]):
-        return expression.of_each(lambda factor: _insert_sum(factor, variable))
+        return expression.map_operands(lambda factor: _insert_sum(factor, variable))
     if not any(_in_all_terms(carrier, variable) for carrier in dependent_factors):
         _refuse_partial(dependent_factors, variable)
     return Sum((variable,), expression)
@@ -167,14 +167,16 @@ class _Cascade:
         """Replace the factors with a variable by a temporary; None if all factors have the variable."""
         factors = _product_factors(body)
         dependent_factors = [factor for factor in factors if variable in variables_of(factor)]
-        others = [factor for factor in factors if variable not in variables_of(factor)]
-        if not any(variables_of(other) for other in others):
+        independent_factors = [factor for factor in factors if variable not in variables_of(factor)]
+        if not any(variables_of(factor) for factor in independent_factors):
             return None
-        return _product([*others, self._temporary(Sum((variable,), _product(dependent_factors)))])
+        return _product(
+            [*independent_factors, self._temporary(Sum((variable,), _product(dependent_factors)))]
+        )
 
     def _temporary(self, expression: Sum) -> Access:
         variables = tuple(sorted(variables_of(expression), key=self._order.index))
-        access = Access.at(new_name(self.formats), variables)
+        access = Access.plain(new_name(self.formats), variables)
         self.formats[access.tensor] = Format("s" * len(variables), tuple(range(len(variables))))
         self.add(Assignment(access, expression))
         return access

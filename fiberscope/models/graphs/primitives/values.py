@@ -57,7 +57,7 @@ class _Alu(Primitive):
         operands = tree.values_into(node)
         constant = node["in2"] or node["const0"]
         if node["scalar"] and len(operands) == 1:
-            operands = [*operands, Access.at(node["scalar"], ())]
+            operands = [*operands, Access.plain(node["scalar"], ())]
         elif constant and len(operands) == 1:
             number = Number(float(constant))
             first = node["const0"] and self.register_operands(node) == SECOND

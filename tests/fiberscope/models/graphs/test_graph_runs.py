@@ -139,9 +139,9 @@ def test_a_wrong_result_is_found() -> None:
     )
     found = written.assemble().entries()
     expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.5]), np.array([1.0, 2.5]))
-    assert not compare(written, found, Access.at("x", ("i",)), expected, {"i": 4}, {}).passed
+    assert not compare(written, found, Access.plain("x", ("i",)), expected, {"i": 4}, {}).passed
     right = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
-    assert compare(written, found, Access.at("x", ("i",)), right, {"i": 4}, {}).passed
+    assert compare(written, found, Access.plain("x", ("i",)), right, {"i": 4}, {}).passed
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_result_without_a_place_for_each_value_is_compared_as_lists(coordinate
     written = WriterContents(format_of("s"), (4,), (level,), np.array(values))
     reference = np.array([1.0, 0.0, 2.0])
     expected = Points({"i": np.array([0, 1, 3])}, reference, reference)
-    assert compare(written, None, Access.at("x", ("i",)), expected, {"i": 4}, {}).passed is passes
+    assert compare(written, None, Access.plain("x", ("i",)), expected, {"i": 4}, {}).passed is passes
 
 
 @pytest.mark.parametrize("result", ["extra", "missing", "right"])
@@ -170,7 +170,7 @@ def test_a_value_at_a_coordinate_of_its_own_counts_and_so_does_one_that_lacks(re
     values = np.array([1.0, 2.0, 2.0]) if result == "extra" else np.array([1.0, 2.0])[: len(columns)]
     found = SparseTensor((4,), (np.array(columns),), values)
     expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
-    compared = compare(None, found, Access.at("x", ("i",)), expected, {"i": 4}, {})
+    compared = compare(None, found, Access.plain("x", ("i",)), expected, {"i": 4}, {})
     assert (compared.extra, compared.missing) == {"extra": (1, 0), "missing": (0, 1), "right": (0, 0)}[result]
 
 

@@ -215,7 +215,7 @@ def test_parts_that_do_not_go_together_are_no_chunks() -> None:
 
 
 def test_the_name_of_a_part_is_refused() -> None:
-    assignment = Assignment(Access.at("x", ("i", "i_0")), Access.at("B", ("i", "i_0")))
+    assignment = Assignment(Access.plain("x", ("i", "i_0")), Access.plain("B", ("i", "i_0")))
     with pytest.raises(InputError, match="split i:2: i_0 is a variable already; give i another name"):
         notation_of(assignment, splits={"i": 2})
 
