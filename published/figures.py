@@ -86,7 +86,7 @@ class MeanError:
     public: float | None
 
     @classmethod
-    def of(cls, figures: Iterable[Figure]) -> list[MeanError]:
+    def from_figures(cls, figures: Iterable[Figure]) -> list[MeanError]:
         """Return the means by machine, figure and settings: in total, then by knowledge."""
         groups: dict[tuple[str, str, str], list[Figure]] = {}
         for figure in figures:

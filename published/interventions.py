@@ -40,7 +40,8 @@ class Intervention:
         cycles: the cycles of the shipped machine.
         attributed: the cycles that ``check`` attributes to the part.
         saved: the cycles saved if this part alone is ideal.
-        first: whether the part is the first of the ladder, so that both are equal by construction.
+        is_first: whether the part is the first of the ladder, so that attributed and saved cycles are equal
+            by construction.
     """
 
     machine: str
@@ -49,7 +50,7 @@ class Intervention:
     cycles: int
     attributed: int
     saved: int
-    first: bool
+    is_first: bool
 
     @property
     def difference(self) -> float:
@@ -94,7 +95,7 @@ def interventions_table(rows: Sequence[Intervention]) -> Table:
     table = Table("Attributed and saved cycles", columns, labels=3)
     for row in rows:
         shares = (f"{value / row.cycles:.1%}" for value in (row.attributed, row.saved))
-        difference = "by construction" if row.first else percent(row.difference)
+        difference = "by construction" if row.is_first else percent(row.difference)
         table.add(row.machine, row.matrix, row.part, *shares, difference)
     return table
 
@@ -105,7 +106,7 @@ def summary_table(rows: Sequence[Intervention]) -> Table:
     table = Table("How well the attribution predicts", columns, labels=1)
     for machine in (*dict.fromkeys(row.machine for row in rows), "all"):
         machine_rows = [row for row in rows if machine in (row.machine, "all")]
-        errors = [abs(row.difference) for row in machine_rows if not row.first]
+        errors = [abs(row.difference) for row in machine_rows if not row.is_first]
         if errors:
             mean, largest = (f"{value:.1%}" for value in (sum(errors) / len(errors), max(errors)))
             table.add(machine, str(len(errors)), mean, largest, _agreement(machine_rows))

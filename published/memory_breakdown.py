@@ -49,14 +49,14 @@ class BusTime:
     def _count_burst(self, command: Command) -> None:
         """Count a burst, and the wait since the previous burst."""
         position = self.last_burst.cycle + self.timing.burst if self.last_burst else 0
-        for reason, end in self._yield_constraints(command):
+        for reason, end in self._constraints(command):
             next_position = max(position, min(end, command.cycle))
             self.cycles[reason] += next_position - position
             position = next_position
         self.cycles["bursts"] += self.timing.burst
         self.last_burst = command
 
-    def _yield_constraints(self, command: Command) -> Iterator[tuple[str, int]]:
+    def _constraints(self, command: Command) -> Iterator[tuple[str, int]]:
         """Yield the constraints of a command and their end cycles, in the order of attribution."""
         timing, previous = self.timing, self.last_burst
         if previous is not None:

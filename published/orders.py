@@ -25,7 +25,7 @@ KERNELS = {  # expressions of SAM's Table 1, and the size of each variable
     "TTM": ("X(i,j,k) = B(i,j,l) * C(k,l)", {"i": 16, "j": 14, "k": 12, "l": 18}),
 }
 SEEDS = 3
-FILL = {2: 0.08, 3: 0.03}  # density by number of dimensions
+DENSITIES = {2: 0.08, 3: 0.03}  # density by number of dimensions
 
 Mask = npt.NDArray[np.bool_]
 Draw = Callable[[Sequence[int], np.random.Generator], Mask]
@@ -33,23 +33,23 @@ Draw = Callable[[Sequence[int], np.random.Generator], Mask]
 
 def uniform(shape: Sequence[int], draws: np.random.Generator) -> Mask:
     """Return a uniform random mask."""
-    return np.asarray(draws.random(shape) < FILL[len(shape)], np.bool_)
+    return np.asarray(draws.random(shape) < DENSITIES[len(shape)], np.bool_)
 
 
 def banded(shape: Sequence[int], draws: np.random.Generator) -> Mask:
     """Return a mask of entries near the diagonal, slightly randomized."""
     positions = np.indices(shape) / np.array(shape).reshape(-1, *[1] * len(shape))
     width = np.ptp(positions, axis=0) + 0.02 * draws.random(shape)
-    return np.asarray(width <= np.quantile(width, FILL[len(shape)]), np.bool_)
+    return np.asarray(width <= np.quantile(width, DENSITIES[len(shape)]), np.bool_)
 
 
 def power_law(shape: Sequence[int], draws: np.random.Generator) -> Mask:
     """Return a random mask whose coordinates have weights of 1 / rank, in random order."""
-    chance = np.ones(())
+    probabilities = np.ones(())
     for size in shape:
         weights = 1 / np.arange(1, size + 1)
-        chance = np.multiply.outer(chance, draws.permutation(weights))
-    scaled = chance * (FILL[len(shape)] * chance.size / chance.sum())
+        probabilities = np.multiply.outer(probabilities, draws.permutation(weights))
+    scaled = probabilities * (DENSITIES[len(shape)] * probabilities.size / probabilities.sum())
     return np.asarray(draws.random(shape) < scaled, np.bool_)
 
 

@@ -76,7 +76,7 @@ def validation_tables(figures: Sequence[Figure], claims: Sequence[Claim]) -> lis
     judged = [figure for figure in figures if figure.as_published]
     for figure in judged:
         by_machine.setdefault(figure.machine, []).append(figure)
-    tables = [mean_table(MeanError.of(judged)), tuned_table(judged), memory_table(figures)]
+    tables = [mean_table(MeanError.from_figures(judged)), tuned_table(judged), memory_table(figures)]
     tables.append(claim_table("Claims of the SAM paper", claims))
     tables += [figure_table(name, group, "Model", "Source") for name, group in by_machine.items()]
     return [table for table in tables if table.rows]

@@ -132,7 +132,9 @@ def canonicalize_in_place(matrix: CsrArray, location: str, duplicates: Duplicate
     if duplicates == "sum":
         matrix.sum_duplicates()
     matrix.sort_indices()
-    _check_finite(matrix, location)
+    if not np.isfinite(matrix.data).all():
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        check_finite(matrix.data, (rows, matrix.indices), location)  # refuses, with the position
     matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
     matrix.indices = matrix.indices.astype(np.int64, copy=False)
     return matrix
@@ -156,9 +158,3 @@ def sha256_of(shape: Sequence[int], arrays: Iterable[npt.NDArray[Any]], values: 
         state.update(np.ascontiguousarray(array, dtype="<i8").data)
     state.update(np.ascontiguousarray(values, dtype="<f8").data)
     return state.hexdigest()
-
-
-def _check_finite(matrix: CsrArray, location: str) -> None:
-    if not np.isfinite(matrix.data).all():
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        check_finite(matrix.data, (rows, matrix.indices), location)

@@ -171,7 +171,7 @@ def row(error, settled="", held=False, public=None):
 
 def test_means_are_of_rows_alike_and_of_all_of_them():
     rows = [row(0.1, public=-0.5), row(-0.3, public=0.1), row(0.5, "a choice"), row(0.02, held=True)]
-    every, tuned, plain, held = MeanError.of(rows)
+    every, tuned, plain, held = MeanError.from_figures(rows)
     assert (plain.known, plain.count, plain.largest) == ("not tuned on it", 2, pytest.approx(0.3))
     assert (plain.error, plain.public) == pytest.approx((0.2, 0.3))
     assert (tuned.known, tuned.error, tuned.public) == ("tuned on it", 0.5, None)

@@ -74,7 +74,8 @@ def machine_case(
     options, machine_settings = check_machine(name, settings)
     ready = prepare(name, *operands, settings=machine_settings, exact=exact)
     trees = ready.trees
-    nest = read_nest(ready.specification, _rank_shapes(trees))
+    shapes = {rank.name: rank.shape for tree in trees.values() for rank in tree.ranks}
+    nest = read_nest(ready.specification, shapes)
     translation = _Translation(ready.specification, nest, trees, options)
     notes = (
         *ready.choices,
@@ -109,11 +110,6 @@ def _is_nest(specification: Specification) -> bool:
     except InputError:
         return False
     return True
-
-
-def _rank_shapes(trees: Mapping[str, FiberTree]) -> dict[str, int]:
-    """Return the shape of each rank."""
-    return {rank.name: rank.shape for tree in trees.values() for rank in tree.ranks}
 
 
 @dataclass(frozen=True)

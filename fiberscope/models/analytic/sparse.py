@@ -80,7 +80,7 @@ def sparse(
         for (level, tensor), stored_tile in stored_tiles.items()
     }
     saved = _choose_savings(features, leaders, weights)
-    all_actions = {key: _stored_actions(problem, traffic, stored_tiles, key) for key in stored_tiles}
+    all_actions = {key: _stored_actions(traffic, stored_tiles, key) for key in stored_tiles}
     for tensor, chain in enumerate(traffic.chains):
         _propagate(problem, traffic, tensor, [(level, saved, all_actions) for level in chain], options)
     _count_conversions(problem, traffic, features, all_actions)
@@ -137,7 +137,7 @@ def _choose_options(omissions: list[Omission], weights: Mapping[TileKey, Numbers
 
 
 def _stored_actions(
-    problem: Problem, traffic: Traffic, stored_tiles: Mapping[TileKey, StoredTile], key: TileKey
+    traffic: Traffic, stored_tiles: Mapping[TileKey, StoredTile], key: TileKey
 ) -> LevelActions:
     """Return the accesses to stored data and to its metadata."""
     dense, stored_tile = traffic.dense[key], stored_tiles[key]
@@ -232,9 +232,10 @@ def _omit(
     """Omit reads and updates at this level, and the metadata that belongs to them."""
     level, tensor = key
     actions = all_actions[key]
-    if options.joint == "exact" and _has_only_products(problem, tensor, saving):
-        _keep_products(actions, traffic.dense[key])
-    rounding = np.ceil if problem.tensors[tensor].output else np.floor
+    is_output = problem.tensors[tensor].output
+    if options.joint == "exact" and is_output and saving.leaders >= set(problem.operands):
+        _keep_products(actions, traffic.dense[key])  # only accesses with nonzero products remain
+    rounding = np.ceil if is_output else np.floor
     actions.reads.lose(rounding(_round_near(actions.reads.actual * saving.share)), saving.is_skipping)
     actions.updates.lose(_floor(actions.updates.actual * saving.share), saving.is_skipping)
     if actions.format_reads is None or actions.format_updates is None:
@@ -248,11 +249,6 @@ def _omit(
         count = inner.metadata.actual.shape[1] if inner else 0
     actions.format_reads.lose_share(saving.share, saving.is_skipping, count)
     actions.format_updates.lose_share(saving.share, saving.is_skipping, count)
-
-
-def _has_only_products(problem: Problem, tensor: int, saving: Saved) -> bool:
-    """Return whether all remaining accesses to an output are of nonzero products."""
-    return problem.tensors[tensor].output and saving.leaders >= set(problem.operands)
 
 
 def _keep_products(actions: LevelActions, dense: Dense) -> None:

@@ -14,7 +14,6 @@ from fiberscope.models.trace.specification import (
     Einsum,
     Specification,
     Split,
-    StorageBinding,
     UniformShape,
 )
 from fiberscope.models.trace.storage_format import Format
@@ -235,15 +234,11 @@ def _check_eviction(nest: SpecifiedNest, level: int) -> None:
     for name in sorted(nest.level_tensors[level]):
         moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]
         evicting_loop = moving[-1] if moving else None
-        for binding in _bindings(nest, level, name):
+        for binding in nest.einsum.bindings.storage:
+            if (binding.component, binding.tensor) != (nest.levels[level], name):
+                continue
             if binding.evict_on not in (evicting_loop, None) or (evicting_loop and binding.evict_on is None):
                 reason = (
                     f"{binding.component} evicts {name} on {binding.evict_on}, and {evicting_loop} moves it"
                 )
                 raise _refusal(nest.specification, reason)
-
-
-def _bindings(nest: SpecifiedNest, level: int, tensor: str) -> Iterator[StorageBinding]:
-    for binding in nest.einsum.bindings.storage:
-        if binding.component == nest.levels[level] and binding.tensor == tensor:
-            yield binding

@@ -209,7 +209,7 @@ def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank
     base = plan.base(rank)
     is_unpartitioned = rank == base or rank in operand.followers
     if base not in operand.uncompressed:
-        return "d" if is_unpartitioned and _is_led(specification, plan, operand, rank) else "s"
+        return "d" if is_unpartitioned and _is_led(plan, operand, rank) else "s"
     if not is_unpartitioned and plan.lowest(base) == operand.ordered.names[-1]:
         return "s"  # elements without a value are not computed
     if not is_unpartitioned:
@@ -218,10 +218,9 @@ def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank
     return "d"
 
 
-def _is_led(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> bool:
+def _is_led(plan: LoopPlan, operand: Operand, rank: str) -> bool:
     """Return whether an intersector looks up the coordinates of a leader in this operand."""
-    bound = plan.einsum.bindings
     return any(
         intersector.rank == rank and intersector.leader not in (None, operand.name)
-        for intersector in bound.intersectors
+        for intersector in plan.einsum.bindings.intersectors
     )

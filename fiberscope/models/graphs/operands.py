@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -239,12 +239,12 @@ def _transpose_if_needed(
     variables: Readings,
 ) -> NamedTensor | Operand:
     """Transpose a matrix whose shape fits the other operands only when transposed, and add a notice."""
-    others = {other: operand for other, operand in loaded.items() if other != name and operand.sized}
+    other_operands = {key: value for key, value in loaded.items() if key != name and value.sized}
     readings = variables.get(name, ())
     if isinstance(operand, Operand) or len(_shape(operand)) != 2 or len(readings) != 1 or not operand.sized:
         return operand
     # conflicts of the others are reported later, after every operand has been transposed if needed
-    sizes = _common_sizes(others, variables, ignore_conflicts=True)
+    sizes = _common_sizes(other_operands, variables, ignore_conflicts=True)
     expected_sizes = [sizes.get(variable) for variable in readings[0]]
     shape = _shape(operand)
     fits, fits_transposed = _fits(expected_sizes, shape), _fits(expected_sizes, shape[::-1])
@@ -266,24 +266,21 @@ def _common_sizes(
     sizes: dict[str, tuple[int, str]] = {}  # by variable: the size, and the operand that determined it
     for sized in (True, False):  # explicit shapes first: they must agree, the others may only enlarge a size
         for name, operand in loaded.items():
-            for variable, size in _sized_variables(name, _shape(operand), variables):
-                size_before, first_name = sizes.setdefault(variable, (size, name))
+            readings = variables.get(name, ())
+            for variable, size in (
+                pair for reading in readings for pair in zip(reading, _shape(operand), strict=False)
+            ):
+                known_size, first_name = sizes.setdefault(variable, (size, name))
                 if operand.sized is not sized:
                     continue
-                if size != size_before and sized and loaded[first_name].sized and not ignore_conflicts:
+                if size != known_size and sized and loaded[first_name].sized and not ignore_conflicts:
                     raise InputError(
-                        f"{variable} has {size_before} coordinates in {first_name} and {size} in {name}; "
+                        f"{variable} has {known_size} coordinates in {first_name} and {size} in {name}; "
                         "the two must be equal"
                     )
-                if size > size_before:
+                if size > known_size:
                     sizes[variable] = (size, name)
     return {variable: size for variable, (size, _name) in sizes.items()}
-
-
-def _sized_variables(name: str, shape: tuple[int, ...], variables: Readings) -> Iterator[tuple[str, int]]:
-    """Yield each index variable of a tensor's accesses, with the size of its dimension."""
-    for reading in variables.get(name, ()):
-        yield from zip(reading, shape, strict=False)
 
 
 def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 from fiberscope.base.errors import InputError
 from fiberscope.models.trace.build import Nest
 from fiberscope.models.trace.levels import store_output, tree_of
-from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.recorder import Recorder
@@ -87,17 +86,13 @@ def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
         return
     if attachment.root is not None:
         rank.subtree_recorders.append(attachment.recorder)
-        _set_move_level(fibers[attachment.root], attachment.recorder)
+        root = fibers[attachment.root]  # its subtrees move as often as the innermost of their buffers evicts
+        root.move_level = max(root.move_level, attachment.recorder.evict_level)
         nest.mark_bodies()
     elif attachment.kind == "payload":
         rank.payload_recorders.append(attachment.recorder)
     else:
         rank.coordinate_recorders.append(attachment.recorder)
-
-
-def _set_move_level(root: OutputRank, recorder: Recorder) -> None:
-    """Move subtrees as often as the innermost of their buffers evicts."""
-    root.move_level = max(root.move_level, recorder.evict_level)
 
 
 @dataclass(frozen=True)

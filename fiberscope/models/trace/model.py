@@ -42,7 +42,11 @@ def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
     used_units: set[str] = set()
     previous: Einsum | None = None
     for einsum in einsums:
-        if previous is None or _outer(einsum) != _outer(previous) or used_units & _units(einsum):
+        if (
+            previous is None
+            or _config_and_outer_loops(einsum) != _config_and_outer_loops(previous)
+            or used_units & _units(einsum)
+        ):
             groups.append([])
             used_units = set()
         else:
@@ -66,7 +70,7 @@ def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
     return max(totals, default=0.0)
 
 
-def _outer(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
+def _config_and_outer_loops(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
     return einsum.bindings.config, loops_outside_space(einsum)
 
 
@@ -77,21 +81,23 @@ def loops_outside_space(einsum: Einsum) -> tuple[str, ...]:
 
 
 def _units(einsum: Einsum) -> set[str]:
-    bound = einsum.bindings
-    lists = (bound.compute, bound.intersectors, bound.sequencers)
-    return {binding.component for bindings in lists for binding in bindings}
+    """Return the functional units of an Einsum; mergers do not count."""
+    bindings = einsum.bindings
+    lists = (bindings.compute, bindings.intersectors, bindings.sequencers)
+    return {binding.component for unit_bindings in lists for binding in unit_bindings}
 
 
-def swaps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
+def count_swap_steps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
     """Return the steps of the mergers that reorder a tree's ranks.
 
-    To exchange two ranks, the fibers below every fiber of the upper rank are merged. An order that needs
-    several exchanges takes the fewest exchanges, one after the other.
+    To exchange two adjacent ranks, the fibers below every fiber of the upper rank are merged. Another order
+    takes the fewest such exchanges, one after the other.
 
     Args:
         tree: the tree in its initial order.
         final: names of the ranks in the final order.
-        merger: with a bound on its inputs an element takes one step; else insertion keeps the heads sorted.
+        merger: if its inputs are bounded, a round of merging takes a step for each element and each list
+            (``merge_steps``). If not, insertion keeps the heads sorted (``sort_steps``).
     """
     steps, radix, sums = 0, merger.radix, merger.reduces
     for depth in exchanges(tree.names, final):
@@ -189,7 +195,7 @@ class Model:
                 counts[tensor] = {"read": traffic.read}
                 if tensor == output:
                     counts[tensor]["write"] = traffic.write
-            bits = sum(sum(each.values()) for each in counts.values())
+            bits = sum(sum(directions.values()) for directions in counts.values())
             yield name, counts | _memory_time(configuration.components[name], bits)
         for name, counts in self._work(run, outcome).items():
             component = configuration.components[name]
@@ -203,14 +209,14 @@ class Model:
         bindings, work = run.prepared.einsum.bindings, dict[str, Counts]()
         for merger in bindings.mergers:
             name = f"{merger.tensor}_{''.join(merger.init_ranks)}"
-            work.setdefault(merger.component, {})[name] = self._swaps(run, merger, outcome)
+            work.setdefault(merger.component, {})[name] = self._swap_steps(run, merger, outcome)
         for compute in bindings.compute:
             names = _counter_names(run.prepared.einsum, compute.operation)
             count = sum(run.operations.get(name, 0) for name in names)
             work.setdefault(compute.component, {})[compute.operation] = count
         for intersector in bindings.intersectors:
             counts = work.setdefault(intersector.component, {"intersect": 0})
-            counts["intersect"] += self._intersections(run, intersector.component, intersector.rank)
+            counts["intersect"] += self._intersection_steps(run, intersector.component, intersector.rank)
         for sequencer in bindings.sequencers:
             work.setdefault(sequencer.component, {})[sequencer.rank] = run.bodies[sequencer.rank]
         return work
@@ -220,7 +226,7 @@ class Model:
         assert configuration is not None
         return configuration.components[name]
 
-    def _intersections(self, run: EinsumRun, name: str, rank: str) -> int:
+    def _intersection_steps(self, run: EinsumRun, name: str, rank: str) -> int:
         if rank not in run.intersections:
             return 0
         counts = run.intersections[rank]
@@ -231,9 +237,9 @@ class Model:
             "leader-follower": counts.leader_follower,
         }[kind or "two-finger"]
 
-    def _swaps(self, run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> int:
+    def _swap_steps(self, run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> int:
         tree = _merger_input(run, binding, outcome)
-        return swaps(tree, binding.final_ranks, self._component(run, binding.component))
+        return count_swap_steps(tree, binding.final_ranks, self._component(run, binding.component))
 
 
 def _counter_names(einsum: Einsum, function: str) -> set[str]:
