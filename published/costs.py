@@ -250,6 +250,7 @@ def _variant_figures(parameters: MintParameters) -> Iterator[CostFigure]:
 
 
 def _table(rows: Sequence[CostFigure]) -> Table:
+    """Return a row for each published value."""
     numbers = ("Published", "Ours", "Up to", "Error")
     notes = ("Published is", "Only in ours", "Only in the published", "Source")
     columns = ("Of", "Quantity", "Run", *numbers, *notes)

@@ -223,6 +223,7 @@ def _words_table(rows: Sequence[MovedWords]) -> Table:
 
 
 def _runs_table(runs: Sequence[TiledRun | Skipped]) -> Table:
+    """Return a row for each run, with cycles relative to the published tiles."""
     columns = (
         "Matrix, buffer",
         "Tiling",

@@ -263,6 +263,7 @@ def format_spec(name: str, spec: Spec) -> str:
 
 
 def _parse_pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
+    """Parse ``key=value`` pairs between commas."""
     pairs: dict[str, str] = {}
     for pair in filter(None, (pair.strip() for pair in tail.split(","))):
         key, equals, value = (token.strip() for token in pair.partition("="))

@@ -259,6 +259,7 @@ def compare_entries(
 def _compare_entries(
     expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, rounding: Rounding
 ) -> Comparison:
+    """Compare sorted matrices; values are compared where both have an entry."""
     positions, product_positions = _positions(expected), _positions(product)
     values = product.data
     if not np.array_equal(positions, product_positions):

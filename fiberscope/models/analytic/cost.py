@@ -259,6 +259,7 @@ class _Rows:
     options: Options
 
     def level(self, number: int) -> _LevelTraffic:
+        """Return the traffic of level ``number``, by tensor that the level keeps."""
         level = self.architecture.levels[number]
         used = self.traffic.instances[:, number].astype(np.float64)
         level_traffic = _LevelTraffic({}, {}, {}, {}, {}, {}, used, {})
@@ -268,6 +269,7 @@ class _Rows:
         return level_traffic
 
     def _add_tensor(self, level: Level, number: int, tensor: int, level_traffic: _LevelTraffic) -> None:
+        """Add the words and the energy of a tensor; skipped accesses take no bandwidth."""
         key = number, tensor
         actions, stored_tile = self.counts.actions[key], self.counts.stored_tiles[key]
         kind = self.features.formats.get(key)

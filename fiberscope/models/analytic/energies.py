@@ -90,6 +90,7 @@ class Energies:
 def _level_energies(
     level: Level, table: EnergyTable, default: EnergyTable, tool: bool
 ) -> Mapping[str, float]:
+    """Return the energy in pJ of each action of a level: of the table, else of the class by bits of a row."""
     if not level.stores:
         return dict.fromkeys(STORAGE_ACTIONS, 0.0)
     actions, row = table.actions(level.path), level.word_bits * level.block

@@ -305,6 +305,7 @@ class Representation:
     def _with_format(
         self, level: int, tensor: int, is_sized: bool, mean: Numbers, arriving: Numbers
     ) -> StoredTile:
+        """Return the stored part of a tensor in its format; ``is_sized``: empty tiles do not arrive."""
         problem, kind = self._problem, self._features.formats[level, tensor]
         fibers = self._ranks.fibers(level, tensor)
         dense, density = self._traffic.dense[level, tensor], problem.densities[tensor]

@@ -60,6 +60,7 @@ def share_of_nonempty_pairs(a: Operand, b: Operand) -> float:
 
 
 def _check_extents(a: Operand, b: Operand, shared: Sequence[str]) -> None:
+    """Refuse operands whose shared ranks differ in extent or in the size of tiles."""
     for rank in shared:
         first, second = (
             (side.density.shape[index], side.tile[index])

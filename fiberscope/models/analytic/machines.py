@@ -180,6 +180,7 @@ class _Translation:
 
     @cached_property
     def _features(self) -> SparseFeatures:
+        """Return the formats of the tensors at each level, and the skipping of its intersectors."""
         numbers = {name: number for number, name in enumerate(self.nest.tensors)}
         formats = {
             (level, number): self._format(level, name)

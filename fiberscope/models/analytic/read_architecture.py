@@ -221,6 +221,7 @@ def _is_compute(node: NodeSchema) -> bool:
 
 
 def _level(unit: _Unit) -> Level:
+    """Return a level of the machine; a unit that stores nothing only fans out."""
     attributes, node = unit.attributes, unit.node
     if not unit.stores:
         return Level(unit.name, unit.path, "fan-out", unit.mesh, stores=False)

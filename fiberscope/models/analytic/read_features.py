@@ -33,6 +33,8 @@ def read_features(
 
 
 class _Reader:
+    """Reader of sparse optimizations: formats by level and tensor, gating and skipping."""
+
     def __init__(self, architecture: Architecture, problem: Problem) -> None:
         self.architecture, self.problem = architecture, problem
         self.levels = [level.name for level in architecture.levels]
@@ -42,6 +44,7 @@ class _Reader:
         self.gating = self.skipping = False
 
     def read(self, name: str, optimization: OptimizationsSchema, location: Location) -> None:
+        """Read the optimizations of one level, or of the compute unit."""
         level_name = name.partition("[")[0]
         if level_name == self.architecture.compute.name:
             self.compute(optimization, location)
@@ -73,6 +76,7 @@ class _Reader:
         return location.index_of(name, self.tensors, "data space")
 
     def format(self, level: int, schema: FormatSchema, location: Location) -> Format:
+        """Return the format of a tensor at a level, with its ranks from the innermost out."""
         width = self.architecture.levels[level].metadata_width
         ranks = [
             self.rank(rank_schema, location / "ranks" / index, width)
@@ -88,6 +92,7 @@ class _Reader:
         return Format(tuple(reversed(ranks)), is_inner_first)
 
     def rank(self, schema: RankSchema, location: Location, width: int) -> RankFormat:
+        """Return the format of a rank; ``width`` is the width of a row of metadata in bits."""
         for key, bits in (
             ("metadata_word_bits", schema.metadata_word_bits),
             ("payload_word_bits", schema.payload_word_bits),
@@ -104,6 +109,7 @@ class _Reader:
         return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
 
     def feature(self, schema: FeatureSchema, location: Location) -> ReadOmission:
+        """Return the gating or skipping of reads, with its alternative conditions."""
         options = [
             (option.target, option.condition_on, location / "options" / index)
             for index, option in enumerate(schema.options)

@@ -103,6 +103,7 @@ class Names:
         return self.dimensions(names, location)
 
     def _letters(self, text: str, location: Location) -> list[str]:
+        """Split the text of an order at spaces or commas, else into letters if dimensions are letters."""
         if re.search(r"[\s,]", text.strip()):
             return [name for name in re.split(r"[\s,]+", text.strip()) if name]
         if all(len(name) == 1 for name in self.problem.dimensions):
@@ -151,6 +152,8 @@ def read_mapping(
 
 
 class _Reader(Names):
+    """Reader of the directives of a mapping into arrays by level and dimension or tensor."""
+
     def __init__(self, architecture: Architecture, problem: Problem, notes: list[str]) -> None:
         super().__init__(architecture, problem, notes)
         shape = len(self.levels), len(problem.dimensions)
@@ -175,6 +178,7 @@ class _Reader(Names):
             self.data(level, directive, location)
 
     def loops(self, level: int, directive: DirectiveSchema, location: Location) -> None:
+        """Read the bounds, the order and the axes of the temporal or spatial loops of a level."""
         spatial = directive.type == "spatial"
         bounds, orders = (self.spatial, self.spatial_order) if spatial else (self.temporal, self.order)
         for dimension, factor in self.bounds(directive, location).items():
@@ -212,6 +216,7 @@ class _Reader(Names):
         return bounds
 
     def data(self, level: int, directive: DirectiveSchema, location: Location) -> None:
+        """Read which tensors a level keeps, and which outputs it reads before their first update."""
         for key, is_kept in (("keep", True), ("bypass", False)):
             for index, name in enumerate(getattr(directive, key)):
                 if is_kept and not self.architecture.levels[level].stores:

@@ -129,6 +129,7 @@ def _term(
 def _densities(
     schema: ProblemSchema, location: Location, problem: Problem, folder: Path
 ) -> tuple[Density, ...]:
+    """Return the density of each tensor: its own, the common density, or 1 (always for outputs)."""
     entries = schema.instance.get("densities") or {}
     section = location / "instance" / "densities"
     names = [tensor.name for tensor in problem.tensors]
@@ -160,6 +161,7 @@ _KEYS = ("distribution", "density", "band_width", "data", "workload_tensor_size"
 
 
 def _check_entry(entry: object, location: Location, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+    """Return an entry of densities with numbers parsed, after a check of its keys and its tensor's size."""
     if isinstance(entry, Mapping):
         for key in entry:
             if key not in _KEYS:

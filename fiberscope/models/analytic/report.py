@@ -41,6 +41,7 @@ class Levels:
         return {level.name: self._level(number) for number, level in enumerate(levels) if level.stores}
 
     def _level(self, number: int) -> level_parts.StorageLevel:
+        """Return the entry of a level: cycles, energy, leakage and its tensors."""
         cost, problem = self.evaluation.cost.levels[number], self.evaluation.design.problem
         cycles = self._value(cost.cycles)
         tensors = [
@@ -57,6 +58,7 @@ class Levels:
         )
 
     def _tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
+        """Return the entry of a tensor at a level."""
         evaluation, key = self.evaluation, (number, tensor)
         problem, actions = evaluation.design.problem, evaluation.counts.actions[key]
         stored_tile, dense = evaluation.counts.stored_tiles[key], evaluation.traffic.dense[key]
@@ -194,6 +196,7 @@ def _summary(
     cycles: int,
     energy: float,
 ) -> level_parts.Analytical:
+    """Return the figures of the whole run, with energies divided by the number of computes."""
     shares = {
         computes_name(evaluation): computes.energy_pj,
         **{name: picojoules.energy_pj for name, picojoules in levels.items()},

@@ -116,6 +116,7 @@ def read_files(paths: Sequence[Path]) -> Inputs:
 
 
 def _document(path: Path, inputs: Inputs) -> Document:
+    """Read a file, convert its spelling, and note the conversions in ``inputs``."""
     name = str(path)
     text = read_text(path, name)
     with yaml_errors(name):

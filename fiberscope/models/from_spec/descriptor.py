@@ -238,6 +238,7 @@ def _build(
     parts: Mapping[str, PartFactory] | None = None,
     kernel: Kernel | None = None,
 ) -> MappedMachine:
+    """Build the machine of a specification for a problem; warn of tensors that do not move."""
     prepared = problem.prepared(_settings(parameters, symbols))
     specification = problem.unrolled
     timing = parameters.timing

@@ -138,6 +138,7 @@ def _is_full(tree: FiberTree) -> bool:
 def _lookups(
     specification: Specification, plan: LoopPlan, operand: Operand, handed: str
 ) -> tuple[LookUp, ...]:
+    """Return the look-ups in an operand; refuse those for which there is no block."""
     lookups = () if operand.name == handed else lookups_of(plan, operand)
     skipped = skipped_loops(specification, plan.einsum)
     for lookup in lookups:
@@ -184,6 +185,7 @@ def _store_operand(
     sequenced: Sequence[str],
     looked_up: Collection[str],
 ) -> StoredTensor:
+    """Store an operand in the levels that its scanners read; ``handed`` is a tensor that a merger passes."""
     names = operand.ordered.names
     order = tuple(range(len(names)))
     if operand.name == handed:

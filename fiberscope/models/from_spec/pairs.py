@@ -91,6 +91,7 @@ def _has_eager_stores(specification: Specification, stage: Stage, loops: Sequenc
 def _einsum_has_eager_stores(
     specification: Specification, stage: Stage, einsum: Einsum, loops: Sequence[str]
 ) -> bool:
+    """Return whether an Einsum's stores move whole subtrees, and keep them during a task."""
     components = specification.configurations[einsum.bindings.config].components
 
     def is_whole(binding: StorageBinding) -> bool:

@@ -101,6 +101,7 @@ def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGr
 def _units_in(
     specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]
 ) -> Iterator[tuple[str, str]]:
+    """Yield the unit of each block whose part can be replaced, and each cache, with the name of its part."""
     for stage, graph in stages:
         for node in graph.graph.nodes.values():
             unit = unit_of(stage, node) if node.type in PART_OF else ""

@@ -65,6 +65,7 @@ def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> P
 
 
 def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int]) -> Points:
+    """Apply a function of one or two operands to the points where it is evaluated."""
     function = expression.meaning
     if len(operands) == 1:
         values = function.apply(operands[0].values)

@@ -226,6 +226,7 @@ class PhaseRuns(GraphRun):
         return result
 
     def _run_phase(self, phase: int) -> Run:
+        """Run a phase; record a deadlock with its explanation, and files that could not be written."""
         machine = self._build(phase, kernel=Kernel() if self.options.histograms else None)
         self.machines.append(machine)
         self.watch = Watch(machine, histograms=self.options.histograms)
@@ -251,6 +252,7 @@ class PhaseRuns(GraphRun):
     def _build(
         self, phase: int, parameters: GraphParameters | None = None, kernel: Kernel | None = None
     ) -> GraphMachine:
+        """Return the machine of a phase, by default with the parameters of the run."""
         prepared = self.prepared
         self._check_readable(phase)
         arguments = (

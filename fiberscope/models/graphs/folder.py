@@ -81,6 +81,7 @@ def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> li
 def _levels(
     files: dict[tuple[str, int], Path], format: Format, sizes: Sequence[int], path: Path
 ) -> list[Level]:
+    """Return the levels of a tensor from its files; a level without files is dense."""
     levels: list[Level] = []
     count = 1
     for number, dimension in enumerate(format.order):
@@ -101,6 +102,7 @@ def _format(levels: Sequence[Level], format: Format) -> Format:
 
 
 def _check(tensor: StoredTensor, path: Path) -> None:
+    """Refuse segments that do not divide the coordinates, and coordinates out of range or order."""
     for number, level in enumerate(tensor.levels):
         if not isinstance(level, CompressedLevel):
             continue
@@ -117,6 +119,7 @@ def _check(tensor: StoredTensor, path: Path) -> None:
 
 
 def _increase(level: CompressedLevel) -> bool:
+    """Return whether the coordinates increase within each fiber."""
     steps = np.diff(level.coordinates) > 0
     begins = level.segments[(level.segments > 0) & (level.segments < len(level.coordinates))]
     steps[begins - 1] = True  # a new fiber may begin at any coordinate

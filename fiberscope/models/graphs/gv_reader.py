@@ -174,6 +174,7 @@ def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
 
 
 def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
+    """Add the node of a statement, with attributes from its comment; report missing attributes."""
     type = _type_of(statement)
     if type not in PRIMITIVES:
         advice = nearest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
@@ -233,6 +234,7 @@ def _first_edge(
 
 
 def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
+    """Return the edge of a path through broadcasts, from its first and its last statement."""
     attributes = {**first.attributes, **last.attributes}
     kind = first.attributes.get("type") or last.attributes.get("type") or _kind_from_label(attributes)
     return Edge(
@@ -252,6 +254,7 @@ def _kind_from_label(attributes: Mapping[str, str]) -> str:
 
 
 def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
+    """Return whether an edge joins declared nodes by a known kind of stream; report it otherwise."""
     edge_text = f"edge {edge.source} -> {edge.target}"
     missing = [name for name in (edge.source, edge.target) if name not in declared]
     for name in missing:

@@ -202,6 +202,7 @@ def measure(
 def _output_traffic(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
 ) -> OutputTraffic:
+    """Return the traffic of the partial results under an output rule."""
     loops = kernel.order if output == "streamed" else kernel.loops_outside(kernel.result)
     outside = [index for index in loops if index in kernel.contracted]
     operands = [(kernel.indices[name], tensors[name]) for name in kernel.inputs]

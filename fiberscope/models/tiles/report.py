@@ -120,6 +120,7 @@ def tables(plan: Plan, *, measured: bool) -> list[Table]:
 
 
 def _statistics(plan: Plan) -> Table:
+    """Return the statistics of each operand's base tiling."""
     columns = (
         "Operand",
         "Nonzeros",
@@ -154,6 +155,7 @@ def _statistics(plan: Plan) -> Table:
 
 
 def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
+    """Yield the table of candidates; nothing without candidates."""
     if not plan.chosen.candidates:
         return
     inputs = plan.kernel.inputs
@@ -173,6 +175,7 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
 
 
 def _schemes(plan: Plan, measured: bool) -> Table:
+    """Return the schemes of all methods, with their traffic if measured, relative to Conservative's."""
     operands = ["A", "B"] if plan.dynamic else list(plan.kernel.inputs)
     columns = (
         "Method",

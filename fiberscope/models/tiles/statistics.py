@@ -363,6 +363,7 @@ def from_json(text: str, location: str) -> Statistics:
 
 
 def _from_document(document: _Document) -> Statistics:
+    """Return the statistics of a document, after a check that its parts have the same ranks."""
     indices = tuple(document.indices)
     find_metric(document.metric)
     by_rank = (document.extents, document.tile, document.prob_index.tiles_with)

@@ -129,6 +129,7 @@ class BindingReader:
     def _step(
         self, step: StepSchema, components: Mapping[str, Component], collected: _Collected, path: Path
     ) -> None:
+        """Collect the bindings of one component."""
         if step.component is None:
             raise self.document.error(path, "an entry should name a component:")
         if step.component not in components:
@@ -141,6 +142,7 @@ class BindingReader:
             self._bind(component, binding, collected, binding_path)
 
     def _check_keys(self, component: Component, binding: BindingSchema, path: Path) -> None:
+        """Refuse keys that bindings of this class do not have, and report required keys that are missing."""
         expected = _KEYS[component.kind]
         aliases = {name: str(field.alias) for name, field in type(binding).model_fields.items()}
         for name in binding.model_fields_set:
@@ -239,6 +241,7 @@ class BindingReader:
             raise self.document.error(path, message)
 
     def _intersector(self, component: Component, schema: BindingSchema, path: Path) -> IntersectorBinding:
+        """Return the binding of an intersector; only a leader-follower intersector has a leader."""
         self._check_loop(str(schema.rank), (*path, "rank"))
         is_leader_follower = component.intersection == "leader-follower"
         if is_leader_follower != (schema.leader is not None):

@@ -165,6 +165,7 @@ class _Reader:
         functions: Mapping[str, Function],
         path: Path,
     ) -> None:
+        """Check the tensors, indices, symbols and functions of a statement."""
         if isinstance(statement, Alias):
             self._check_alias(statement, declared, path)
             return
@@ -269,6 +270,7 @@ class _Reader:
         declared: Mapping[str, tuple[str, ...]],
         statements: Mapping[str, tuple[Statement, Path]],
     ) -> Iteration | None:
+        """Return the checked iteration; None if the cascade runs once."""
         iterate = self.schema.iterate
         if iterate is None:
             return None

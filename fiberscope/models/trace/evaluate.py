@@ -80,6 +80,7 @@ def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
 
 
 def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
+    """Attach a recorder to the writes of an output's rank, or of a subtree."""
     fibers = {level.rank.name: level.fibers for level in nest.output}
     rank = fibers.get(attachment.rank)
     if rank is None:

@@ -66,6 +66,8 @@ def read_configuration(
 
 @dataclass(frozen=True)
 class _Reader:
+    """Reader of one configuration of the architecture."""
+
     document: Document
     operations: Sequence[str]
 
@@ -105,6 +107,7 @@ class _Reader:
     def _component(
         self, schema: ComponentSchema, path: Path, branch: tuple[str, ...], count: int, product: int
     ) -> Component:
+        """Return a component with checked attributes; ``product`` is the number of all its instances."""
         kind = next((name for name in _CLASSES if name.lower() == schema.class_.lower()), None)
         if kind is None:
             advice = nearest(schema.class_, _CLASSES)

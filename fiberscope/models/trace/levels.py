@@ -144,6 +144,7 @@ def _moving_rank(plan: LoopPlan, index: Index) -> str | None:
 
 
 def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
+    """Set how a cursor finds coordinates: by an index, by look-up (``loops`` is false), or in a range."""
     use = operand.use(name)
     if use is not None and not use.plain:
         mover = _moving_rank(plan, use.index) if loops else None

@@ -225,6 +225,7 @@ def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
 def _tensors(
     schema: SpecificationSchema, cascade: Cascade, reader: MappingReader, document: Document
 ) -> dict[str, Tensor]:
+    """Return the tensors of the cascade with their orders and formats."""
     for tensor in schema.format:
         if tensor not in cascade.declared:
             message = f"{tensor} is not declared; {nearest(tensor, cascade.declared)}"
@@ -253,6 +254,7 @@ def _einsums(
     configurations: Mapping[str, Architecture],
     document: Document,
 ) -> tuple[Einsum, ...]:
+    """Return the Einsums of the cascade with their mappings and bindings."""
     einsums = [
         _einsum(name, statement, cascade, reader) for name, (statement, _path) in cascade.statements.items()
     ]

@@ -145,6 +145,7 @@ class MappingReader:
         return EinsumMapping(ranks, order, partitioning, self._spacetime(name, order))
 
     def _loop_order(self, name: str, loops: Sequence[str]) -> tuple[str, ...]:
+        """Return the order of loops, by default that of partitioning; refuse one that lacks a loop."""
         order = tuple(self.schema.loop_order.get(name, loops))
         path: Path = ("mapping", "loop-order", name)
         for position, rank in enumerate(order):
@@ -160,6 +161,7 @@ class MappingReader:
         return order
 
     def _spacetime(self, name: str, loops: Sequence[str]) -> Spacetime | None:
+        """Return the loops in space and in time, which together are all loops; None without a section."""
         spacetime = self.schema.spacetime.get(name)
         if spacetime is None:
             return None
@@ -324,6 +326,7 @@ class MappingReader:
         steps: Sequence[Partition],
         equation: Equation,
     ) -> Follow:
+        """Return a rank that is split like the rank that it follows."""
         path: Path = ("mapping", "partitioning", name, key)
         rank, leader = ranks[0], str(directives[0].size)
         if len(ranks) > 1 or len(directives) > 1:

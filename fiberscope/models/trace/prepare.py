@@ -205,6 +205,7 @@ def _flatten(plan: LoopPlan, operands: Sequence[Operand], flatten: Flatten) -> N
 
 
 def _flatten_tree(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
+    """Return a tree with flattened ranks, below the ranks whose loops are outside of the flattened loop."""
     names = operand.tree.names
     depth = plan.top(flatten.name)
     other_ranks = [name for name in names if name not in flatten.ranks]

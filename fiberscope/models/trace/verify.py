@@ -91,6 +91,7 @@ def _is_plain(access: Access) -> bool:
 
 
 def _split_terms(expression: Expression, sign: int, output: Access) -> list[Term] | None:
+    """Return an expression as signed terms of factors; None if it is no sum of products."""
     if isinstance(expression, Access):
         return [Term((expression,), sign)]
     if not isinstance(expression, Operation | Take):
@@ -108,6 +109,7 @@ def _split_terms(expression: Expression, sign: int, output: Access) -> list[Term
 
 
 def _sum_terms(expression: Operation, sign: int, output: Access) -> list[Term] | None:
+    """Return the terms of a sum or difference; None if an operand is no sum of products."""
     if any(isinstance(operand, Take) for operand in expression.operands):
         return None
     first_is_negative = len(expression.operands) == 1
@@ -149,6 +151,8 @@ def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, F
 
 @dataclass(frozen=True)
 class _Projection:
+    """Projection of a tensor to its first output rank, with random weights for the other ranks."""
+
     work: Computation
     weights: Mapping[str, Floats]
     first_rank: str

@@ -78,6 +78,8 @@ def read_constraints(
 
 
 class _Reader(Names):
+    """Reader of the constraints of a mapper: bounds and orders of loops, kept and bypassed tensors."""
+
     example = "a constraint is a dimension and its bound, as K=8, K<=8 or K>=2"
 
     def __init__(self, architecture: Architecture, problem: Problem) -> None:
@@ -94,6 +96,7 @@ class _Reader(Names):
             self._data(level, directive, location)
 
     def _loops(self, level: int, directive: DirectiveSchema, location: Location) -> None:
+        """Restrict the bounds, the order and the axes of the temporal or spatial loops of a level."""
         kind = int(directive.type == "spatial")
         for _text, dimension, relation, bound in self.factors(directive, location):
             dimension_bound = self.problem.bounds[dimension]

@@ -136,6 +136,7 @@ class Result:
     def _accumulate(
         self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str], values: Wire
     ) -> tuple[dict[str, Wire], Wire]:
+        """Add an accumulator, which sums equal points; return the coordinates and values that leave it."""
         # the outermost levels that are also the outermost loops: their points arrive sorted
         common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._levels, nest, strict=False))))
         points = [

@@ -69,6 +69,8 @@ class BitLevel:
 
 
 class _BitVectors(WrittenFormat, ScannedFormat):
+    """Format of a level with a bit for each coordinate of each fiber, in 64-bit words."""
+
     name = "bitvector"
     letters = "b"
     meaning = "bit vectors"

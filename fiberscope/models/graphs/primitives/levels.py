@@ -199,6 +199,7 @@ def _has_words(name: str) -> bool:
 
 
 def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
+    """Report an unknown format, and a mode that is no dimension of the tensor."""
     if node["format"] not in BY_NAME:
         faults.add(node.location, f"{node}: format={node['format']} is none of {', '.join(BY_NAME)}")
     tensor_format = graph.formats.get(node["tensor"])
