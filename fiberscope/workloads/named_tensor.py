@@ -34,7 +34,7 @@ class NamedTensor:
         digest: sha256 of the shape and the entries; for a matrix or vector, equal to that of the
             ``Workload``.
         notice: one line that the user must see.
-        sized: whether the source gives the shape, and not only the largest coordinates.
+        has_shape: whether the source gives the shape, and not only the largest coordinates.
         rows: number of ranks that become rows in a matrix; 0 if the tensor cannot become a matrix.
         ranks: names of the ranks if the user gave them, as in ``A[m, k]=a.mtx``.
     """
@@ -45,7 +45,7 @@ class NamedTensor:
     origin: str
     digest: str
     notice: str | None = None
-    sized: bool = True
+    has_shape: bool = True
     rows: int = 0
     ranks: tuple[str, ...] = ()
 
@@ -139,7 +139,7 @@ def tensor_in(text: str) -> NamedTensor | None:
         return generate_tensor(full_text, tensor)
     file = _tensor_file(text)
     if file is not None and suffix_of(file) == ".tns":
-        return _named_tensor(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
+        return _named_tensor(file.name.partition(".")[0], "real", read_tns(file), file.name, has_shape=False)
     if file is not None and file.is_file() and (market := _read_market_file(file)) is not None:
         return _named_tensor(file.name.partition(".")[0], "real", market, file.name)
     if file is not None and file.is_file() and (array := array_in(str(file))) is not None:

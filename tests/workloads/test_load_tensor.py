@@ -119,7 +119,7 @@ def test_each_file_of_an_array_is_the_tensor_that_python_gives(files, name):
     assert found.tensor.equals(given.tensor)
     assert found.digest == given.digest
     assert found.origin == name
-    assert found.sized == (name != "cube.tns")
+    assert found.has_shape == (name != "cube.tns")
 
 
 @pytest.mark.parametrize("array", [CUBE[0], CUBE[0, 0]])

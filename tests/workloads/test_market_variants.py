@@ -50,7 +50,7 @@ def test_a_tensor_of_taco_has_its_ranks(tmp_path, suffix, is_dense):
     path.write_text(BANNER + "tensor " + "\n".join(lines) + "\n")
     found = load_tensor(path)
     assert np.array_equal(found.tensor.toarray(), dense)
-    assert found.sized
+    assert found.has_shape
     with pytest.raises(WorkloadError, match="a tensor of rank 3; a matrix has rank 2"):
         load(path)
 

@@ -134,7 +134,7 @@ def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
     lookups: list[LookUp] = []
     for rank, scanned in scanned_ranks(plan, operand).items():
         use, depth = operand.use(rank), depth_of(plan, operand, rank)
-        plain = use is None or use.plain
+        plain = use is None or use.is_plain
         loop = plan.loops[depth] if depth >= 0 else ""
         if not (scanned and plain) or any(lookup.loop == loop for lookup in lookups):
             index = Index(((rank, 1),)) if use is None or plain else use.index

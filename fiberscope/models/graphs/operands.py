@@ -37,7 +37,7 @@ class Operand:
         name, source, origin, notice: as in ``fiberscope.workloads.Workload``.
         stored: the tensor in the layout of the graph.
         nonzeros: number of entries before storage; dense levels add explicit zeros.
-        sized: whether the shape is explicit, and not just the largest coordinates.
+        has_shape: whether the shape is explicit, and not just the largest coordinates.
         undivided: the undivided tensor if ``stored`` is divided into chunks; else None.
     """
 
@@ -47,7 +47,7 @@ class Operand:
     notice: str | None
     stored: StoredTensor
     nonzeros: int
-    sized: bool = True
+    has_shape: bool = True
     undivided: SparseTensor | None = None
 
     @property
@@ -239,9 +239,14 @@ def _transpose_if_needed(
     variables: Readings,
 ) -> NamedTensor | Operand:
     """Transpose a matrix whose shape fits the other operands only when transposed, and add a notice."""
-    other_operands = {key: value for key, value in loaded.items() if key != name and value.sized}
+    other_operands = {key: value for key, value in loaded.items() if key != name and value.has_shape}
     readings = variables.get(name, ())
-    if isinstance(operand, Operand) or len(_shape(operand)) != 2 or len(readings) != 1 or not operand.sized:
+    if (
+        isinstance(operand, Operand)
+        or len(_shape(operand)) != 2
+        or len(readings) != 1
+        or not operand.has_shape
+    ):
         return operand
     # conflicts of the others are reported later, after every operand has been transposed if needed
     sizes = _common_sizes(other_operands, variables, ignore_conflicts=True)
@@ -271,9 +276,9 @@ def _common_sizes(
                 pair for reading in readings for pair in zip(reading, _shape(operand), strict=False)
             ):
                 known_size, first_name = sizes.setdefault(variable, (size, name))
-                if operand.sized is not sized:
+                if operand.has_shape is not sized:
                     continue
-                if size != known_size and sized and loaded[first_name].sized and not ignore_conflicts:
+                if size != known_size and sized and loaded[first_name].has_shape and not ignore_conflicts:
                     raise InputError(
                         f"{variable} has {known_size} coordinates in {first_name} and {size} in {name}; "
                         "the two must be equal"
@@ -301,7 +306,7 @@ def _store(
     if isinstance(operand, Operand) and not is_split:
         return operand
     tensor = operand.entries() if isinstance(operand, Operand) else operand.tensor
-    if not operand.sized:
+    if not operand.has_shape:
         dimensions = [sizes.get(variable, 0) for variable in reading]
         tensor = tensor.at_least(dimensions) if len(dimensions) == tensor.order else tensor
     format = format_of_operand(graph, name)
@@ -318,6 +323,6 @@ def _store(
         operand.notice,
         stored,
         nonzeros,
-        operand.sized,
+        operand.has_shape,
         undivided,
     )

@@ -93,7 +93,7 @@ def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
 def _can_load_blocks(operand: Operand) -> bool:
     """Return whether a loop reads the root in order, so that the ranks below can be loaded in blocks."""
     use = operand.use(operand.ordered.names[0])
-    return (use is None or use.plain) and operand.ordered.comes_in_blocks
+    return (use is None or use.is_plain) and operand.ordered.comes_in_blocks
 
 
 class BlockFeed:
@@ -127,7 +127,7 @@ def _values(tree: FiberTree, level_number: int) -> Floats:
 def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
     """Return whether a loop iterates over a rank: over the rank itself, or over a rank of its index."""
     use = operand.use(name)
-    if use is None or use.plain:
+    if use is None or use.is_plain:
         return name in plan.loops
     mover = _moving_rank(plan, use.index)
     return mover is not None
@@ -146,7 +146,7 @@ def _moving_rank(plan: LoopPlan, index: Index) -> str | None:
 def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
     """Set how a cursor finds coordinates: by an index, by look-up (``loops`` is false), or in a range."""
     use = operand.use(name)
-    if use is not None and not use.plain:
+    if use is not None and not use.is_plain:
         mover = _moving_rank(plan, use.index) if loops else None
         set_index(plan, cursor, use.index, mover)
         if mover is not None:
@@ -248,7 +248,7 @@ def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list
 
 def _ranks_of(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
     """Return the ranks of the tree for one rank of the output."""
-    if not use.plain:
+    if not use.is_plain:
         return [(Rank(use.name, plan.shapes[f"{use.name} of the output"], use.declared), use.index)]
     shape, name = plan.shape(use.name), use.name
     ranks: list[tuple[Rank, Index]] = []

@@ -181,7 +181,7 @@ def _sizes_agree(
     """Return whether all matrices agree on the size of each rank, as far as their shapes are known."""
     sizes: dict[str, int] = {}
     for name, operand in operands.items():
-        if operand.workload.sized:
+        if operand.workload.has_shape:
             ranks = matrix_ranks(operand, declared[name], output)
             for rank, size in zip(ranks, operand.workload.tensor.shape, strict=True):
                 if sizes.setdefault(rank, size) != size:
@@ -240,7 +240,7 @@ def operand_trees(
     Raises:
         WorkloadError: an operand and its tensor have different numbers of ranks.
     """
-    tensors, minimum_sizes = {}, dict(sizes)
+    tensors, minima = {}, dict(sizes)
     for operand in operands:
         declared_ranks = declared[operand.name]
         tensor = operand.workload.of_order(len(declared_ranks), operand.name)
@@ -250,16 +250,15 @@ def operand_trees(
             else tensor.ranks or tuple(declared_ranks)
         )
         tensors[operand.name] = tensor, ranks
-        minimum_sizes |= {
-            rank: max(size, minimum_sizes.get(rank, 0))
-            for rank, size in zip(ranks, tensor.shape, strict=True)
+        minima |= {
+            rank: max(size, minima.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)
         }
-    return {name: _operand_tree(tensor, ranks, minimum_sizes) for name, (tensor, ranks) in tensors.items()}
+    return {name: _operand_tree(tensor, ranks, minima) for name, (tensor, ranks) in tensors.items()}
 
 
-def _operand_tree(operand: NamedTensor, ranks: Sequence[str], minimum_sizes: Mapping[str, int]) -> FiberTree:
+def _operand_tree(operand: NamedTensor, ranks: Sequence[str], minima: Mapping[str, int]) -> FiberTree:
     tensor = (
-        operand.tensor if operand.sized else operand.tensor.at_least([minimum_sizes[rank] for rank in ranks])
+        operand.tensor if operand.has_shape else operand.tensor.at_least([minima[rank] for rank in ranks])
     )
     if not ranks:
         return FiberTree((), (), (), tensor.values)

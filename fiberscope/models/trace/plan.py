@@ -45,13 +45,13 @@ class RankUse:
         name: the name of the rank in the tree; for a plain index the name in the equation.
         declared: its name in the declaration.
         index: its coordinate.
-        plain: whether the index is a single rank that no earlier rank of the tensor has.
+        is_plain: whether the index is a single rank that no earlier rank of the tensor has.
     """
 
     name: str
     declared: str
     index: Index
-    plain: bool
+    is_plain: bool
 
 
 def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
@@ -265,7 +265,7 @@ def _output_shapes(
     """Return the shapes of the output's ranks with affine indices, by ``NAME of the output``."""
     shapes_of_output = {}
     for use in uses_of(equation.output, specification.tensors[equation.output.tensor].ranks):
-        if not use.plain:
+        if not use.is_plain:
             reach = sum(max(0, factor * (shapes[rank] - 1)) for rank, factor in use.index.terms)
             size = specification.shapes.get(use.declared, use.index.constant + reach + 1)
             shapes_of_output[f"{use.name} of the output"] = size

@@ -110,7 +110,7 @@ def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
     The depth is ``NO_LOOP`` for a constant coordinate, and the number of loops if the rank has no loop.
     """
     use = operand.use(name)
-    if use is not None and not use.plain:
+    if use is not None and not use.is_plain:
         return plan.depth(use)
     if name in plan.loops:
         return plan.loops.index(name)
@@ -143,7 +143,7 @@ def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, piece: str,
 
 def _has_rank(operand: Operand, rank: str) -> bool:
     use = operand.use(rank)
-    return rank in operand.tree.names and (use is None or use.plain)
+    return rank in operand.tree.names and (use is None or use.is_plain)
 
 
 def _cut_by_occupancy(
@@ -189,7 +189,7 @@ def _outer_ranks(plan: LoopPlan, leader: Operand, rank: str, piece: str) -> list
 
 def _outermost_depth(plan: LoopPlan, operand: Operand, name: str) -> int:
     use = operand.use(name)
-    return plan.depth(use) if use is not None and not use.plain else plan.top(name)
+    return plan.depth(use) if use is not None and not use.is_plain else plan.top(name)
 
 
 def _move_to_root(tree: FiberTree, outer: Sequence[str], rank: str) -> FiberTree:
@@ -231,7 +231,7 @@ def _follow(plan: LoopPlan, operands: Sequence[Operand], follow: Follow) -> None
         raise InputError(f"{follow.rank} cannot follow {follow.leader}: its pieces are not cut by shape")
     for operand in operands:
         use = next((use for use in operand.uses if use.declared == follow.rank), None)
-        if use is not None and not use.plain and follow.leader in use.index.ranks:
+        if use is not None and not use.is_plain and follow.leader in use.index.ranks:
             _cut_with_halo(plan, operand, use, follow, sizes)
 
 

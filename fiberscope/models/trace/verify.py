@@ -47,14 +47,15 @@ class Term:
     Args:
         factors: the tensors.
         sign: 1 or -1.
-        copied: of a take, the index of the factor whose values count; of other factors only presence counts.
-        distinct: whether the term counts once at a point of the output, however many points reduce to it.
+        copied_factor: of a take, the index of the factor whose values count; of other factors only presence
+            counts.
+        is_distinct: whether the term counts once at a point of the output, however many points reduce to it.
     """
 
     factors: tuple[Access, ...]
     sign: int
-    copied: int | None = None
-    distinct: bool = False
+    copied_factor: int | None = None
+    is_distinct: bool = False
 
 
 def can_project(einsum: Einsum) -> bool:
@@ -82,7 +83,7 @@ def _can_project_term(term: Term, einsum: Einsum) -> bool:
 
 
 def _uncounted_ranks(term: Term, einsum: Einsum) -> set[str]:
-    return set(einsum.ranks) - set(einsum.computed.output.ranks) if term.distinct else set()
+    return set(einsum.ranks) - set(einsum.computed.output.ranks) if term.is_distinct else set()
 
 
 def _is_plain(access: Access) -> bool:
@@ -211,7 +212,7 @@ class _Projection:
 
     def _weigh_block(self, term: Term, number: int, table: Points) -> Points:
         """Return the contribution of a block; the first factor with a rank applies the rank's weights."""
-        if term.copied is not None and number != term.copied:
+        if term.copied_factor is not None and number != term.copied_factor:
             table = Points.from_columns(table.columns, np.ones(len(table)))
         uncounted = _uncounted_ranks(term, self.work.einsum) & set(table.columns)
         if uncounted:

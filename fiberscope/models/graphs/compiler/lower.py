@@ -238,7 +238,7 @@ def _attributes(term: Function) -> dict[str, object]:
     """Return the attributes of an operator's ALU."""
     attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
-        attributes["const0" if term.constant_first else "in2"] = repr(term.constant)
+        attributes["const0" if term.is_constant_first else "in2"] = repr(term.constant)
     if term.where and (len(term.terms) > 1 or term.constant is not None):
         attributes |= {"where": term.where, "counted": term.counted}
     return attributes

@@ -78,14 +78,14 @@ class Function:
         name: name of the function in expressions.
         terms: the terms.
         constant: the number that is the other operand; None if there is none.
-        constant_first: whether the number is the first operand.
+        is_constant_first: whether the number is the first operand.
         where, counted: fields of the ``Call`` from which the function was made.
     """
 
     name: str
     terms: tuple[Term, ...]
     constant: float | None = None
-    constant_first: bool = False
+    is_constant_first: bool = False
     where: str = ""
     counted: str = ""
 
