@@ -103,9 +103,7 @@ def _choose_savings(
     ]
     for level, feature in ordered:
         leaders_of_feature = frozenset(leader for option in feature.options for leader in option.leaders)
-        for omission in _choose_options(
-            [leaders.omission(level, option) for option in feature.options], weights
-        ):
+        for omission in _choose([leaders.omission(level, option) for option in feature.options], weights):
             key = (omission.level, omission.tensor)
             is_skipping = np.full_like(omission.share, float(feature.is_skipping))
             if key in savings:
@@ -119,7 +117,7 @@ def _choose_savings(
     return savings
 
 
-def _choose_options(omissions: list[Omission], weights: Mapping[TileKey, Numbers]) -> list[Omission]:
+def _choose(omissions: list[Omission], weights: Mapping[TileKey, Numbers]) -> list[Omission]:
     """Return the option with the largest saving, mapping by mapping; the last of equals."""
     if len(omissions) == 1:
         return omissions
@@ -141,19 +139,14 @@ def _stored_actions(
 ) -> LevelActions:
     """Return the accesses to stored data and to its metadata."""
     dense, stored_tile = traffic.dense[key], stored_tiles[key]
-    dense_accesses = [dense.reads, dense.fills, dense.updates]
+    words = [dense.reads, dense.fills, dense.updates]
     if stored_tile.units is None:
-        reads, fills, updates = (
-            Access.all_actual(accesses.astype(np.float64)) for accesses in dense_accesses
-        )
+        reads, fills, updates = (Access.all_actual(accesses.astype(np.float64)) for accesses in words)
         return LevelActions(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
     zeros = 1.0 - stored_tile.density
-    reads, fills, updates = (
-        Access.all_actual(accesses - _floor(accesses * zeros)) for accesses in dense_accesses
-    )
+    reads, fills, updates = (Access.all_actual(accesses - _floor(accesses * zeros)) for accesses in words)
     formats = [
-        FormatAccess.from_units(stored_tile.units, accesses / stored_tile.listed)
-        for accesses in dense_accesses
+        FormatAccess.from_units(stored_tile.units, accesses / stored_tile.listed) for accesses in words
     ]
     return LevelActions(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
@@ -314,7 +307,7 @@ def count_computes(
     if is_joint:
         return _count_joint(problem, traffic, features, innermost, remaining, gated)
     states = {
-        tensor: _state_probabilities(problem, traffic, features, innermost, tensor, options)
+        tensor: _probabilities(problem, traffic, features, innermost, tensor, options)
         for tensor in problem.operands
     }
     return _divide_by_state(features, list(states.values()), remaining, gated)
@@ -355,7 +348,7 @@ def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor:
     return saved[levels[-1], tensor] if levels else None
 
 
-def _state_probabilities(
+def _probabilities(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,
