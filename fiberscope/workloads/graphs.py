@@ -21,7 +21,7 @@ CANDIDATES = 2**18  # edges of one draw
 _MAX_ROUNDS = 200
 
 
-def words(seed: int, purpose: int, number: int, count: int) -> npt.NDArray[np.uint64]:
+def random_words(seed: int, purpose: int, number: int, count: int) -> npt.NDArray[np.uint64]:
     """Return random 64-bit words. Equal arguments give equal words.
 
     Args:
@@ -83,7 +83,7 @@ class _Edges:
         largest = 2**32 - 1
         first, second, third = (np.uint32(min(round(bound * 2**32), largest)) for bound in bounds)
         self.bounds = first, second, third
-        shuffled = words(seed, ORDER, 0, vertices)
+        shuffled = random_words(seed, ORDER, 0, vertices)
         self.order = np.argsort(shuffled, kind="stable").astype(np.int64)
         self.source = self._batches()
         self._surplus: Integers = np.empty(0, dtype=np.int64)
@@ -117,7 +117,7 @@ class _Edges:
 
     def _candidates(self, number: int) -> Integers:
         """Return the candidates without edges of nonexistent vertices."""
-        chances = words(self.seed, EDGES, number, CANDIDATES // 2 * self.levels).view(np.uint32)
+        chances = random_words(self.seed, EDGES, number, CANDIDATES // 2 * self.levels).view(np.uint32)
         row: Integers = np.zeros(CANDIDATES, dtype=np.int64)
         col = row
         for chance in chances.reshape(self.levels, CANDIDATES):
@@ -133,7 +133,7 @@ def _distinct(stream: _Edges, edges: int) -> Integers:
     for _ in range(_MAX_ROUNDS):
         fresh = stream.take(edges - len(keys))
         fresh.sort()
-        keys = np.concatenate([keys, fresh[_differing(fresh) & ~_among(fresh, keys)]])
+        keys = np.concatenate([keys, fresh[_differs_from_previous(fresh) & ~_is_among(fresh, keys)]])
         keys.sort(kind="stable")  # two sorted runs, which are merged
         if len(keys) == edges:
             return keys
@@ -141,12 +141,12 @@ def _distinct(stream: _Edges, edges: int) -> Integers:
     raise WorkloadError(fault, location="rmat-graph", fix="ask for fewer edges, or duplicates=keep")
 
 
-def _differing(keys: Integers) -> npt.NDArray[np.bool_]:
+def _differs_from_previous(keys: Integers) -> npt.NDArray[np.bool_]:
     """Return a mask of the sorted keys that differ from the key before."""
     return np.append(True, keys[1:] != keys[:-1])
 
 
-def _among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
+def _is_among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
     """Return a mask of the ``keys`` that are in ``sorted_keys``."""
     if not len(sorted_keys):
         return np.zeros(len(keys), dtype=bool)
@@ -183,8 +183,8 @@ def _values(seed: int, count: int) -> Values:
     """Return values uniform in (0.5, 1.5)."""
     values = np.empty(count)
     for number, start in enumerate(range(0, count, CANDIDATES)):
-        part = values[start : start + CANDIDATES]
-        part[:] = words(seed, VALUES, number, len(part)) >> 11
+        piece = values[start : start + CANDIDATES]
+        piece[:] = random_words(seed, VALUES, number, len(piece)) >> 11
     values *= 2.0**-53
     return np.maximum(values, np.finfo(float).eps, out=values) + 0.5
 

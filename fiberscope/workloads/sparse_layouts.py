@@ -68,7 +68,7 @@ def decode(layout: str, arrays: Arrays, location: str) -> CsrArray | SparseTenso
             f"a sparse array in the layout {layout!r}", location=location, fix=nearest(layout, _LAYOUTS)
         )
     for name in ("shape", "data"):
-        _array(arrays, name, location)
+        _require_array(arrays, name, location)
     if "fill_value" in arrays:
         check_fill_value(arrays["fill_value"], location)
     return _LAYOUTS[layout](arrays, as_shape(arrays["shape"], location), location)
@@ -80,30 +80,30 @@ def decode_scipy(matrix: Any, location: str) -> CsrArray | SparseTensor:  # noqa
     Raises:
         WorkloadError: see ``decode``.
     """
-    held = matrix
+    converted = matrix
     if matrix.format not in _LAYOUTS:  # lists and dictionaries, which scipy converts
         try:
-            held = matrix.tocoo()
+            converted = matrix.tocoo()
         except Exception as error:  # scipy raises many types of errors for invalid matrices
             raise WorkloadError(
                 f"the {matrix.format} matrix is not sound ({error})", location=location
             ) from error
-    arrays = {"shape": np.asarray(held.shape), "data": np.asarray(held.data)}
-    if held.format == "coo":
-        arrays |= {f"coords{rank}": np.asarray(column) for rank, column in enumerate(held.coords)}
+    arrays = {"shape": np.asarray(converted.shape), "data": np.asarray(converted.data)}
+    if converted.format == "coo":
+        arrays |= {f"coords{rank}": np.asarray(column) for rank, column in enumerate(converted.coords)}
     else:
-        names = ("offsets",) if held.format == "dia" else ("indices", "indptr")
-        arrays |= {name: np.asarray(getattr(held, name)) for name in names}
-    return decode(held.format, arrays, location)
+        names = ("offsets",) if converted.format == "dia" else ("indices", "indptr")
+        arrays |= {name: np.asarray(getattr(converted, name)) for name in names}
+    return decode(converted.format, arrays, location)
 
 
-def _array(arrays: Arrays, name: str, location: str) -> npt.NDArray[Any]:
+def _require_array(arrays: Arrays, name: str, location: str) -> npt.NDArray[Any]:
     if name not in arrays:
         raise WorkloadError(f"the sparse array has no {name}", location=location)
     return arrays[name]
 
 
-def _vector(arrays: Arrays, location: str) -> npt.NDArray[np.float64]:
+def _value_vector(arrays: Arrays, location: str) -> npt.NDArray[np.float64]:
     values = as_doubles(arrays["data"], location)
     if values.ndim != 1:
         raise WorkloadError(f"values of rank {values.ndim}; they must be a vector", location=location)
@@ -119,7 +119,7 @@ def _two_ranks(shape: tuple[int, ...], entries: int, layout: str, location: str)
 
 
 def _coo(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
-    values = _vector(arrays, location)
+    values = _value_vector(arrays, location)
     columns = as_vectors(_columns(arrays, location), len(values), shape, location)
     if len(shape) != 2:
         check_finite(values, columns, location)
@@ -135,8 +135,8 @@ def _columns(arrays: Arrays, location: str) -> list[npt.NDArray[Any]]:
     if "coords0" in arrays:
         return [arrays[f"coords{rank}"] for rank in range(sum(name.startswith("coords") for name in arrays))]
     if "row" in arrays or "col" in arrays:
-        return [_array(arrays, "row", location), _array(arrays, "col", location)]
-    coordinates = _array(arrays, "coords", location)
+        return [_require_array(arrays, "row", location), _require_array(arrays, "col", location)]
+    coordinates = _require_array(arrays, "coords", location)
     if coordinates.ndim != 2:
         fault = f"coordinates of rank {coordinates.ndim}; they must have a row for each rank of the array"
         raise WorkloadError(fault, location=location)
@@ -164,9 +164,9 @@ def _compressed(
     arrays: Arrays, fibers: int, size: int, location: str
 ) -> tuple[npt.NDArray[np.float64], Integers, Integers]:
     """Return values, coordinates and pointers, without entries after the last pointer."""
-    values = _vector(arrays, location)
-    pointers = as_integers(_array(arrays, "indptr", location), "pointers", location)
-    indices = as_integers(_array(arrays, "indices", location), "coordinates", location)
+    values = _value_vector(arrays, location)
+    pointers = as_integers(_require_array(arrays, "indptr", location), "pointers", location)
+    indices = as_integers(_require_array(arrays, "indices", location), "coordinates", location)
     check_pointers(pointers, fibers, min(len(values), len(indices)), location)
     values, indices = values[: pointers[-1]], indices[: pointers[-1]]
     check_bounds(indices, size, "the coordinate", location)
@@ -183,8 +183,8 @@ def _bsr(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
     if rows % height or cols % width:
         fault = f"blocks of {height} x {width} do not divide a matrix of {rows} x {cols}"
         raise WorkloadError(fault, location=location)
-    pointers = as_integers(_array(arrays, "indptr", location), "pointers", location)
-    indices = as_integers(_array(arrays, "indices", location), "coordinates", location)
+    pointers = as_integers(_require_array(arrays, "indptr", location), "pointers", location)
+    indices = as_integers(_require_array(arrays, "indices", location), "coordinates", location)
     check_pointers(pointers, rows // height, min(len(blocks), len(indices)), location)
     blocks, indices = blocks[: pointers[-1]], indices[: pointers[-1]]
     check_bounds(indices, cols // width, "the coordinate of a block", location)
@@ -197,7 +197,7 @@ def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
     """Return the matrix of diagonals (DIA): a row of values for each offset from the main diagonal."""
     rows, cols = _two_ranks(shape, arrays["data"].size, "DIA", location)
     diagonals = np.atleast_2d(as_doubles(arrays["data"], location))
-    offsets = as_integers(np.atleast_1d(_array(arrays, "offsets", location)), "offsets", location)
+    offsets = as_integers(np.atleast_1d(_require_array(arrays, "offsets", location)), "offsets", location)
     if diagonals.ndim != 2 or len(diagonals) != len(offsets):
         fault = (
             f"{len(offsets)} offsets for values of shape {diagonals.shape}; there must be one for each row"
@@ -214,7 +214,9 @@ def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
 
 def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | SparseTensor:
     """Return a tensor whose ranks are divided into compressed ranks and the others."""
-    axes = as_integers(_array(arrays, "compressed_axes", location).reshape(-1), "compressed axes", location)
+    axes = as_integers(
+        _require_array(arrays, "compressed_axes", location).reshape(-1), "compressed axes", location
+    )
     check_bounds(axes, len(shape), "the compressed axis", location)
     by_rows = sorted(set(axes.tolist()))
     by_cols = [rank for rank in range(len(shape)) if rank not in by_rows]
@@ -226,8 +228,8 @@ def _gcxs(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray | S
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
     columns = dict(zip(by_rows, coordinates_at(row_shape, rows) if by_rows else (), strict=True))
     columns |= dict(zip(by_cols, coordinates_at(col_shape, indices) if by_cols else (), strict=True))
-    named = {f"coords{rank}": columns[rank] for rank in range(len(shape))}
-    return _coo({"data": values, **named}, shape, location)
+    coordinates = {f"coords{rank}": columns[rank] for rank in range(len(shape))}
+    return _coo({"data": values, **coordinates}, shape, location)
 
 
 _LAYOUTS: Mapping[str, Callable[[Arrays, tuple[int, ...], str], CsrArray | SparseTensor]] = {

@@ -51,7 +51,6 @@ class Grammar:
     """
 
     def __init__(self, fields: Sequence[str], comment: str) -> None:
-        """Compile the grammar."""
         self.fields = tuple(fields)
         self.comment = comment
         mark = re.escape(comment.encode())
@@ -60,7 +59,7 @@ class Grammar:
         self._comment = comment.encode()
         self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, skip))
 
-    def matched(self, text: bytes) -> int:
+    def count_valid_bytes(self, text: bytes) -> int:
         """Return the number of leading bytes of ``text`` that are complete, valid lines."""
         match = self._lines.match(text)
         return match.end() if match else 0
@@ -107,10 +106,10 @@ class Block:
         Raises:
             IndexError: the block has no such entry.
         """
-        seen = -1
+        number = -1  # of the last entry so far
         for offset, line in enumerate(self.text.split(b"\n")):
-            seen += self.grammar.is_entry(line)
-            if seen == entry:
+            number += self.grammar.is_entry(line)
+            if number == entry:
                 return self.first_line + offset
         raise IndexError(entry)
 
@@ -132,7 +131,7 @@ def open_text(path: Path, location: str) -> Iterator[BinaryIO]:
             decompressed size far beyond that of a matrix.
     """
     try:
-        with _raw(path, location) as raw:
+        with _open_raw(path, location) as raw:
             magic = raw.read(2)
             raw.seek(0)
             if magic != GZIP_MAGIC:
@@ -148,7 +147,7 @@ def open_text(path: Path, location: str) -> Iterator[BinaryIO]:
         raise WorkloadError(f"cannot be read ({error.strerror or error})", location=location) from error
 
 
-def _raw(path: Path, location: str) -> BinaryIO:
+def _open_raw(path: Path, location: str) -> BinaryIO:
     if location == STANDARD_INPUT:
         return io.BytesIO(sys.stdin.buffer.read())
     if not path.exists():
@@ -164,13 +163,13 @@ def _without_mark(stream: BinaryIO, location: str) -> BinaryIO:
     """Return a stream from its start, without a byte order mark and with line feeds."""
     beginning = stream.read(CHUNK_BYTES)
     check_content(beginning[:BEGINNING], location)
-    marked = beginning.startswith(codecs.BOM_UTF8)
-    returns = b"\r" in beginning and b"\n" not in beginning and _is_text(beginning)
+    has_mark = beginning.startswith(codecs.BOM_UTF8)
+    has_only_returns = b"\r" in beginning and b"\n" not in beginning and _is_text(beginning)
     stream.seek(0)
-    if not marked and not returns:
+    if not has_mark and not has_only_returns:
         return stream
     text = stream.read().removeprefix(codecs.BOM_UTF8)
-    return io.BytesIO(text.replace(b"\r", b"\n") if returns else text)
+    return io.BytesIO(text.replace(b"\r", b"\n") if has_only_returns else text)
 
 
 def _is_text(beginning: bytes) -> bool:
@@ -194,15 +193,15 @@ def scan(stream: BinaryIO, grammar: Grammar, location: str, first_line: int = 1)
     while text := _whole_lines(stream, grammar, location, line):
         numbers = lines.table(text) if COMPILED else None
         if numbers is None:
-            numbers = _by_grammar(text, grammar, location, line)
+            numbers = _parse_by_grammar(text, grammar, location, line)
         block = Block(numbers, text, line, grammar)
         yield block
         line += block.lines
 
 
-def _by_grammar(text: bytes, grammar: Grammar, location: str, line: int) -> Values:
+def _parse_by_grammar(text: bytes, grammar: Grammar, location: str, line: int) -> Values:
     """Return the numbers of complete lines, entries x fields; report the first invalid line."""
-    valid_bytes = grammar.matched(text)
+    valid_bytes = grammar.count_valid_bytes(text)
     if valid_bytes < len(text):
         _refuse(text[valid_bytes:], grammar, location, line + text.count(b"\n", 0, valid_bytes))
     stripped = grammar.without_comments(text)
@@ -249,10 +248,10 @@ def first_entry(stream: BinaryIO, location: str) -> tuple[int, int]:
     """
     number = 1
     while line := read_line(stream, b"#%", location, number):
-        words = line.split()
-        if words and words[0][:1] not in b"#%":
+        tokens = line.split()
+        if tokens and tokens[0][:1] not in b"#%":
             stream.seek(0)
-            return number, len(words)
+            return number, len(tokens)
         number += 1
     raise WorkloadError("no entry in the file, so its shape is not known", location=location, fix="use .mtx")
 
@@ -279,14 +278,14 @@ def _refuse(text: bytes, grammar: Grammar, location: str, line: int) -> None:
     shown_text = repr(bad_line[:60].strip().decode("utf-8", "backslashreplace"))
     expected = " ".join(f"<{field}>" for field in grammar.fields)
     try:
-        words = bad_line.decode("utf-8").split()
+        tokens = bad_line.decode("utf-8").split()
     except UnicodeDecodeError:
         raise WorkloadError(f"{shown_text} is not UTF-8 text", location=location, line=line) from None
-    if any(word.lstrip("+-").lower() in ("nan", "inf", "infinity") for word in words):
+    if any(token.lstrip("+-").lower() in ("nan", "inf", "infinity") for token in tokens):
         raise WorkloadError(f"{shown_text} holds a value that is not finite", location=location, line=line)
     fault = (
-        f"{shown_text} has {len(words)} fields"
-        if len(words) != len(grammar.fields)
+        f"{shown_text} has {len(tokens)} fields"
+        if len(tokens) != len(grammar.fields)
         else f"{shown_text} does not fit"
     )
     raise WorkloadError(f"{fault}; a line here is {expected}", location=location, line=line)

@@ -42,7 +42,7 @@ TEXTS = st.lists(LINES, min_size=1, max_size=6).map(
 def by_grammar(fields, text):
     """What the grammar makes of whole lines; None where one is not good."""
     grammar = Grammar(fields, "%#")
-    if grammar.matched(text) < len(text):
+    if grammar.count_valid_bytes(text) < len(text):
         return None
     words = [float(word) for line in text.split(b"\n") if grammar.is_entry(line) for word in line.split()]
     return np.array(words).reshape(-1, len(fields))

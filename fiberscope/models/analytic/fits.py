@@ -55,8 +55,10 @@ def find_misfits(
             continue
         description = _misfit(problem, architecture, features, level, child, tensor)
         if description:
-            everywhere = not features.is_compressed(child, tensor)
-            misfits.append((description, np.asarray((traffic.dense[child, tensor].tile > 1) | everywhere)))
+            is_uncompressed_inside = not features.is_compressed(child, tensor)
+            misfits.append(
+                (description, np.asarray((traffic.dense[child, tensor].tile > 1) | is_uncompressed_inside))
+            )
     return misfits
 
 
@@ -126,19 +128,20 @@ class Fault:
 
     Args:
         reason: index of the reason in ``REASONS``.
-        at: the level, or a description of the fault.
+        location: name of the level, or a description of the fault; empty if the fault is of the whole
+            mapping.
         mappings: mask of the mappings with the fault.
         tile_key: indices of level and tensor, for a fault of a tensor.
     """
 
     reason: int
-    at: str
+    location: str
     mappings: Truth
     tile_key: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         """Describe the fault and where it is."""
-        return f"{self.at}: {REASONS[self.reason]}" if self.at else REASONS[self.reason]
+        return f"{self.location}: {REASONS[self.reason]}" if self.location else REASONS[self.reason]
 
 
 def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
@@ -165,10 +168,12 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
     inner: list[Level | Compute] = [*architecture.levels[1:], architecture.compute]
     for level, unit in enumerate(inner):
         used_instances = [instances[:, level] for instances in instances_by_axis]
-        crowded = used_instances[0] * used_instances[1] > unit.instances
+        exceeds_mesh = used_instances[0] * used_instances[1] > unit.instances
         if mappings.on_y is not None:
-            crowded = crowded | (used_instances[0] > unit.mesh[0]) | (used_instances[1] > unit.mesh[1])
-        faults.append(Fault(_MESH, unit.name, crowded))
+            exceeds_mesh = (
+                exceeds_mesh | (used_instances[0] > unit.mesh[0]) | (used_instances[1] > unit.mesh[1])
+            )
+        faults.append(Fault(_MESH, unit.name, exceeds_mesh))
     return faults
 
 

@@ -238,6 +238,6 @@ class Mapping:
         return [f"  - {{target: {name}, type: {kind}, factors: [{factors}], permutation: [{permutation}]"]
 
 
-def _names(problem: Problem, chosen: Truth) -> str:
-    """Return the names of the chosen tensors as a list in YAML."""
-    return ", ".join(tensor.name for index, tensor in enumerate(problem.tensors) if chosen[index])
+def _names(problem: Problem, is_listed: Truth) -> str:
+    """Return the names of the listed tensors as a list in YAML."""
+    return ", ".join(tensor.name for index, tensor in enumerate(problem.tensors) if is_listed[index])

@@ -67,11 +67,11 @@ def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
     uses: list[RankUse] = []
     for index, rank in zip(access.indices, declared, strict=True):
         names = {use.name for use in uses}
-        plain = index.rank is not None and index.rank not in names
-        name = str(index.rank) if plain else rank
-        while name in names or (not plain and name in access.ranks):
+        is_plain = index.rank is not None and index.rank not in names
+        name = str(index.rank) if is_plain else rank
+        while name in names or (not is_plain and name in access.ranks):
             name += "'"
-        uses.append(RankUse(name, rank, index, plain))
+        uses.append(RankUse(name, rank, index, is_plain))
     return tuple(uses)
 
 
@@ -235,6 +235,7 @@ def rank_shapes(
 def _infer_missing_shapes(
     specification: Specification, einsum: Einsum, shapes: dict[str, int], affine: Iterable[tuple[Index, int]]
 ) -> None:
+    """Add shapes of ranks that no tensor has as a plain index: declared, or inferred from affine indices."""
     for rank in einsum.ranks:
         if rank not in shapes and rank in specification.shapes:
             shapes[rank] = specification.shapes[rank]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -79,7 +79,7 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
         else:
             _follow(plan, operands, step)
     for operand in operands:
-        names = _sort_by_loop(plan, operand, operand.tree.names)
+        names = sorted(operand.tree.names, key=lambda name: depth_of(plan, operand, name))
         operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_PER_BLOCK)
 
 
@@ -97,11 +97,6 @@ def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
         splits.clear()
         yield step
     yield from sorted(splits, key=lambda split: plan.top(split.rank))
-
-
-def _sort_by_loop(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> list[str]:
-    """Sort ranks by the depth at which the loops determine their coordinates."""
-    return sorted(names, key=lambda name: depth_of(plan, operand, name))
 
 
 def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
@@ -123,22 +118,22 @@ def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
     rank = split.rank
     sizes = plan.piece_sizes(split)
     for number, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
-        piece, remainder = split.names[number], split.names[number + 1]
+        piece, inner = split.names[number], split.names[number + 1]
         if isinstance(directive, UniformShape):
-            _cut_by_shape(operands, rank, size, piece, remainder)
+            _cut_by_shape(operands, rank, size, piece, inner)
         else:
-            _cut_by_occupancy(plan, operands, rank, directive, piece, remainder)
-        rank = remainder
+            _cut_by_occupancy(plan, operands, rank, directive, piece, inner)
+        rank = inner
 
 
-def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, piece: str, remainder: str) -> None:
+def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, piece: str, inner: str) -> None:
     for operand in operands:
         if rank in operand.followers:
             raise InputError(
                 f"{rank} of {operand.name} cannot be cut by shape: it follows another tensor's pieces"
             )
         if _has_rank(operand, rank):
-            operand.tree = operand.tree.partition_by_shape(rank, size, piece, remainder)
+            operand.tree = operand.tree.partition_by_shape(rank, size, piece, inner)
 
 
 def _has_rank(operand: Operand, rank: str) -> bool:
@@ -152,7 +147,7 @@ def _cut_by_occupancy(
     rank: str,
     directive: UniformOccupancy,
     piece: str,
-    remainder: str,
+    inner: str,
 ) -> None:
     """Split the leader and tensors with the same outer ranks; others follow at run time."""
     leader = next((operand for operand in operands if operand.name == directive.leader), None)
@@ -166,18 +161,18 @@ def _cut_by_occupancy(
             continue
         if operand.name == directive.leader:
             tree = _move_to_root(operand.tree, outer, rank)
-            operand.tree = tree.partition_by_occupancy(rank, directive.size, piece, remainder)
+            operand.tree = tree.partition_by_occupancy(rank, directive.size, piece, inner)
         elif set(outer) <= set(operand.tree.names) and rank not in operand.followers:
             tree = _move_to_root(operand.tree, outer, rank)
-            operand.tree = tree.partition_by_leader(rank, boundaries, piece, remainder)
+            operand.tree = tree.partition_by_leader(rank, boundaries, piece, inner)
         else:
-            _follow_at_run_time(operand, rank, remainder)
+            _follow_at_run_time(operand, rank, inner)
 
 
-def _follow_at_run_time(operand: Operand, rank: str, remainder: str) -> None:
+def _follow_at_run_time(operand: Operand, rank: str, inner: str) -> None:
     """Rename a whole rank to its innermost piece; the loops bound the rank to the current piece."""
-    operand.tree = rename_ranks(operand.tree, {rank: remainder})
-    operand.followers = [name for name in operand.followers if name != rank] + [remainder]
+    operand.tree = rename_ranks(operand.tree, {rank: inner})
+    operand.followers = [name for name in operand.followers if name != rank] + [inner]
 
 
 def _outer_ranks(plan: LoopPlan, leader: Operand, rank: str, piece: str) -> list[str]:
@@ -264,7 +259,8 @@ class _HaloPieces:
         name: the name of the rank of the pieces.
         shape: the shape of the rank of q.
         size: coordinates of a piece.
-        coefficient, low, high: see above.
+        coefficient: factor of q in the index.
+        low, high: smallest and largest sum of the index's constant and other terms.
         outer: name and size of the enclosing pieces; None if there are none.
     """
 
@@ -288,7 +284,7 @@ class _HaloPieces:
         return FiberTree.from_coo(shapes, [piece_starts, *other_columns], tree.values[positions])
 
     def _members(self, start: int, columns: Mapping[str, Integers], rank: str) -> Integers:
-        """Return the places of the elements in the piece that begins at a coordinate."""
+        """Return the positions, in tree order, of the elements in the piece that begins at ``start``."""
         last = min(start + self.size, self.shape) - 1
         bounds = self.coefficient * start, self.coefficient * last
         is_member = (columns[rank] >= min(bounds) + self.low) & (columns[rank] <= max(bounds) + self.high)
