@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROW = 3.4  # inches: the height of a row of plots
-PIXELS = 256  # largest number of pixels along a side of a picture of tiles; several tiles may share a pixel
+ROW_INCHES = 3.4  # height of a row of plots
+MAX_PIXELS = (
+    256  # largest number of pixels along a side of a picture of tiles; several tiles may share a pixel
+)
 COLOURS = (READ, WORK, "#CC79A7", "#E69F00")  # of the inputs; the output has the colour ``WRITTEN``
 
 
@@ -30,18 +32,18 @@ def draw_plan(plan: Plan) -> Figure:
         InputError: matplotlib is missing, or candidates of a sum would have to be measured.
     """
     names = [name for name in plan.kernel.inputs if len(plan.kernel.indices[name]) > 1]
-    picture = blank(str(plan.kernel), ROW * (1 + len(names)) + 0.5)
-    grid = picture.add_gridspec(1 + len(names), 2)
+    figure = blank(str(plan.kernel), ROW_INCHES * (1 + len(names)) + 0.5)
+    grid = figure.add_gridspec(1 + len(names), 2)
     if plan.chosen.candidates:
-        _traffic(picture.add_subplot(grid[0, :]), plan)
+        _draw_traffic(figure.add_subplot(grid[0, :]), plan)
     for row, name in enumerate(names, start=1):
         for column, scheme in enumerate((plan.schemes["conservative"], plan.chosen)):
-            _tiles(picture.add_subplot(grid[row, column]), plan, name, scheme)
-    return picture
+            _draw_tiles(figure.add_subplot(grid[row, column]), plan, name, scheme)
+    return figure
 
 
-def _traffic(axes: Axes, plan: Plan) -> None:
-    """Draw a predicted and a measured bar for each candidate; the parts of a bar are its tensors."""
+def _draw_traffic(axes: Axes, plan: Plan) -> None:
+    """Draw a predicted and a measured bar for each candidate, with the tensors stacked."""
     candidates = plan.chosen.candidates
     predicted = [
         {**candidate.prediction.inputs, "O": candidate.prediction.output} for candidate in candidates
@@ -50,17 +52,17 @@ def _traffic(axes: Axes, plan: Plan) -> None:
         {name: float(words) for name, words in measurement.words_by_operand().items()}
         for measurement in plan.measured_candidates
     ]
-    places = np.arange(len(candidates))
-    for offset, traffic, strength in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
+    positions = np.arange(len(candidates))
+    for offset, traffic, opacity in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
         bottom = np.zeros(len(candidates))
-        # The output comes last. With more inputs than ``COLOURS``, the last tensors are not drawn.
+        # the output comes last; with more inputs than ``COLOURS``, the colours repeat
         colours = [*islice(cycle(COLOURS), len(predicted[0]) - 1), WRITTEN]
         for name, colour in zip(predicted[0], colours, strict=True):
             words = np.array([words_by_tensor[name] for words_by_tensor in traffic])
             label = f"{name}, {'predicted' if offset < 0 else 'measured'}"
-            axes.bar(places + offset, words, 0.36, bottom, color=colour, alpha=strength, label=label)
+            axes.bar(positions + offset, words, 0.36, bottom, color=colour, alpha=opacity, label=label)
             bottom += words
-    axes.set_xticks(places, [f"{candidate.rf:g}" if candidate.rf else "" for candidate in candidates])
+    axes.set_xticks(positions, [f"{candidate.rf:g}" if candidate.rf else "" for candidate in candidates])
     axes.set_title("Traffic of the candidates", loc="left")
     axes.set_xlabel("RF", loc="right", fontsize="small")
     axes.set_ylabel("words", fontsize="small")
@@ -68,14 +70,14 @@ def _traffic(axes: Axes, plan: Plan) -> None:
     axes.legend(**{**LEGEND, "ncols": 6})
 
 
-def _tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
+def _draw_tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
     """Draw the size of an operand's tiles in the buffer, in the unit of the plan's metric.
 
     The first rank as the kernel writes it is vertical, the second horizontal. A pixel shows the fullest of
     its tiles, over all further ranks. The operand is partitioned anew, even if the scheme packs base tiles.
     """
     tiled = cut_one(plan.kernel, name, plan.tensors[name], scheme.shape)
-    sizes = np.array([min(PIXELS, tiles) for tiles in tiled.grid[:2]])
+    sizes = np.array([min(MAX_PIXELS, tiles) for tiles in tiled.grid[:2]])
     image = np.zeros(sizes)
     rows, columns = (
         ids * size // tiles for ids, size, tiles in zip(tiled.ids, sizes, tiled.grid, strict=False)
@@ -87,6 +89,6 @@ def _tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
         extent=(0, width, height, 0),
     )  # fmt: skip
     shape = " x ".join(f"{size:,}" for size in tiled.shape)
-    full = f"the fullest at {image.max() / plan.capacity:.0%} of the buffer"
-    axes.set_title(f"{name}, {scheme.name}: {shape}; {full}", loc="left", fontsize="medium")
+    fullest = f"the fullest at {image.max() / plan.capacity:.0%} of the buffer"
+    axes.set_title(f"{name}, {scheme.name}: {shape}; {fullest}", loc="left", fontsize="medium")
     axes.tick_params(colors=LEAST)
