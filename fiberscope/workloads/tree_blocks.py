@@ -17,9 +17,7 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree, Rank
 
-NONZEROS_PER_BLOCK = (
-    1 << 19
-)  # arrays of 4 MB, so that most transformations of a block stay in the host's cache
+NONZEROS_PER_BLOCK = 1 << 19  # arrays of 4 MB: most transformations of a block stay in the host's cache
 
 
 def blocks(tree: FiberTree, max_nonzeros: int = NONZEROS_PER_BLOCK) -> Iterator[FiberTree]:

@@ -18,9 +18,7 @@ from fiberscope.models.trace.model import blocks
 from fiberscope.models.trace.specification import Component, Einsum, Specification, Stamp
 from fiberscope.workloads.expressions.expression import accesses
 
-MAX_LANES = (
-    1 << 16
-)  # limit of the lanes that share a step: a channel between blocks must have space for a step
+MAX_LANES = 1 << 16  # lanes that share a step, at most: a channel between blocks must have space for a step
 
 
 @dataclass(frozen=True)

@@ -94,9 +94,7 @@ class CountedModel:
                 np.asarray(nonzeros), np.asarray(rows), len(self._kernel.indices[self._kernel.result])
             )
         )
-        passes = (
-            2 if self._options.merge == "read" else 1
-        )  # partial results are written, and read to be merged
+        passes = 2 if self._options.merge == "read" else 1  # partial results are written, and read to merge
         return Prediction(inputs, repeats, passes * size, visits, nonzeros)
 
     def _is_refetched(self, name: str, partner: str) -> bool:

@@ -63,9 +63,7 @@ class Joint:
         nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzero_ratio)
         visits = printed.visits * self.visit_ratio
         metric = self._statistics[self._kernel.inputs[0]].metric
-        passes = (
-            2 if self._options.merge == "read" else 1
-        )  # partial results are written, and read to be merged
+        passes = 2 if self._options.merge == "read" else 1  # partial results are written, and read to merge
         size = expected_size(extents, nonzeros, metric)
         return replace(printed, output=passes * visits * size, visits=visits, nonzeros=nonzeros)
 

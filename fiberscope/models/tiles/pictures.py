@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROW_INCHES = 3.4  # height of a row of plots
-MAX_PIXELS = (
-    256  # largest number of pixels along a side of a picture of tiles; several tiles may share a pixel
-)
+MAX_PIXELS = 256  # largest number of pixels along a side of a picture; several tiles may share a pixel
 COLOURS = (READ, WORK, "#CC79A7", "#E69F00")  # of the inputs; the output has the colour ``WRITTEN``
 
 

@@ -17,9 +17,7 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-MAX_CHILDREN = (
-    1 << 21
-)  # about the largest number of points of the next loop in a portion, which limits memory
+MAX_CHILDREN = 1 << 21  # about the largest number of points of the next loop in a portion
 MAX_TABLE = 1 << 24  # largest number of entries of a lookup table of children
 
 
