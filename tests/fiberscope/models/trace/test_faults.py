@@ -57,7 +57,7 @@ FAULTS = [
     (
         "format: C, cbits",
         "format: D, cbits",
-        "24:19: format.A.default.M.format is D; it should be 'C', 'U' or",
+        "24:19: format.A.default.M.format is D; it should be 'C', 'U', 'B' or 'L'",
     ),
     ("cbits: 32, pbits: 64", "pbits: 64", "25:11: K0 is interleaved, and needs both cbits and pbits"),
     ("clock_frequency: 1 GHz", "clock_frequency: 1 Gs", "30:26: architecture.Machine.0.attributes.clock_fr"),
