@@ -34,7 +34,7 @@ class FunctionalPass:
 
     Attributes:
         a, b: the operands; A is preprocessed.
-        columns: number of columns of B.
+        rows, columns: number of rows and columns of the product.
         a_sizes, b_sizes: bytes of lines, elements and pointers of A and of B.
         preprocessed: A with the row of the product of each row.
         trees: the rows of A that are task trees.
@@ -43,7 +43,7 @@ class FunctionalPass:
 
     def __init__(self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> None:
         self.parameters = parameters
-        self.columns = int(b.shape[1])
+        self.rows, self.columns = int(a.shape[0]), int(b.shape[1])
         operand = CompressedRows(a.indptr, a.indices, a.data)
         self.b = operand if b is a else CompressedRows(b.indptr, b.indices, b.data)
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
@@ -123,7 +123,7 @@ class FunctionalPass:
             "B": Traffic(scaled(b_lines), 0),
             "partial": Traffic(scaled(reads), scaled(writes)),
             "Z": Traffic(
-                0, whole_lines(outputs, sizes.element_bytes) + whole_lines(rows + 1, sizes.pointer_bytes)
+                0, whole_lines(outputs, sizes.element_bytes) + whole_lines(self.rows + 1, sizes.pointer_bytes)
             ),
         }
 

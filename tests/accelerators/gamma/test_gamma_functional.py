@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gamma_bench import configurations, configured, counted, operands, run_gamma, small_operands
 from hypothesis import given
+from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.workloads.sparse import sparse
@@ -37,6 +38,18 @@ def test_counts_are_those_of_any_machine_on_any_matrices(pair, parameters):
     banks = counted(machine, "fibercache.bank")
     if banks["evictions"] == 0:
         assert run.cache.traffic_lines() == sum(banks[name] for name in MISSES)
+
+
+@given(operands(), configurations(), st.sampled_from(["none", "selective"]))
+def test_lines_of_a_and_z_are_those_of_any_machine(pair, parameters, tiling):
+    """Each processing element may write a last line of Z in part. Tiling makes more rows of A than Z has."""
+    output = parameters.scheduler.model_copy(update={"output": "memory"})
+    parameters = parameters.model_copy(update={"tiling": tiling, "tile": 192, "scheduler": output})
+    machine, work = run_gamma(parameters, *pair), FunctionalPass(parameters, *pair)
+    counted, moved = work.traffic(work.run_cache()[0]), machine.traffic()
+    assert counted["A"] == moved["A"]
+    part_filled = moved["Z"].write_bytes - counted["Z"].write_bytes
+    assert 0 <= part_filled <= parameters.pe.count * parameters.fibercache.line
 
 
 @pytest.mark.parametrize(
