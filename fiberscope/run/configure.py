@@ -52,9 +52,10 @@ def _split_formats(
         if machine_formats:
             machine_formats = dict.fromkeys(chain.names, machine_formats["A"])
         if BETWEEN in machine_settings:
-            formats = dict.fromkeys(chain.between, _text(machine_settings.pop(BETWEEN)))
+            format_name = _format_name(machine_settings.pop(BETWEEN))
+            formats = dict.fromkeys(chain.intermediates, format_name)
     formats |= {
-        key.removeprefix(PREFIX): _text(machine_settings.pop(key))
+        key.removeprefix(PREFIX): _format_name(machine_settings.pop(key))
         for key in settings
         if key.startswith(PREFIX)
     }
@@ -66,11 +67,18 @@ def _split_formats(
     return converted, machine_settings
 
 
-def _text(value: object) -> str:
+def _format_name(value: object) -> str:
+    """Return the name of a format from the value of a setting, which may be an ``Entry``."""
     return str(value.value if isinstance(value, Entry) else value)
 
 
 def _check_format(machine_formats: Mapping[str, str], machine: str, operand: str, name: str) -> None:
+    """Check that an operand can be converted from the format ``name`` to the machine's format.
+
+    Raises:
+        InputError: no operand of this name can be converted.
+        WorkloadError: no recipe converts the format.
+    """
     from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
 
     if operand not in machine_formats:

@@ -65,7 +65,10 @@ class FormatRanking:
             "schema": "fiberscope-sage-1",
             "kernel": self.problem.kernel,
             "system": self.system,
-            "operands": {"a": _operand(self.problem.streamed), "b": _operand(self.problem.held)},
+            "operands": {
+                "a": _describe_operand(self.problem.streamed),
+                "b": _describe_operand(self.problem.held),
+            },
             "parameters": self.parameters.model_dump(mode="json"),
             "best": self.best.document(),
             "why": [asdict(reason) for reason in self.reasons],
@@ -154,7 +157,7 @@ def _is_requested(choice: Choice, kernel_problem: Problem, mcf_a: str | None, mc
     return mcf_a in (None, choice.mcf_a) and mcf_b in (None, choice.mcf_b)
 
 
-def _operand(statistics: Statistics) -> dict[str, object]:
+def _describe_operand(statistics: Statistics) -> dict[str, object]:
     return {
         "name": statistics.name,
         "shape": statistics.shape,

@@ -13,7 +13,7 @@ from fiberscope import cli
 from fiberscope.accelerators.sampling import half_width
 from fiberscope.page.run import run_data
 from fiberscope.results.report.difference import compare
-from fiberscope.results.report.estimates import format_interval, significance
+from fiberscope.results.report.estimates import compare_cycles, format_interval
 from fiberscope.results.report.parts import Sampling
 from fiberscope.results.report.pictures import figure
 
@@ -54,7 +54,7 @@ def drawn(seed, scale=1000.0):
 
 
 def test_two_whole_runs_are_counts_and_not_compared_so(whole):
-    assert significance(whole, whole) is None
+    assert compare_cycles(whole, whole) is None
     assert "cycles" not in json.loads(compare(whole, whole).to_json())
     assert format_interval(whole) == ""
 
@@ -63,16 +63,16 @@ def test_runs_with_the_same_windows_are_compared_window_by_window(whole):
     common, own = drawn(1), drawn(2, scale=10)
     first = estimate(whole, 1_000_000, common)
     second = estimate(whole, 1_001_000, tuple(map(sum, zip(common, own, strict=True))))
-    told = significance(first, second)
+    told = compare_cycles(first, second)
     assert (told.cycles, told.windows) == (1000, 20)
     assert told.half_width == pytest.approx(half_width(own, DEGREES))
     assert told.significant
-    assert not significance(first, estimate(whole, 1_001_000, drawn(3))).significant
+    assert not compare_cycles(first, estimate(whole, 1_001_000, drawn(3))).significant
 
 
 def test_fewer_cycles_are_as_significant_as_more(whole):
     first, second = (estimate(whole, cycles, drawn(1, scale=10)) for cycles in (1_001_000, 1_000_000))
-    told = significance(first, second)
+    told = compare_cycles(first, second)
     assert (told.cycles, told.significant) == (-1000, True)
     assert str(told).startswith("-1,000 +- 0 cycles")
 
@@ -82,12 +82,12 @@ def test_the_difference_has_the_degrees_of_freedom_of_the_run_with_fewer(whole):
     runs = [estimate(whole, 1_000_000, each, degrees=n) for each, n in zip(deviations, (4, 16), strict=True)]
     changes = [b - a for a, b in zip(*deviations, strict=True)]
     for pair in (runs, runs[::-1]):
-        assert significance(*pair).half_width == pytest.approx(half_width(changes, 4))
+        assert compare_cycles(*pair).half_width == pytest.approx(half_width(changes, 4))
 
 
 def test_runs_whose_windows_are_no_rows_are_compared_by_their_intervals(whole):
     runs = [estimate(whole, cycles, drawn(1), rows=()) for cycles in (1_000_000, 1_001_000)]
-    told = significance(*runs)
+    told = compare_cycles(*runs)
     assert (told.windows, told.significant) == (0, False)
     assert told.half_width == pytest.approx(math.sqrt(2) * half_width(drawn(1), DEGREES), rel=1e-3)
 
@@ -100,14 +100,14 @@ def test_runs_with_other_windows_or_operands_are_compared_by_their_intervals(who
         second = second.model_copy(
             update={"workload": whole.workload.model_copy(update={"digest": "another"})}
         )
-    told = significance(first, second)
+    told = compare_cycles(first, second)
     assert (told.windows, told.significant) == (0, False)
     assert told.half_width == pytest.approx(math.sqrt(2) * half_width(drawn(1), DEGREES), rel=1e-3)
 
 
 def test_a_whole_run_has_no_error_of_its_own(whole):
     sampled = estimate(whole, 10 * whole.cycles, drawn(1, scale=1))
-    told = significance(whole, sampled)
+    told = compare_cycles(whole, sampled)
     assert told.half_width == pytest.approx(half_width(drawn(1, scale=1), DEGREES), abs=1)
     assert told.significant == (9 * whole.cycles > told.half_width)
 
@@ -118,7 +118,7 @@ def test_intervals_of_a_difference_contain_it_as_often_as_they_say(whole):
         common, *own = (drawn([seed, number], scale) for number, scale in enumerate((5000, 500, 500)))
         deviations = [tuple(map(sum, zip(common, each, strict=True))) for each in own]
         runs = [estimate(whole, round(1e6 + sum(each)), each) for each in deviations]
-        covered += not significance(*runs).significant
+        covered += not compare_cycles(*runs).significant
     assert 0.92 * 300 <= covered <= 0.99 * 300
 
 

@@ -33,12 +33,12 @@ class PostfixExpression:
     """An expression in postfix order.
 
     Args:
-        place: the position of the expression in the file.
-        words: operands and operators.
+        location: file, line and column of the expression.
+        tokens: operands and operators.
     """
 
-    place: str
-    words: Sequence[str]
+    location: str
+    tokens: Sequence[str]
 
     def evaluate(self, parameters: Mapping[str, object]) -> float:
         """Evaluate the expression.
@@ -46,12 +46,12 @@ class PostfixExpression:
         Raises:
             ConfigurationError: an unknown name or a division by zero; the message has the position.
         """
-        number = references.evaluate(self.words, parameters, self.complaint)
+        number = references.evaluate(self.tokens, parameters, self.error)
         return int(number) if number.denominator == 1 else float(number)
 
-    def complaint(self, message: str) -> ConfigurationError:
+    def error(self, message: str) -> ConfigurationError:
         """Return an error with the position of the expression."""
-        return ConfigurationError(f"{self.place}: {message}")
+        return ConfigurationError(f"{self.location}: {message}")
 
 
 @dataclass(frozen=True)

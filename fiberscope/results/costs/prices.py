@@ -274,9 +274,7 @@ class _Pricing:
     def _positive(self, expression: list[str]) -> float:
         number = _number(expression, self.parameters)
         if number <= 0:
-            raise PostfixExpression(expression[0], ()).complaint(
-                f"it is {number:g}; it should be more than 0"
-            )
+            raise PostfixExpression(expression[0], ()).error(f"it is {number:g}; it should be more than 0")
         return number
 
     def _sram_area(self, sram: Sram) -> Cost:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from fiberscope.results.report.estimates import Significance, significance
+from fiberscope.results.report.components import STATES
+from fiberscope.results.report.estimates import Significance, compare_cycles
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.report.parts import Conversion, Record, Source, TensorTraffic
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = "fiberscope-diff-1"
-SHOWN = 20  # maximum of changes in a notebook
-STATES = ("busy", "input_stall", "output_stall", "idle")
+MAX_SHOWN = 20  # maximum of changes in a notebook
 
 Unit = Literal["count", "bytes", "share"]
 
@@ -98,7 +98,7 @@ class Difference:
         for setting in self.settings:
             settings.add(setting.name, str(setting.before), str(setting.after))
         changes = Table("What changed, by effect", ("", "before", "after"))
-        for change in self.changes[:SHOWN]:
+        for change in self.changes[:MAX_SHOWN]:
             digits = ".1%" if change.unit == "share" else ",.0f"
             changes.add(change.name, f"{change.before:{digits}}", f"{change.after:{digits}}")
         tables = [table.html() for table in (settings, changes) if table.rows]
@@ -120,17 +120,19 @@ def compare(before: Record, after: Record) -> Difference:
     changes.sort(key=lambda change: -change.effect)
     provenance = _setting_differences(_provenance(before), _provenance(after))
     settings = _setting_differences(_settings_of(before), _settings_of(after))
-    return Difference(tuple(provenance), tuple(settings), tuple(changes), significance(before, after))
+    return Difference(tuple(provenance), tuple(settings), tuple(changes), compare_cycles(before, after))
 
 
 def _setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
+    """Yield the inputs that differ, in the order of the first run."""
     for name in dict.fromkeys([*before, *after]):
-        first, second = before.get(name), after.get(name)
-        if first != second:
-            yield Setting(name, first, second)
+        values = before.get(name), after.get(name)
+        if values[0] != values[1]:
+            yield Setting(name, *values)
 
 
 def _provenance(report: Record) -> dict[str, Any]:
+    """Return the version, sources, operands and environment of a run, and the parts its costs lack."""
     b = report.workload.b
     return {
         "version": report.version,
@@ -152,6 +154,7 @@ def _source(source: Source | None) -> dict[str, Any]:
 
 
 def _settings_of(report: Record) -> dict[str, Any]:
+    """Return what determines a run besides its sources and operands: machine, problem and parameters."""
     return {
         "accelerator": report.accelerator,
         "ending": report.ending,
@@ -184,38 +187,40 @@ def _converted(report: Record) -> dict[str, Conversion]:
 
 
 def _changes(before: Record, after: Record) -> Iterator[Change]:
-    yield _count("cycles", before.cycles, after.cycles)
+    yield _count_change("cycles", before.cycles, after.cycles)
     for name in dict.fromkeys([*before.operations, *after.operations]):
-        yield _count(f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0))
+        yield _count_change(
+            f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0)
+        )
     converted = [
         {name: conversion.cycles for name, conversion in _converted(run).items()} for run in (before, after)
     ]
     for name in dict.fromkeys([*converted[0], *converted[1]]):
-        yield _count(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
-    yield from _traffic(before, after)
-    yield from _costs(before, after)
+        yield _count_change(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
+    yield from _traffic_changes(before, after)
+    yield from _cost_changes(before, after)
     if before.memory and after.memory:
-        yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
+        yield _share_change("memory bandwidth used", before.memory.utilization, after.memory.utilization)
     if before.cycles_interval or after.cycles_interval:
         return
-    kinds, others = families(before.components), families(after.components)
-    for name in dict.fromkeys([*kinds, *others]):
-        yield from _family(name, kinds.get(name), others.get(name))
+    families_before, families_after = families(before.components), families(after.components)
+    for name in dict.fromkeys([*families_before, *families_after]):
+        yield from _family_changes(name, families_before.get(name), families_after.get(name))
 
 
-def _count(name: str, before: int, after: int) -> Change:
+def _count_change(name: str, before: int, after: int) -> Change:
     return Change(name, "count", before, after, abs(after - before) / (max(before, after) or 1))
 
 
-def _costs(before: Record, after: Record) -> Iterator[Change]:
+def _cost_changes(before: Record, after: Record) -> Iterator[Change]:
     """Yield the differences in energy and area if both runs lack the same parts."""
     if before.energy and after.energy and set(before.energy.without) == set(after.energy.without):
-        yield _count("energy, pJ", round(before.energy.total_pj), round(after.energy.total_pj))
+        yield _count_change("energy, pJ", round(before.energy.total_pj), round(after.energy.total_pj))
     if before.area and after.area and set(before.area.without) == set(after.area.without):
-        yield _count("area, um2", round(before.area.known), round(after.area.known))
+        yield _count_change("area, um2", round(before.area.known), round(after.area.known))
 
 
-def _traffic(before: Record, after: Record) -> Iterator[Change]:
+def _traffic_changes(before: Record, after: Record) -> Iterator[Change]:
     parts = [
         {
             f"traffic {tensor} {verb}": count
@@ -238,12 +243,12 @@ def _moved(report: Record) -> dict[str, TensorTraffic | Conversion]:
     }
 
 
-def _family(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
+def _family_changes(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
     """Yield the differences in the cycles of a family; a missing family has no cycles."""
     for state in STATES:
         shares = [kind.share(getattr(kind, state)) if kind else 0.0 for kind in (before, after)]
-        yield _share(f"{name} {state}", *shares)
+        yield _share_change(f"{name} {state}", *shares)
 
 
-def _share(name: str, before: float, after: float) -> Change:
+def _share_change(name: str, before: float, after: float) -> Change:
     return Change(name, "share", before, after, min(1.0, abs(after - before)))

@@ -35,7 +35,7 @@ class Significance:
         return f"{self.cycles:+,} +- {self.half_width:,.0f} cycles ({self.confidence:.0%}, {how}): {verdict}"
 
 
-def significance(before: Record, after: Record) -> Significance | None:
+def compare_cycles(before: Record, after: Record) -> Significance | None:
     """Compare the cycles of two runs; None if both runs are exact.
 
     Runs that sampled the same rows of the same operands are compared window by window. For other runs, the

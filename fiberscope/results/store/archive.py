@@ -31,9 +31,9 @@ MEMBER: Final = re.compile(
     r"store/(runs-\d{6}\.parquet|_arrived/([0-9a-f]{64}\.json\.gz|stale_sources\.json)"
     rf"|{OPERANDS}/[0-9a-f]+/[^/\\]+\.npz)"
 )
-MOST_EXPANSION = 200  # maximum expansion of a member; rows are already compressed
+MAX_EXPANSION = 200  # size of a member over its compressed size; rows are already compressed
 DATE = (1980, 1, 1, 0, 0, 0)  # of all members, for deterministic archives
-COMPILER_SECONDS = 10.0
+COMPILER_SECONDS = 10.0  # time limit of the compiler's version
 
 
 class StudyArchive(Document):
@@ -87,16 +87,16 @@ def write_archive(store: Store, path: Path) -> tuple[StudyArchive, str]:
         store=store.name,
         runs=runs.get(DONE, 0),
         failed=sum(runs.values()) - runs.get(DONE, 0),
-        environment=_environment(),
+        environment=_describe_environment(),
         sources=_sources(store),
         files={name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())},
     )
-    content = _zip({INDEX: index.to_json().encode(), **dict(sorted(files.items()))})
+    content = _build_zip({INDEX: index.to_json().encode(), **dict(sorted(files.items()))})
     write_bytes(path, content)
     return index, hashlib.sha256(content).hexdigest()
 
 
-def _zip(files: Mapping[str, bytes]) -> bytes:
+def _build_zip(files: Mapping[str, bytes]) -> bytes:
     """Return a ZIP file whose bytes do not depend on the time."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
@@ -108,18 +108,18 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-def _environment() -> dict[str, str]:
+def _describe_environment() -> dict[str, str]:
     """Return the versions of Python, the dependencies, the system and the compiler."""
     names = {re.split(r"[^\w.-]", text)[0] for text in metadata.requires("fiberscope") or []}
     versions = {"python": f"{platform.python_version()} ({platform.python_implementation()})"}
-    versions |= {"system": f"{platform.system()} {platform.machine()}", "compiler": _compiler()}
+    versions |= {"system": f"{platform.system()} {platform.machine()}", "compiler": _compiler_version()}
     for name in sorted(names):
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return versions
 
 
-def _compiler() -> str:
+def _compiler_version() -> str:
     """Return the first line of the C compiler's version; without a compiler, the compiler of Python."""
     command = (sysconfig.get_config_var("CC") or "cc").split()
     with suppress(OSError, subprocess.SubprocessError):
@@ -192,7 +192,7 @@ def _read_members(archive: zipfile.ZipFile, path: Path) -> tuple[StudyArchive, d
             raise InputError(f"{path}: holds {member.filename!r}, which is no file of a store")
         if names.count(member.filename) > 1:
             raise InputError(f"{path}: holds {member.filename} twice")
-        if member.file_size > MOST_EXPANSION * max(member.compress_size, 1):
+        if member.file_size > MAX_EXPANSION * max(member.compress_size, 1):
             raise InputError(f"{path}: {member.filename} is compressed more than a file of a store can be")
     index = StudyArchive.parse(archive.read(INDEX), f"{path}: {INDEX}")
     files = {name: archive.read(name) for name in names if name != INDEX}

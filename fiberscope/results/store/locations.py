@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = "Path | UPath"  # a file
 
-ABANDONED_SECONDS = 60.0  # minimum age of an abandoned file
-LEASE_SECONDS = 3600.0  # age at which a lock in object storage is abandoned
+ABANDONED_SECONDS = 60.0  # age from which a partial file counts as abandoned
+LEASE_SECONDS = 3600.0  # age from which a lock in object storage counts as abandoned
 
 
 class BusyError(OSError):
@@ -35,6 +35,10 @@ class StoreLocation:
 
     Args:
         address: the path.
+
+    Attributes:
+        root: the folder of the store.
+        arrived: the folder of rows that are not compacted yet, and of the lock.
     """
 
     def __init__(self, address: str | Path) -> None:
@@ -54,7 +58,7 @@ class StoreLocation:
         except OSError as error:
             raise InputError(f"{self.root}: cannot be written to: {error.strerror}") from error
 
-    def is_made(self) -> bool:
+    def exists(self) -> bool:
         """Return whether the store exists."""
         return self.arrived.is_dir()
 
@@ -98,7 +102,7 @@ class StoreLocation:
                     file.unlink()
 
 
-class _Remote(StoreLocation):
+class _RemoteLocation(StoreLocation):
     """A prefix of an object storage with atomic writes.
 
     Args:
@@ -118,14 +122,14 @@ class _Remote(StoreLocation):
         with storage_errors(str(self.root)), suppress(BusyError), self.locked():
             pass
 
-    def is_made(self) -> bool:
+    def exists(self) -> bool:
         with storage_errors(str(self.root)):
             return bool(self.filesystem.exists(self.root.path))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Create a lock object exclusively, without waiting; arrived rows are safe without compaction."""
-        lock = _key(self.arrived / "lock")
+        lock = _object_name(self.arrived / "lock")
         self._remove_old_lock(lock)
         try:
             self.filesystem.pipe_file(lock, b"", mode="create")
@@ -143,7 +147,7 @@ class _Remote(StoreLocation):
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
         try:
-            entries = self.filesystem.ls(_key(folder), detail=False)
+            entries = self.filesystem.ls(_object_name(folder), detail=False)
         except FileNotFoundError:  # no object has this prefix
             return []
         return [
@@ -153,13 +157,15 @@ class _Remote(StoreLocation):
         ]
 
     def write(self, file: Address, content: bytes) -> None:
-        self.filesystem.pipe_file(_key(file), content)
+        self.filesystem.pipe_file(_object_name(file), content)
 
     def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
         """Fetch files concurrently; an object that cannot be fetched raises an error."""
-        fetched = self.filesystem.cat([_key(file) for file in files], on_error="return") if files else {}
+        fetched = (
+            self.filesystem.cat([_object_name(file) for file in files], on_error="return") if files else {}
+        )
         for file in files:
-            content = fetched[_key(file)]
+            content = fetched[_object_name(file)]
             if isinstance(content, FileNotFoundError):
                 continue
             with storage_errors(str(file)):
@@ -173,9 +179,9 @@ class _Remote(StoreLocation):
         Reads in pieces could mix two versions while another process compacts the store.
         """
         with storage_errors(str(file)):
-            version = self.filesystem.ukey(_key(file))
+            version = self.filesystem.ukey(_object_name(file))
             copy = Path(self._copies.name, f"{file.name}.{version}")
-            content = None if copy.exists() else self.filesystem.cat_file(_key(file))
+            content = None if copy.exists() else self.filesystem.cat_file(_object_name(file))
         if content is not None:
             for old in copy.parent.glob(f"{file.name}.*"):
                 old.unlink()
@@ -184,13 +190,13 @@ class _Remote(StoreLocation):
 
     def remove(self, files: Sequence[Address]) -> None:
         if files:
-            self.filesystem.rm([_key(file) for file in files])
+            self.filesystem.rm([_object_name(file) for file in files])
 
     def remove_abandoned(self) -> None:
         """Do nothing, because object writes are atomic."""
 
 
-def _key(file: Address) -> str:
+def _object_name(file: Address) -> str:
     """Return the name of an object without the protocol."""
     return str(getattr(file, "path", file))
 
@@ -202,4 +208,4 @@ def open_location(address: str | Path) -> StoreLocation:
         InputError: the protocol is unknown, or its library is not installed.
     """
     remote = address_of(address)
-    return _Remote(remote) if remote else StoreLocation(address)
+    return _RemoteLocation(remote) if remote else StoreLocation(address)

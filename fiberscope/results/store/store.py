@@ -50,7 +50,7 @@ PART_ROWS = 1000  # maximum number of rows of a part
 ROW = ".json.gz"  # suffix of a file of one row
 STALE = "stale_sources.json"  # file with the digests of changed sources
 WORKLOAD_NAME = "workload_name"
-GATHER_ROWS = 500  # number of files of one row that triggers compaction
+GATHER_ROWS = 500  # rows added by this process after which it compacts the store
 
 
 class Store:
@@ -69,7 +69,7 @@ class Store:
         self.address = str(address)
         if make:
             self._location.make()
-        elif not self._location.is_made():
+        elif not self._location.exists():
             raise InputError(
                 f"{address}: holds no results; fiberscope sweep ... --store {address} writes them"
             )
@@ -345,8 +345,10 @@ def hidden_rows(count: int) -> str:
 
 
 def _digest(file: Address) -> str:
+    """Return the digest of the row in a file of one row."""
     return file.name.removesuffix(ROW)
 
 
 def _number(part: Address) -> int:
+    """Return the number in the name of a part."""
     return int(part.stem.removeprefix("runs-"))

@@ -95,7 +95,7 @@ class Chain:
         return any(name in (product.left, product.right) for product in self.products[after + 1 :])
 
     @property
-    def between(self) -> tuple[str, ...]:
+    def intermediates(self) -> tuple[str, ...]:
         """Return the names of products that a later product uses."""
         return tuple(
             product.name for number, product in enumerate(self.products) if self.uses(product.name, number)

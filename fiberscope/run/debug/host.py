@@ -31,7 +31,7 @@ from fiberscope.results.report import timeline
 from fiberscope.results.report.timeline import Observer
 from fiberscope.run.debug.phases import Phase
 from fiberscope.run.debug.views import ComponentView, QueueView
-from fiberscope.run.request import RunRequest as RequestedRun
+from fiberscope.run.request import RunRequest
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
 from fiberscope.sim.condition import Onset
 from fiberscope.sim.constants import MAX_TIME
@@ -95,7 +95,7 @@ class _IdleTracer:
     """A tracer that never starts; its presence disables lookahead in the kernel."""
 
 
-def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> NoReturn:
+def serve(connection: Connection, run: RunRequest, options: dict[str, Any]) -> NoReturn:
     """Serve requests in this process, then end it.
 
     Args:
@@ -109,13 +109,13 @@ def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) ->
     os._exit(0)
 
 
-def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> None:
+def serve_in_thread(connection: Connection, run: RunRequest, options: dict[str, Any]) -> None:
     """Serve requests in this thread, then return; the arguments are those of ``serve``."""
     with suppress(SystemExit):
         _serve(Host(connection, sys.exit), run, options)
 
 
-def _serve(host: Host, run: RequestedRun, options: dict[str, Any]) -> None:
+def _serve(host: Host, run: RunRequest, options: dict[str, Any]) -> None:
     answer: tuple[str, object]
     try:
         drives = dict.fromkeys(run.drive_options, host.drive)
@@ -150,8 +150,8 @@ class Host:
     def __init__(self, connection: Connection, leave: Callable[[], object]) -> None:
         self.connection, self._leave = connection, leave
         self._children: list[int] = []
-        self._begin = self.cycle = 0  # start of the phase in session cycles; cycle of the phase
-        self._request: tuple[str, Any] | None = None  # continues in the next phase
+        self._phase_start = self.cycle = 0  # start of the phase in session cycles; cycle of the phase
+        self._request: tuple[str, Any] | None = None  # request that continues in the next phase
 
     def drive(
         self, machine: Machine, observers: Sequence[Observer], cycle_limit: int | None, progress: Progress
@@ -170,11 +170,10 @@ class Host:
         self._period = self._kernel.clocks[0].period
         self._result: Run | None = None
         self._deadlock: DeadlockError | None = None
-        self._interrupted_request: tuple[int, str | None, Sequence[str]] | None = (
-            None  # the request of the last slice
-        )
-        self._begin, self.cycle = self._begin + self.cycle, 0
-        self._phase = Phase(machine, self._begin)
+        # Cycle, condition and breakpoints of a request whose last time slice is used up.
+        self._interrupted_request: tuple[int, str | None, Sequence[str]] | None = None
+        self._phase_start, self.cycle = self._phase_start + self.cycle, 0
+        self._phase = Phase(machine, self._phase_start)
         remove_lookahead(self._kernel)
         self._kernel.trace(_IdleTracer(), MAX_TIME)  # type: ignore[arg-type]
         if self._request is None:
@@ -236,7 +235,7 @@ class Host:
     def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
         """Return the current cycle and the cause of the stop; the arguments are fields of ``Stop``."""
         is_over = bool(self._deadlock or (self._result and self._phase.is_last))
-        return Stop(self._begin + self.cycle, reason, text, number, is_over, str(self._phase))
+        return Stop(self._phase_start + self.cycle, reason, text, number, is_over, str(self._phase))
 
     def advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
         """Run to a cycle, or to the first cycle in which a condition or breakpoint holds.
@@ -250,7 +249,7 @@ class Host:
         Raises:
             SimulationError: a text is no condition.
         """
-        end = None if target is None else target - self._begin
+        end = None if target is None else target - self._phase_start
         stop = self._advance(end, until, breaks, seconds)
         if stop.reason != "done" or self._phase.is_last:
             return stop
@@ -263,7 +262,7 @@ class Host:
 
         The first cycle of a later phase is the last cycle of the previous phase and is not shown twice.
         """
-        is_shown = self.cycle > 0 or self._begin == 0
+        is_shown = self.cycle > 0 or self._phase_start == 0
         if (self.cycle, until, breaks) != self._interrupted_request:
             self._goal = None if until is None else self._phase.condition(until, later=is_shown)
             predicates = [self._phase.condition(text) for text in breaks]
@@ -396,5 +395,5 @@ class Host:
 
     def _require_running(self) -> None:
         if self._result or self._deadlock:
-            scope, cycle = str(self._phase) or "the run", self._begin + self.cycle
+            scope, cycle = str(self._phase) or "the run", self._phase_start + self.cycle
             raise InputError(f"{scope} has ended in cycle {cycle:,}: nothing more can be recorded")

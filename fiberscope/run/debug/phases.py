@@ -28,11 +28,11 @@ class Phase:
 
     Args:
         machine: the machine of the phase.
-        begin: the session cycle at the start of the phase.
+        start: the session cycle at the start of the phase.
     """
 
     machine: Machine
-    begin: int
+    start: int
 
     @property
     def number(self) -> int:
@@ -64,7 +64,7 @@ class Phase:
             SimulationError: the text is no condition.
         """
         try:
-            return Trigger(text, self.machine.kernel, "condition", self.begin).predicate
+            return Trigger(text, self.machine.kernel, "condition", self.start).predicate
         except SimulationError:
             if not self._names_other_phase(text, later):
                 raise
@@ -97,10 +97,10 @@ class Phase:
         kernel, words = self.machine.kernel, expression.split()
         try:
             if len(words) <= 2:
-                gauges = gauges_of(kernel, words, _error_factory(expression), self.begin)
+                gauges = gauges_of(kernel, words, _error_factory(expression), self.start)
                 values = [(gauge.names, gauge.read(time)) for gauge in gauges]
                 return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
-            return "yes" if Trigger(expression, kernel, "expression", self.begin).holds(time) else "no"
+            return "yes" if Trigger(expression, kernel, "expression", self.start).holds(time) else "no"
         except SimulationError as error:
             if self._names_other_phase(expression):
                 return f"not in phase {self.number}"
@@ -112,18 +112,18 @@ class Phase:
             component_view(self.machine.kernel, component, time)
             for component in choose(self.machine.kernel.components, [pattern])
         ]
-        return [replace(view, cycle=view.cycle + self.begin, since=view.since + self.begin) for view in views]
+        return [replace(view, cycle=view.cycle + self.start, since=view.since + self.start) for view in views]
 
     def queue(self, name: str) -> QueueView:
         """Return the tokens in a channel."""
         view = queue_view(self.machine.kernel, find_channel(self.machine.kernel, name))
-        return replace(view, tokens=[(arrival + self.begin, words) for arrival, words in view.tokens])
+        return replace(view, tokens=[(arrival + self.start, words) for arrival, words in view.tokens])
 
     def chain(self, name: str, time: int) -> list[Wait]:
         """Return the wait chain of a component."""
         component = choose_one(self.machine.kernel.components, name)
         chain = wait_chain(self.machine.kernel, component, time)
-        return [replace(wait, since=wait.since + self.begin) for wait in chain]
+        return [replace(wait, since=wait.since + self.start) for wait in chain]
 
 
 def _error_factory(expression: str) -> Callable[[str, bool], SimulationError]:

@@ -64,12 +64,11 @@ class Session:
         self.lock = threading.RLock()
         self.followers: list[Callable[[Stop, bool], None]] = []
         self._is_interrupted = False
+        # Number of the process that is the snapshot of the start; 0 without forks.
         self._root = first.number if isinstance(first, ForkedSimulator) else 0
         self.stop: Stop = self._live.ask("stop", "cycle")
-        self._most_snapshots, self._snapshot_limit = (
-            snapshots if self._root else 0,
-            snapshot_memory or _half_of_memory(),
-        )
+        self._max_snapshots = snapshots if self._root else 0  # besides the start; forks are required
+        self._snapshot_limit = snapshot_memory or _half_of_memory()  # bytes
         self._visited: deque[int] = deque(maxlen=VISITED)
         self._breaks: dict[int, str] = {}
         self._last_break = 0
@@ -136,8 +135,8 @@ class Session:
         """
         if cycle < 0:
             raise InputError(f"there is no cycle {cycle}: the first one is 0")
-        place = self._snapshots.bisect_right(cycle) - 1
-        nearest = self._snapshots.keys()[place]
+        position = self._snapshots.bisect_right(cycle) - 1
+        nearest = self._snapshots.keys()[position]
         if cycle < self.cycle or nearest > self.cycle:
             with self.lock:
                 simulator = self._snapshots[nearest].copy()
@@ -202,13 +201,13 @@ class Session:
     def _take_snapshot(self) -> None:
         """Take a snapshot of the current cycle, and drop snapshots beyond the limits."""
         nearest = self._snapshots.keys()[self._snapshots.bisect_right(self.cycle) - 1]
-        if self._most_snapshots < 1 or self.cycle - nearest < NEAR_CYCLES or self.stop.ended:
+        if self._max_snapshots < 1 or self.cycle - nearest < NEAR_CYCLES or self.stop.ended:
             return
         older, self._newest = self._newest, self.copy()
         self._snapshots[self.cycle] = self._newest
         for simulator in (older, self._newest):  # the others no longer change
             simulator.measure()
-        while len(self._snapshots) > self._most_snapshots + 1 or (
+        while len(self._snapshots) > self._max_snapshots + 1 or (
             len(self._snapshots) > 1 and self._snapshot_bytes() > self._snapshot_limit
         ):
             self._drop_snapshot()
@@ -222,12 +221,12 @@ class Session:
         cycles: list[int] = [*self._snapshots, max(self.cycle, self._snapshots.keys()[-1])]
         points = [self.cycle, *self._visited]
 
-        def usefulness(place: int) -> float:
-            distance = min(abs(cycles[place] - point) for point in points)
-            return (cycles[place + 1] - cycles[place - 1]) / (distance + 1)
+        def usefulness(position: int) -> float:
+            distance = min(abs(cycles[position] - point) for point in points)
+            return (cycles[position + 1] - cycles[position - 1]) / (distance + 1)
 
-        place = min(range(1, len(cycles) - 1), key=usefulness)
-        self._snapshots.pop(cycles[place]).close()
+        position = min(range(1, len(cycles) - 1), key=usefulness)
+        self._snapshots.pop(cycles[position]).close()
 
     def add_break(self, condition: str) -> Shown:
         """Add a breakpoint, which stops in each cycle in which a condition becomes true.
@@ -306,14 +305,14 @@ class Session:
         return self._record("timeline", "timeline", Path(path), cycles)
 
     def _record(
-        self, method: str, description: str, path: Path, cycles: int | None, *others: object
+        self, method: str, description: str, path: Path, cycles: int | None, *further_arguments: object
     ) -> Shown:
         """Record in a temporary copy of the simulation."""
         if cycles is not None:
             _at_least_one(cycles)
         copy = self.copy()
         try:
-            stop = copy.ask(method, path, cycles, *others)
+            stop = copy.ask(method, path, cycles, *further_arguments)
         finally:
             copy.close()
         return Shown(f"{description} {path}: cycles {self.cycle:,} to {stop.cycle:,}")
