@@ -74,7 +74,7 @@ def machines() -> None:
 def mapped() -> None:
     """Those of specifications: with mergers, of more fibers than a tree has ways too, with a loop in front of
     the cut that is summed over, with intersectors that skip, with lanes, with look-ups, with memories that
-    have registered outputs.
+    have registered outputs, with linked lists.
     """
     for name, factor in (
         ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),
@@ -87,7 +87,7 @@ def mapped() -> None:
         assert simulate(name, factor).verification.passed
     small = {"tile.count": 1, "l1.count": 1, "timing.memory": "ideal"}
     column = "uniform:rows=257,cols=1,nonzeros=257"
-    assert simulate("spec:outerspace", "uniform:rows=1,cols=257,nonzeros=257", column, settings=small)
+    assert simulate("spec:outerspace-linked", "uniform:rows=1,cols=257,nonzeros=257", column, settings=small)
     assert simulate(
         str(OUTER), "uniform:rows=9,cols=9,nonzeros=30", settings={"timing.memory": "registered"}
     ).verification.passed

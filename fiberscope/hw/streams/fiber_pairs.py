@@ -27,8 +27,9 @@ class FiberPairs(ReferencePairs):
     Timing: the block makes the steps of ``SkipAhead``, one per cycle. The first step is made in the cycle
     in which the references of the lists are visible; a match leaves in its step. The stop between the
     matches of two pairs takes a further cycle. The stop after the last pair leaves in the cycle of the last
-    step, or, if the last step is a match, in the next cycle; it waits until the tokens after the references
-    are visible. The model computes all steps up to a match at once, and the block sleeps until then.
+    step. It leaves in the next cycle if the last step is a match, or was made in the cycle of the references.
+    It waits until the tokens after the references are visible. The model computes all steps up to a match at
+    once, and the block sleeps until then.
 
     Counts: ``steps``, ``matches``, and ``pairs`` with a match.
 
@@ -142,19 +143,21 @@ class FiberPairs(ReferencePairs):
         return self.update(now)
 
     def find_match(self, now: int) -> int:  # C: cdef
-        """Walk to the next match, or to the end of the lists, and return the cycle of the last step.
+        """Walk to the next match, or to the end of the lists, and return the cycle in which it leaves.
 
         Args:
             now: cycle of the first step.
         """
-        earlier_steps = self.intersection.steps
+        earlier_steps, takes_lists = self.intersection.steps, self.mode == WANTS_LISTS
         has_match = False
         while self.row < self.last_row:
             has_match = self.intersection.advance(MAX_TIME)
             if has_match or not self._next_pair():
                 break
         self.mode = MET if has_match else ENDED
-        return now + max(self.intersection.steps - earlier_steps, 1) - 1
+        last_step = now + max(self.intersection.steps - earlier_steps, 1) - 1
+        # the tokens after the references of lists are visible in the next cycle
+        return max(last_step, now + 1) if takes_lists and not has_match else last_step
 
     def _send(self, now: int) -> int:
         """Send a match; before the first match of a pair, send the stop of an earlier pair if it is due."""

@@ -47,6 +47,7 @@ _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "marked_array": ((8,), ()),
     "projection": ((10,), ()),
     "seek": ((4, 7), (4, 6)),
+    "fiber_pairs": ((), (3, 4, 6)),
     "touched": ((), (4, 6)),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from nested import deepened
 from pairs import Pair
@@ -26,6 +26,8 @@ LEVEL = 14  # of the last stop of every other seed's streams; behind some blocks
 class StreamScenario(Scenario):
     """A block of the stream machine, with a consumer at every output; every other seed's lists are deep."""
 
+    deepest: ClassVar[int] = LEVEL
+
     def pair(self, seed: int, parameters: Any = None, *arguments: Any, **kernel_options: Any) -> Pair:
         """See ``Scenario``."""
         parameters = parameters or self.drawn(seed)
@@ -36,7 +38,7 @@ class StreamScenario(Scenario):
             if stream.direction == "output" and stream.label not in ("store", "overflow")
         ]
         pair = super().pair(seed, parameters, *arguments, **kernel_options)
-        inputs = deepened(pair.inputs, LEVEL) if seed % 2 else pair.inputs
+        inputs = deepened(pair.inputs, self.deepest) if seed % 2 else pair.inputs
         return replace(pair, inputs=inputs, outputs=outputs)
 
 

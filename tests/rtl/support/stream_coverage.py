@@ -258,6 +258,22 @@ STREAM_BINS = {
         "no space for positions": _full("out_located"),
         "no space for what travels along": _full("out_carried0"),
     },
+    "fiber_pairs": {
+        "steps that skip": lambda run: run.counted("steps") > 2 * run.counted("matches") > 20,
+        "several pairs of a list": lambda run: (
+            run.counted("pairs") > 2 * run.counted("out_outer_stops") and run.counted("pairs") > 20
+        ),
+        "several matches of a pair": lambda run: run.counted("matches") > 2 * run.counted("pairs") > 20,
+        "lists without a match": lambda run: 0 < run.counted("pairs") < run.counted("out_outer_stops"),
+        "100 coordinates": lambda run: run.given.size >= 100 and run.counted("matches") > 10,
+        "references of 62 bits": lambda run: run.given.reference_bits == 62,
+        "a row list missing": _missing("in_ref0"),
+        "a column list missing": _missing("in_ref1"),
+        "no space for rows": _full("out_outer"),
+        "no space for columns": _full("out_inner"),
+        "no space for positions": _full("out_ref0"),
+        "no space for positions of columns": _full("out_ref1"),
+    },
     "run_sum": {
         "many additions": lambda run: run.counted("additions") > 50,
         "runs of one": lambda run: run.counted("out_crd_data") > 50,

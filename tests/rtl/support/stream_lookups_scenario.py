@@ -1,4 +1,4 @@
-"""The blocks that count and compute coordinates, and look them up."""
+"""The blocks that count and compute coordinates, look them up, and intersect fibers in memories."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from stream_base import LEAVES, FilledScenario, StreamScenario
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.rtl.kit.interface import Token as Load
 from fiberscope.hw.streams.counter_rtl import CounterParameters
+from fiberscope.hw.streams.fiber_pairs import FiberPairs
+from fiberscope.hw.streams.fiber_pairs_rtl import FiberPairsParameters, words_of
 from fiberscope.hw.streams.seek import Seek
 from fiberscope.hw.streams.seek_rtl import ProjectionParameters, SeekParameters
 from fiberscope.hw.streams.tokens import CRD, REF
@@ -176,4 +178,78 @@ LARGE_SEEK = replace(
         40, generator.choice([40, 100]), 2000, generator.choice([1, 3]), 55, 62
     ),
     inputs=lambda generator, given: _sought(generator, given, 60),
+)
+
+
+def _pairs(generator: random.Random) -> FiberPairsParameters:
+    return FiberPairsParameters(
+        lists=generator.choice([1, 2, 5]),
+        rows=generator.choice([1, 3, 8]),
+        columns=generator.choice([1, 3, 7]),
+        elements=generator.choice([8, 30, 60]),
+        size=generator.choice([1, 2, 7, 8, 20]),
+        coordinate_bits=generator.choice([4, 16, 55]),
+        reference_bits=generator.choice([6, 32, 62]),
+    )
+
+
+def _lists(generator: random.Random, given: FiberPairsParameters) -> tuple[FiberPairsParameters, FiberPairs]:
+    """Lists of fibers, some of them empty; each fiber has an element or more."""
+
+    def side(fibers: int) -> list[Level]:
+        borders = sorted(generator.randrange(fibers + 1) for _ in range(given.lists - 1))
+        segments, crds = [0], list[int]()
+        for left in range(fibers, 0, -1):
+            most = min(given.size, max(1, given.elements - len(crds) - (left - 1)))
+            count = min(generator.choice([1, 1, given.size // 2, given.size]) or 1, most)
+            crds += sorted(generator.sample(range(given.size), count))
+            segments.append(len(crds))
+        return [
+            Level([0, *borders, fibers], [2 * place for place in range(fibers)]),
+            Level(segments, crds),
+        ]
+
+    return given, FiberPairs("contents", *side(given.rows), *side(given.columns))
+
+
+def _references(
+    generator: random.Random, given: FiberPairsParameters, leaves: int = LEAVES // 2
+) -> dict[str, list[Token]]:
+    """Lists of both operands in streams of one shape, an N here and there; few if lists are long."""
+    leaves = max(2, min(leaves, 3000 * given.lists // (given.rows * given.columns)))
+    depth = generator.randint(0, 3)
+    lists = nested(generator, depth, leaves, 9)
+
+    def of(_way: int) -> list[Token]:
+        def leaf(_nothing: None) -> Token:
+            return EMPTY_TOKEN if generator.random() < 0.05 else number(generator.randrange(given.lists))
+
+        return stream(mapped(lists, depth + 1, leaf), depth)
+
+    return {f"in_ref{way}": of(way) for way in (0, 1)}
+
+
+class _PairsScenario(FilledScenario):
+    """A block that sends stops of two levels more than it receives."""
+
+    deepest = 13
+
+
+PAIRS = _PairsScenario(
+    "fiber_pairs",
+    _pairs,
+    _references,
+    (),
+    contents=_lists,
+    made=lambda name, _given, contents: FiberPairs(
+        name, contents[1].rows, contents[1].row_fibers, contents[1].columns, contents[1].column_fibers
+    ),
+    loads=lambda contents: words_of(contents[1], contents[0].size),
+)
+LARGE_PAIRS = replace(
+    PAIRS,
+    draw=lambda generator: FiberPairsParameters(
+        generator.choice([16, 24]), 40, 60, 2000, generator.choice([100, 256]), 55, 62
+    ),
+    inputs=lambda generator, given: _references(generator, given, 14),
 )

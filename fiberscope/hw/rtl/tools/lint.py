@@ -62,7 +62,7 @@ WAIVERS = (
     ),
     Waiver(
         "UNUSEDSIGNAL",
-        "Bits of signal are not used: 'in_ref_payload'*",
+        "Bits of signal are not used: 'in_ref*_payload'*",
         "a reference is as wide as all in its graph, and a memory has its own number of words",
     ),
     Waiver(

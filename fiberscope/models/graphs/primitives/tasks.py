@@ -183,6 +183,13 @@ class _FiberPairs(_SkipAhead):
         )
         return FiberPairs(name, *levels)
 
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+        from fiberscope.hw.streams.fiber_pairs import FiberPairs
+        from fiberscope.hw.streams.fiber_pairs_rtl import words_of
+
+        assert isinstance(block, FiberPairs)
+        return words_of(block)
+
 
 class _LaneSeek(_SkipAhead):
     """Unit that looks up all elements of a fiber of ``tensor0`` in a fiber of ``tensor1``."""

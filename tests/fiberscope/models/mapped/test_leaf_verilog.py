@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyrtl")
 
 from drawn_flattened import computed, flattening
-from drawn_specifications import merging, programs, redefined
+from drawn_specifications import merging, paired, programs, redefined
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from mapped_runs import built
@@ -100,6 +100,12 @@ def test_one_with_a_merger_does_so_too(program):
 @FEW
 @given(flattening() | computed())
 def test_one_with_look_ups_does_so_too(program):
+    held(program)
+
+
+@FEW
+@given(paired())
+def test_one_that_intersects_fibers_in_pairs_does_so_too(program):
     held(program)
 
 
@@ -245,6 +251,18 @@ def test_a_multiplier_of_sigma_without_lanes_runs_as_in_the_machine(tmp_path, ca
     operands = [f"{name}={ROOT / 'examples/worked_three.mtx'}" for name in "AB"]
     assert cli.run([*words, *operands]) == 0
     assert "in pyrtl as in the machine" in capsys.readouterr().out
+
+
+def test_a_processing_element_of_extensor_runs_as_in_the_machine(tmp_path, capsys):
+    draws, operands = np.random.default_rng(1), []
+    for name in "AB":
+        np.save(tmp_path / f"{name}.npy", draws.integers(-8, 9, (12, 12)) * (draws.random((12, 12)) < 0.4))
+        operands.append(f"{name}={tmp_path / name}.npy")
+    words = ["rtl", "export", "spec:extensor", "--level", "PE", *operands, "-o", str(tmp_path)]
+    sizes = ["pe.count=2", "pe.tile=4", "K1=8", "M1=8", "N1=8"]
+    assert cli.run([*words, *(word for size in sizes for word in ("--set", size))]) == 0
+    assert "in pyrtl as in the machine" in capsys.readouterr().out
+    assert "_fiber_pairs fiberpairs" in (tmp_path / "leaf_extensor_pe.v").read_text()
 
 
 SMALL_GAMMA = ["--set", "pe.radix=8", "--set", "pe.count=2"]
