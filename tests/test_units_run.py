@@ -85,7 +85,7 @@ def mapped() -> None:
         ("spec:sigma", "uniform:rows=9,cols=9,nonzeros=30"),
     ):
         assert simulate(name, factor).verification.passed
-    small = {"tile.count": 1, "l1.count": 1, "timing.memory": "ideal"}
+    small = {"tile.count": 1, "l1.count": 1}
     column = "uniform:rows=257,cols=1,nonzeros=257"
     assert simulate("spec:outerspace-linked", "uniform:rows=1,cols=257,nonzeros=257", column, settings=small)
     assert simulate(
