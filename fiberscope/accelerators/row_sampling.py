@@ -33,6 +33,7 @@ from fiberscope.accelerators.windows import (
     Numbers,
     cut_windows,
     window_length,
+    windows_with_long_tasks,
 )
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison, compare
@@ -185,8 +186,8 @@ class RowSampler:
         shift = float(np.random.default_rng(request.seed).random()) * cycles
         first = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
         self.ranges = cut_windows(self.costs, first, cycles, tail * scale)
-        longest = np.maximum.reduceat(counts, [window.start for window in self.ranges])[1:-1]
-        self.certain = (1 + np.flatnonzero(longest > window_length(counts) / TASKS_PER_WINDOW)).tolist()
+        limit = window_length(counts) / TASKS_PER_WINDOW
+        self.certain = windows_with_long_tasks(self.ranges, self.costs, counts, limit)
         self.rounds = Rounds(request, len(self.ranges), cycles, float(self.costs.sum()), self.certain)
         self.totals = self._total_work(machine)
 
@@ -293,7 +294,7 @@ class RowSampler:
     def estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run from the simulated windows.
 
-        Windows with a long row are all simulated, and their cycles count as they are.
+        Windows with a long row in flight are all simulated, and their cycles count as they are.
         The longest share ends the run. Kinds of work that disagree about its length widen the interval, by
         their disagreement times the cycles that are not simulated.
         """

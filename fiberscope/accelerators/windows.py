@@ -61,6 +61,26 @@ def cut_windows(costs: Numbers, first: float, cost: float, last: float = 0.0) ->
     return [range(first_row, end_row) for first_row, end_row in pairwise(edges) if end_row > first_row]
 
 
+def windows_with_long_tasks(
+    windows: list[range], costs: Numbers, lengths: Integers, limit: float
+) -> list[int]:
+    """Return the windows between the first and the last in which a long task is in flight.
+
+    Args:
+        windows: consecutive ranges of tasks.
+        costs: predicted cycles of each task, as a part of the run.
+        lengths: operations of each task, of which a processing element does at most one a cycle.
+        limit: length above which a task is long. A long task may last for several windows.
+    """
+    ends = np.cumsum(costs)
+    long = np.flatnonzero(lengths > limit)
+    bounds = ends[[window.stop - 1 for window in windows]]
+    first = np.searchsorted([window.stop for window in windows], long, side="right")
+    last = np.searchsorted(bounds, (ends - costs + lengths)[long])
+    numbers = {number for start, stop in zip(first, last, strict=True) for number in range(start, stop + 1)}
+    return sorted(int(number) for number in numbers if 0 < number < len(windows) - 1)
+
+
 def choose_windows(count: int, strata: int, seed: int) -> list[int]:
     """Choose one random window from each stratum; return their numbers, from 0, in ascending order.
 

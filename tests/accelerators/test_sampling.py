@@ -21,7 +21,7 @@ from fiberscope.accelerators.sampling import (
     moved_bytes,
     scale_memory,
 )
-from fiberscope.accelerators.windows import choose_windows, cut_windows
+from fiberscope.accelerators.windows import choose_windows, cut_windows, windows_with_long_tasks
 from fiberscope.base.errors import InputError
 from fiberscope.run.sampled import check_machine
 
@@ -40,6 +40,17 @@ def test_windows_have_about_equal_cost_and_the_first_and_the_last_their_own():
     windows = cut_windows(np.ones(1000), 60, 40)
     assert [len(windows[0]), len(windows[-1])] == pytest.approx([60, 60], abs=2)
     assert {len(window) for window in windows[1:-1]} <= {39, 40, 41}
+
+
+def test_a_long_task_is_in_flight_in_the_windows_that_it_may_last():
+    ranges = [range(4 * i, 4 * i + 4) for i in range(8)]
+    lengths = np.ones(32, np.int64)
+    lengths[[0, 9, 22]] = [50, 90, 60]  # in windows 0, 2 and 5
+    # A window has 40 cycles. The tasks begin in cycles 0, 90 and 220.
+    costs = np.full(32, 10.0)
+    assert windows_with_long_tasks(ranges, costs, lengths, 40) == [1, 2, 3, 4, 5, 6]
+    assert windows_with_long_tasks(ranges, costs, lengths, 55) == [2, 3, 4, 5, 6]
+    assert windows_with_long_tasks(ranges, costs, lengths, 90) == []
 
 
 @given(st.integers(1, 400), st.integers(1, 40), st.integers(0, 5))
