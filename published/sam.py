@@ -1,9 +1,9 @@
 """Experiments of the SAM paper, figures 11 to 15, and the claims of its text.
 
-The figures print no numbers. Therefore the order and shape of their curves are compared; for figure 15, the
-repository has the cycles. The tensors are reproduced exactly as in the artifact (``published.py``), except
-for figure 15, which uses random matrices with the same numbers of nonzeros. Figure 14 uses matrices of the
-SuiteSparse collection.
+The figures print no numbers. Therefore the order and shape of their curves are compared. For figure 15, the
+repository has the cycles; for figure 14, the text has shares of tokens. The tensors are reproduced exactly as
+in the artifact (``published.py``), except for figures 14 and 15, which use random matrices. The matrices of
+figure 14 have the published rows, columns and nonzeros, and no empty row, which determines all shares.
 
 Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Section 6 and its artifact.
 """
@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
+
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import run
@@ -23,6 +25,7 @@ from fiberscope.models.graphs.netlist import Graph
 from fiberscope.results.report.table import Table
 from fiberscope.workloads import load
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.tensor import SparseTensor
 from published.figures import Figure
 
 GRAPHS = Path(__file__).parents[1] / "examples" / "graphs"
@@ -33,7 +36,46 @@ LENGTHS = (1, 2, 5, 10, 20, 30, 40, 50, 75, 100, 200, 300, 400)
 B = "sam-random:shape=250x100,sparsity=0.95,seed=0"
 C = "sam-random:shape=100x250,sparsity=0.95,seed=1"
 IDENTITIES = ("wiki-Vote",)
-TILE_MEMORY = "ideal tile memory"
+# Figure 14: rows, columns and nonzeros of the matrices, from Table 3 of the paper.
+COMPOSED = {
+    "relat3": (8, 5, 24),
+    "lpi_itest6": (11, 17, 29),
+    "LFAT5": (14, 14, 46),
+    "ch4-4-b1": (72, 16, 144),
+    "ch7-6-b1": (630, 42, 1_260),
+    "bwm2000": (2_000, 2_000, 7_996),
+    "G32": (2_000, 2_000, 8_000),
+    "progas": (1_650, 1_900, 8_897),
+    "lp_maros": (846, 1_966, 10_137),
+    "G42": (2_000, 2_000, 23_558),
+    "stormg2-27": (14_439, 37_485, 94_274),
+    "lp13": (10_828, 33_686, 100_525),
+    "nemsem2": (6_943, 48_878, 182_012),
+    "r1fdual": (8_052, 74_970, 282_031),
+    "rail507": (507, 63_516, 409_856),
+}
+STAND_INS = "stand-ins"
+SHARES = "share of tokens, % of cycles"
+SAM_TIMING: Mapping[str, object] = {"timing": "sam"}
+TILE_MEMORY = "tile memory"
+# Figure 15: memory_config_extensor_17M_llb.yaml of github.com/weiya711/sam. Restarts: the simulator of that
+# repository gives the stream of each tile a done token, and starts a block's next tile a cycle after it. The
+# number of tiles ahead has no limit there but the capacity.
+TILE_SETTINGS: Mapping[str, object] = {
+    "timing": "sam",
+    "tiles.loops": "a,b,c",
+    "tiles.capacity": 17_100_000,
+    "tiles.bandwidth": 68.256,
+    "tiles.latency": 200,
+    "tiles.ahead": 64,
+    "tiles.restart": 2,
+    "tiles.coordinate_bytes": 2,
+    "tiles.value_bytes": 2,
+}
+RESTARTS = (
+    "the restart of two cycles after each tile, read from the source of SAM's simulator after a comparison "
+    "with the 32 points"
+)
 SIDES = (1024, 2360, 3696, 6368, 9040, 11712, 13048, 15720)
 # Figure 15: cycles by nonzeros, for each side. From github.com/weiya711/sam: nnz_5_10_25.csv (b27c9d9d) and
 # nnz_25k_50k.csv (a2ca5b73).
@@ -98,8 +140,10 @@ def experiments(
     return all_runs, claims
 
 
-def _cycles(graph: Graph | Path, tensors: Mapping[str, object]) -> int:
-    return run(graph, tensors, {"timing": "sam"}).cycles
+def _cycles(
+    graph: Graph | Path, tensors: Mapping[str, object], settings: Mapping[str, object] = SAM_TIMING
+) -> int:
+    return run(graph, tensors, settings).cycles
 
 
 def _run_graphs(
@@ -223,6 +267,45 @@ def _figure_14(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[
     return runs, claims
 
 
+def stand_in(rows: int, columns: int, nonzeros: int) -> SparseTensor:
+    """Return a random matrix of ones without an empty row."""
+    draws = np.random.default_rng(0)
+    first = np.arange(rows) * columns + draws.integers(columns, size=rows)
+    others = np.setdiff1d(draws.integers(rows * columns, size=8 * nonzeros), first)
+    chosen = draws.choice(others, nonzeros - rows, replace=False)
+    coordinates = np.divmod(np.concatenate([first, chosen]), columns)
+    return SparseTensor.from_coordinates((rows, columns), coordinates, np.ones(nonzeros))
+
+
+def token_shares(matrix: SparseTensor) -> dict[str, float]:
+    """Run figure 14 on a matrix, and return shares of its cycles in percent.
+
+    A stream carries a token or is idle in each cycle. Control tokens are stops and done.
+    """
+    report = run(GRAPHS / "fig14_identity.gv", {"B": matrix}, SAM_TIMING)
+    shares = {}
+    for stream, block in (("outer", "graph.fiberlookup_B0_i"), ("inner", "graph.fiberlookup_B1_j")):
+        data, stops, dones = (
+            report.components[block].counters[f"out_crd_{kind}"] for kind in ("data", "stops", "dones")
+        )
+        shares |= {f"{stream} stops": stops, f"{stream} control": stops + dones}
+        shares[f"{stream} idle"] = report.cycles - data - stops - dones
+    return {name: 100 * count / report.cycles for name, count in shares.items()}
+
+
+def composition() -> list[Figure]:
+    """Return the shares of figure 14 that the text of the paper has."""
+    shares = {name: token_shares(stand_in(*sizes)) for name, sizes in COMPOSED.items()}
+    rows = [
+        ("outer control, mean of 15", 0.95, mean(share["outer control"] for share in shares.values())),
+        ("inner control, mean of 15", 16.2, mean(share["inner control"] for share in shares.values())),
+        ("outer idle, mean of 15", 83.32, mean(share["outer idle"] for share in shares.values())),
+        ("inner stops, ch7-6-b1", 33.26, shares["ch7-6-b1"]["inner stops"]),
+        ("inner stops, rail507", 0.12, shares["rail507"]["inner stops"]),
+    ]
+    return [Figure("sam", SHARES, f"Fig. 14, {name}", *values, STAND_INS) for name, *values in rows]
+
+
 def tiled_product() -> Graph:
     """Return a graph that multiplies tiles one after another in the order ikj, without summing them."""
     text, formats = "X(a,b,c,i,j) = B(a,b,i,k) * C(b,c,k,j)", "X:sssss,B:ssss,C:ssss"
@@ -238,7 +321,8 @@ def _figure_15(tell: Callable[[str], None]) -> tuple[list[MeasuredCycles], list[
                 f"sam-tiles:side={side},nonzeros={nonzeros}",
             )
             tell(f"figure 15: {label}")
-            cycles = _cycles(graph, {name: f"{generator},operand={1 + n}" for n, name in enumerate("BC")})
+            operands = {name: f"{generator},operand={1 + n}" for n, name in enumerate("BC")}
+            cycles = _cycles(graph, operands, TILE_SETTINGS)
             runs.append(MeasuredCycles("15", label, "tiles", cycles, published_cycles))
     return runs, [_check_figure_15([row.cycles for row in runs[-len(SIDES) :]])]
 
@@ -265,7 +349,15 @@ FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[MeasuredCycle
 def as_figures(runs: Iterable[MeasuredCycles]) -> list[Figure]:
     """Return the runs with published cycles."""
     return [
-        Figure("sam", "cycles", f"Fig. {row.figure}, {row.input}", row.published, row.cycles, TILE_MEMORY)
+        Figure(
+            "sam",
+            "cycles",
+            f"Fig. {row.figure}, {row.input}",
+            row.published,
+            row.cycles,
+            TILE_MEMORY,
+            settled=RESTARTS,
+        )
         for row in runs
         if row.published is not None
     ]

@@ -18,7 +18,7 @@ from fiberscope.workloads.errors import nearest
 from published import sage
 from published.costs import costs, refuse_options
 from published.figures import Figure, MeanError, as_data, figure_table, mean_table, memory_table, tuned_table
-from published.sam import Claim, as_figures, claim_table, experiments
+from published.sam import Claim, as_figures, claim_table, composition, experiments
 from published.sparseloop import sparseloop
 
 TUNED_CHOICES = (
@@ -66,7 +66,7 @@ def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[
             figures += sparseloop()
         else:
             runs, claims = experiments((), tell)
-            figures += as_figures(runs)
+            figures += [*as_figures(runs), *composition()]
     return figures, claims
 
 

@@ -89,7 +89,7 @@ def test_the_deadlock_gives_the_message_of_the_page() -> None:
 def test_the_comparison_with_sam_is_that_of_the_other_pages() -> None:
     validation = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
     ((error, points),) = re.findall(
-        r"^\| sam \| cycles \|.*\| ([\d.]+)% of (\d+) \|  \| \1% of \2 \|", validation, re.MULTILINE
+        r"^\| sam \| cycles \|.*\| ([\d.]+)% of (\d+) \|  \|  \| \1% of \2 \|", validation, re.MULTILINE
     )
     assert f"on {points} points of the paper's figure 15, the mean absolute error is {error} %" in PAGE
     reference = (ROOT / "docs" / "graph_reference.md").read_text(encoding="utf-8")

@@ -233,8 +233,9 @@ def test_mint_counts_the_gates_of_every_kind_with_a_twin(monkeypatch: pytest.Mon
 def test_each_graph_of_the_sam_paper_has_its_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     tensors: dict[str, Counter[str]] = {}
 
-    def cycles(graph: object, operands: dict[str, object]) -> int:
+    def cycles(graph: object, operands: dict[str, object], settings: dict[str, object] | None = None) -> int:
         name = graph.name if isinstance(graph, Path) else "tiles"
+        assert (settings == sam.TILE_SETTINGS) == (name == "tiles")
         assert name == "tiles" or (isinstance(graph, Path) and graph.is_file())
         tensors.setdefault(name.split("_")[0].removesuffix(".gv"), Counter())["".join(sorted(operands))] += 1
         return 1000
@@ -278,6 +279,19 @@ def test_each_graph_of_the_sam_paper_has_its_tensors(monkeypatch: pytest.MonkeyP
         False,
         False,
     ]
+
+
+def test_the_stand_ins_of_the_sam_paper_have_its_sizes_and_shares() -> None:
+    """An inner stream has a stop for each row; cycles are nonzeros, rows and 4."""
+    for rows, columns, nonzeros in list(sam.COMPOSED.values())[:5]:
+        matrix = sam.stand_in(rows, columns, nonzeros)
+        assert (matrix.shape, matrix.nonzeros) == ((rows, columns), nonzeros)
+        shares = sam.token_shares(matrix)
+        cycles = nonzeros + rows + 4
+        assert shares["inner stops"] == pytest.approx(100 * rows / cycles)
+        assert shares["inner control"] == pytest.approx(100 * (rows + 1) / cycles)
+        assert shares["outer control"] == pytest.approx(200 / cycles)
+        assert shares["outer idle"] == pytest.approx(100 * (nonzeros + 2) / cycles)
 
 
 def sam_pointers() -> object:

@@ -16,7 +16,7 @@ from published.validation import machine_figures, validation, validation_tables
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "validation.md"
 README = ROOT / "README.md"
-SAM_SETTINGS = "ideal tile memory"
+SAM_SETTINGS = "tile memory"
 TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "sam"}
 IDEAL_SETTINGS = {"none, ideal output", "none, ideal output and input", SAM_SETTINGS}
@@ -146,7 +146,9 @@ def test_the_page_is_what_the_command_gives_of_what_takes_no_time():
 
 
 def test_the_page_has_every_published_point_of_figure_15():
-    shown = {row["Run"]: number(row["Published"]) for of, row in FIGURES if of == "sam"}
+    shown = {
+        row["Run"]: number(row["Published"]) for of, row in FIGURES if of == "sam" and "Fig. 15" in row["Run"]
+    }
     assert shown == {
         f"Fig. 15, {nonzeros:,} nonzeros, side {side:,}": cycles
         for nonzeros, published in TILED_CYCLES.items()
@@ -158,6 +160,7 @@ def test_only_runs_with_published_cycles_are_rows(monkeypatch):
     runs = [MeasuredCycles("12", "a", "ijk", 7), MeasuredCycles("15", "b", "tiles", 90, published=100)]
     said = [Claim("12", "so", "7", "7", holds=True)]
     monkeypatch.setattr("published.validation.experiments", lambda _figures, _tell: (runs, said))
+    monkeypatch.setattr("published.validation.composition", list)
     rows, claims = validation(["sam"], print)
     assert [(one.run, one.published, one.ours, one.error) for one in rows] == [
         ("Fig. 15, b", 100, 90, pytest.approx(-0.1))
