@@ -25,6 +25,7 @@ from fiberscope.hw.streams.fused_records import (
     CYCLES,
     DUE,
     FIRST_INPUT,
+    FOLLOWING,
     FREE_FROM,
     INPUT,
     INPUTS,
@@ -38,7 +39,10 @@ from fiberscope.hw.streams.fused_records import (
     NUMBER,
     OUTPUT,
     OUTPUTS,
+    POPPED,
+    POPPED_AT,
     POSITION,
+    PUSHED,
     READER_STATE,
     SINK,
     STATE,
@@ -77,6 +81,8 @@ class FusedChain(LookaheadModel):
         self.sources: list[Channel] = []  # the channels from components outside
         self.sinks: list[Channel] = []  # the channels to components outside
         self.ended = 0  # record of the channel at which a ``TaskEnd`` reports; 0 for none
+        self.inner_due = MAX_TIME  # cycle in which a block behind the first is due
+        self.waits_for_sink = False  # whether a block waits for a slot that a component outside frees
         self.ticked_cycle = -1
         self.settled_cycle = 0
 
@@ -94,17 +100,44 @@ class FusedChain(LookaheadModel):
             return self.idle()
         self.ticked_cycle = now
         limit = min(self.horizon, now + NEAR)
+        self.words[DUE] = MAX_TIME
+        cycle = MAX_TIME if self.words[IS_DONE] else self._next_update(0)
+        if cycle < limit or self.inner_due <= now or self.waits_for_sink:
+            self._rewind(now)
+            self._run_all(limit)
+            cycle = MAX_TIME
+        due = min(self.inner_due, self.words[DUE], cycle)
+        if due < MAX_TIME:
+            self.wake_at(max(due, now + 1))
+        return self.idle()
+
+    def _run_all(self, limit: int) -> None:
+        """Run all blocks as far as possible, and note when a block behind the first is due."""
+        self.waits_for_sink = False
         has_run = True
         while has_run:
             has_run = False
             for index in range(len(self.blocks)):
                 has_run = self._run(BLOCK * index, limit) or has_run
-        due = MAX_TIME
-        for index in range(len(self.blocks)):
-            due = min(due, self.words[BLOCK * index + DUE])
-        if due < MAX_TIME:
-            self.wake_at(max(due, now + 1))
-        return self.idle()
+        self.inner_due = MAX_TIME
+        for index in range(1, len(self.blocks)):
+            self.inner_due = min(self.inner_due, self.words[BLOCK * index + DUE])
+
+    def _rewind(self, now: int) -> None:  # C: noexcept
+        """Let empty channels begin with their first slots again, which the host's cache is likelier to hold.
+
+        All further updates are in this cycle or later. The cycles of earlier pops are needed no more, unless
+        the writer waited for one of them.
+        """
+        words, channel = self.words, BLOCK * len(self.blocks)
+        while channel > 0:
+            count = words[channel + POPPED]
+            if count > 0 and fused_channel.is_empty(words, channel):
+                popped_at = words[fused_channel.slot(words, channel, count - 1) + POPPED_AT]
+                position = words[words[channel + WRITER] + POSITION]
+                if popped_at < now and fused_channel.free_from(words, channel) <= position:
+                    words[channel + PUSHED] = words[channel + POPPED] = 0
+            channel = words[channel + FOLLOWING]
 
     def _run(self, block: int, limit: int) -> bool:
         """Make all updates of a block before ``limit`` that are certain; return whether there was one."""
@@ -241,6 +274,7 @@ class FusedChain(LookaheadModel):
         sink = inline.channel(self.sinks[words[channel + SINK]])
         if sink.occupancy == sink.capacity:
             words[channel + WAS_FULL] = 1
+            self.waits_for_sink = True
             sink.want(1)
             return MAX_TIME
         is_free_now = sink.free() > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
@@ -20,6 +21,7 @@ from fiberscope.hw.streams.fused_records import (
     DUE,
     END,
     FIRST_INPUT,
+    FOLLOWING,
     INPUT,
     INPUTS,
     LAST,
@@ -102,6 +104,9 @@ def lay_out(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> tuple[array
             sink = len(sinks) if link.consumer.component.name not in numbers else -1
             sinks += [link.channel] if sink >= 0 else []
             _append_channel(words, link.channel, BLOCK * writer, sink)
+    starts = [*records.values(), 0]
+    for record, following in pairwise(starts):
+        words[record + FOLLOWING] = following
     for number, block in enumerate(blocks):
         _fill_block(words, block, number, records)
     ended = [records[id(block.ended)] for block in blocks if isinstance(block, TaskEnd)]

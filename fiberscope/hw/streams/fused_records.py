@@ -27,7 +27,8 @@ SINK = 9  # number of the real channel if a component outside of the chain reads
 FREE_FROM = 10  # for a sink: cycle from which a slot was free when the channel was last asked
 WAS_FULL = 11  # for a sink: whether no slot was free then
 NEXT = 12  # record of the channel to the next reader of the same stream; 0 for none
-CHANNEL = 13  # words of the record
+FOLLOWING = 13  # record of the next channel; 0 for none
+CHANNEL = 14  # words of the record
 
 # Words of the record of a block.
 CLASS = 0  # its class: PAIRS, LOAD, PRODUCT, REDUCE, POINTS or END
