@@ -171,8 +171,8 @@ def design(parameters: FiberPairsParameters, between: Streams) -> None:
     load = between.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     room, shown = tokens.room_in(between), alias("both_shown", first.shown & second.shown)
-    walks, ended, fresh, new, owes = (
-        pyrtl.Register(1, name) for name in ("walks", "ended", "fresh", "new_pair", "owes_stop")
+    walks, ended, new, owes = (
+        pyrtl.Register(1, name) for name in ("walks", "ended", "new_pair", "owes_stop")
     )
     takes = alias("takes", room & shown & ~walks & ~ended)
     starts = alias("starts", takes & (first.is_data | first.is_empty))
@@ -181,7 +181,7 @@ def design(parameters: FiberPairsParameters, between: Streams) -> None:
         for name, head in zip(SIDES, (first, second), strict=True)
     )
     present = alias("present", first.is_data & second.is_data & row.has_fibers & column.has_fibers)
-    steps = alias("steps", pyrtl.select(starts, present, walks & (room | ~fresh)))
+    steps = alias("steps", pyrtl.select(starts, present, walks & room))
     equal = alias("equal", row.element == column.element)
     opens = alias("opens", starts | new)
     closes = alias("closes", steps & equal & room & new & owes & ~starts)
@@ -200,7 +200,6 @@ def design(parameters: FiberPairsParameters, between: Streams) -> None:
     finishes = alias("finishes", (ended | (ends & skips & ~starts)) & room & shown)
     ended.next <<= (starts & ~present) | ((ends | ended) & ~finishes)
     walks.next <<= pyrtl.select(starts, present, walks) & ~ends
-    fresh.next <<= sends | (fresh & ~steps & ~starts)
     new.next <<= turns | (opens & ~sends)
     owes.next <<= sends | (owes & ~closes & ~starts)
     for stream in (between.inputs["in_ref0"], between.inputs["in_ref1"]):
