@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 
 from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.netlist import Graph, Node
@@ -20,6 +21,7 @@ class _Operand:
 
     tensor: str
     source: str
+    number: int | None = None  # of the ports; None if no edge has named one so far
     edges: dict[str, Edge] = field(default_factory=dict)  # by kind
     consumers: list[str] = field(default_factory=list)  # consumers of its joined references
 
@@ -36,11 +38,14 @@ class PortFinder:
         self._graph, self._edges = graph, edges
         self._operands: dict[str, list[_Operand]] = {}
         self._alu_inputs: dict[str, list[Edge]] = {}
+        self._named_ports = {(edge.target, edge.attributes.get("to", "")) for edge in edges}
         self.reordered: list[Node] = []  # ALUs whose operands are not in the order of the file
         for edge in edges:
             target = graph.nodes[edge.target]
-            if _array(target, edge) and not edge.attributes.get("to"):
+            if _array(target, edge):
                 self._register_operand(target, edge)
+        for joined in self._operands.values():
+            _number_operands(joined)
         for name, operands in self._alu_inputs.items():
             if graph.nodes[name]["sub"] == "1":
                 self._order_difference(graph.nodes[name], operands)
@@ -71,21 +76,27 @@ class PortFinder:
         """Add an edge to the operands of its target."""
         if target.primitive.has_operand_pairs:
             self._operand(edge).edges[edge.kind] = edge
-        elif edge not in (edges := self._alu_inputs.setdefault(edge.target, [])):
-            edges.append(edge)
+        elif not edge.attributes.get("to"):
+            edges = self._alu_inputs.setdefault(edge.target, [])
+            if edge not in edges:
+                edges.append(edge)
 
     def _operand(self, edge: Edge) -> _Operand:
         """Return the operand with the other stream of an edge, or a new operand."""
         operands = self._operands.setdefault(edge.target, [])
-        tensor = edge.target_label
+        tensor, number = edge.target_label, _port_number(edge)
         for operand in operands:
-            same_operand = (
-                tensor == operand.tensor if tensor and operand.tensor else edge.source == operand.source
-            )
+            if number is not None and operand.number is not None:
+                same_operand = number == operand.number
+            else:
+                same_operand = (
+                    tensor == operand.tensor if tensor and operand.tensor else edge.source == operand.source
+                )
             if same_operand and edge.kind not in operand.edges:
                 operand.tensor = operand.tensor or tensor
+                operand.number = number if operand.number is None else operand.number
                 return operand
-        operands.append(_Operand(tensor, edge.source))
+        operands.append(_Operand(tensor, edge.source, number))
         return operands[-1]
 
     def ports(self, edge: Edge) -> tuple[str, str] | None:
@@ -114,11 +125,13 @@ class PortFinder:
         if target.primitive.has_operand_pairs:
             operands = self._operands[target.name]
             return next(
-                f"{edge.kind}[{number}]"
-                for number, operand in enumerate(operands)
+                f"{edge.kind}[{operand.number}]"
+                for operand in operands
                 if operand.edges.get(edge.kind) is edge
             )
-        return f"{array}[{self._alu_inputs[target.name].index(edge)}]"
+        ports = (f"{array}[{number}]" for number in count())
+        free = (port for port in ports if (target.name, port) not in self._named_ports)
+        return next(islice(free, self._alu_inputs[target.name].index(edge), None))
 
     def target_node(self, edge: Edge) -> Node:
         """Return the target node of an edge."""
@@ -135,14 +148,17 @@ class PortFinder:
         """
         tensor = edge.source_label or self._graph.nodes[edge.target]["tensor"]
         operands = self._operands.get(joiner.name, [])
-        numbers = [number for number, operand in enumerate(operands) if self._tensor(operand) == tensor]
-        if not numbers:
+        candidates = [operand for operand in operands if self._tensor(operand) == tensor]
+        if not candidates:
             names = ", ".join(self._tensor(operand) for operand in operands) or "none"
             raise ValueError(f"{joiner} joins no {tensor or 'tensor that is not named'}; it joins {names}")
-        unused = [n for n in numbers if not operands[n].consumers or edge.target in operands[n].consumers]
-        number = (unused or numbers)[0]
-        operands[number].consumers.append(edge.target)
-        return number
+        unused = [
+            operand for operand in candidates if not operand.consumers or edge.target in operand.consumers
+        ]
+        operand = (unused or candidates)[0]
+        operand.consumers.append(edge.target)
+        assert operand.number is not None
+        return operand.number
 
     def _tensor(self, operand: _Operand) -> str:
         return operand.tensor or self._graph.nodes[operand.source]["tensor"]
@@ -178,3 +194,17 @@ def _array(target: Node, edge: Edge) -> str:
     if f"{edge.kind}[]" in inputs:
         return edge.kind
     return inputs[0][:-2] if len(inputs) == 1 and inputs[0].endswith("[]") else ""
+
+
+def _number_operands(operands: Sequence[_Operand]) -> None:
+    """Give the operands without a number the numbers that are free, in the order of the file."""
+    numbers = {operand.number for operand in operands}
+    free = (number for number in count() if number not in numbers)
+    for operand in operands:
+        operand.number = next(free) if operand.number is None else operand.number
+
+
+def _port_number(edge: Edge) -> int | None:
+    """Return the number of the input port that an edge names; None if the edge names none with a number."""
+    number = edge.attributes.get("to", "").partition("[")[2].rstrip("]")
+    return int(number) if number.isdecimal() else None
