@@ -61,12 +61,13 @@ DEPTHS = st.sampled_from(
 
 
 @ANYHOW
-@given(paired(), TIMINGS, DEPTHS, PARTIALS, LIMITS)
+@given(paired(), TIMINGS, DEPTHS, PARTIALS, LIMITS, st.sampled_from((None, 1, 2, 3)))
 def test_fibers_intersected_in_pairs_ahead_of_the_clock_do_what_the_blocks_would(
-    program, timing, depth, partials, limits
+    program, timing, depth, partials, limits, order
 ):
     timing = {**timing, "depth": depth, "partials": partials}
-    assert outcome(program, timing, limits) == outcome(program, timing, limits, Kernel())
+    kernel = LookaheadKernel(order_seed=order)
+    assert outcome(program, timing, limits, kernel) == outcome(program, timing, limits, Kernel())
 
 
 def connected(kernel, tasks, pause, radix=2, stages=1):
