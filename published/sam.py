@@ -283,7 +283,7 @@ def token_shares(matrix: SparseTensor) -> dict[str, float]:
     A stream carries a token or is idle in each cycle. Control tokens are stops and done.
     """
     report = run(GRAPHS / "fig14_identity.gv", {"B": matrix}, SAM_TIMING)
-    shares = {}
+    shares: dict[str, float] = {}
     for stream, block in (("outer", "graph.fiberlookup_B0_i"), ("inner", "graph.fiberlookup_B1_j")):
         data, stops, dones = (
             report.components[block].counters[f"out_crd_{kind}"] for kind in ("data", "stops", "dones")
@@ -303,7 +303,10 @@ def composition() -> list[Figure]:
         ("inner stops, ch7-6-b1", 33.26, shares["ch7-6-b1"]["inner stops"]),
         ("inner stops, rail507", 0.12, shares["rail507"]["inner stops"]),
     ]
-    return [Figure("sam", SHARES, f"Fig. 14, {name}", *values, STAND_INS) for name, *values in rows]
+    return [
+        Figure("sam", SHARES, f"Fig. 14, {name}", published, ours, STAND_INS)
+        for name, published, ours in rows
+    ]
 
 
 def tiled_product() -> Graph:

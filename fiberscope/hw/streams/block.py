@@ -123,7 +123,7 @@ class StreamBlock(Component):
 
     def _update_tile(self, now: int) -> int:
         """Make one update, unless the block restarts after the end of a tile."""
-        if now >= self._restarts_until:
+        if self._tile_stream is not None and now >= self._restarts_until:
             tiles = self._tile_stream.tiles
             wake = self.update(now)
             if self.done or self._tile_stream.tiles == tiles:

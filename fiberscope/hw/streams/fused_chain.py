@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 from fiberscope.hw.streams import fused_channel
 from fiberscope.hw.streams.block import StreamBlock
@@ -77,7 +78,8 @@ class FusedChain(LookaheadModel):
 
     def __init__(self, blocks: Sequence[StreamBlock], links: Sequence[Link]) -> None:
         super().__init__(blocks[0].name, blocks)
-        self.blocks, self.links = list(blocks), list(links)
+        self.blocks: list[Any] = list(blocks)
+        self.links = list(links)
         self.sources: list[Channel] = []  # the channels from components outside
         self.sinks: list[Channel] = []  # the channels to components outside
         self.ended = 0  # record of the channel at which a ``TaskEnd`` reports; 0 for none

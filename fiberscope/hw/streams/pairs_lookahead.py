@@ -53,7 +53,7 @@ class PairsLookahead(FusedChain):
 
     def __init__(self, blocks: Sequence[StreamBlock], links: Sequence[Link]) -> None:
         super().__init__(blocks, links)
-        self.pairs: FiberPairs = blocks[0]
+        self.pairs: FiberPairs = self.blocks[0]
 
     def _await_inputs(self, block: int, cycle: int) -> int:
         """Note the inputs for which the next update waits; return the cycle of the update."""
