@@ -15,7 +15,7 @@ from published.interventions import (
 def test_the_first_part_saves_alone_what_was_attributed_to_it():
     rows = intervene("gamma", "small", "uniform:rows=120,cols=120,nonzeros=600")
     assert [row.part for row in rows][::3] == [MEMORY_PART, DOUBLED_ELEMENTS]
-    assert [row.first for row in rows] == [True, False, False, False]
+    assert [row.is_first for row in rows] == [True, False, False, False]
     assert rows[0].saved == rows[0].attributed > 0
     assert all(row.difference == (row.saved - row.attributed) / row.cycles for row in rows)
 
