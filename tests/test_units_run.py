@@ -39,6 +39,7 @@ EXPRESSIONS = (
     ("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:d", {"optimise": "locate"}),
     ("X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss", {"parallelize": "i:4"}),
 )
+TILED = "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss"  # runs with memories of tiles
 
 
 class OldestLine(ReplacementPolicy):
@@ -140,6 +141,8 @@ def built() -> set[type[Component]]:
         conversions()
         for graph in graphs():
             run(graph, generate_operands(graph), {"scratchpad.latency": 0 if graph.phases[1:] else 4})
+        tiled = compile_expression(*TILED, "i_0,k_0,j,i_1,k_1", split="i:4,k:3").graph
+        run(tiled, generate_operands(tiled), {"tiles.capacity": 1 << 16})
     return found
 
 

@@ -131,12 +131,12 @@ def test_however_small_the_share_32_tiles_are_multiplied():
     exact, least = (
         joint(examples.SQUARE, "ikj", examples.squared(), 4, leaves=share)[2] for share in (1.0, 1e-6)
     )
-    assert (least.visits, least.nonzeros) == (exact.visits, exact.nonzeros)
+    assert (least.visit_ratio, least.nonzero_ratio) == (exact.visit_ratio, exact.nonzero_ratio)
 
 
 def test_a_partial_result_has_no_more_nonzeros_than_places():
     _kernel, base, model = joint(examples.SQUARE, "ikj", examples.squared(), 4)
-    model.nonzeros = 1e9
+    model.nonzero_ratio = 1e9
     assert model.predict(base).nonzeros == 4 * 4
 
 
