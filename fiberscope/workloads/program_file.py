@@ -52,7 +52,7 @@ def try_out(graph: CsrArray, task: GraphTask, location: str) -> None:
         new = synchronous.run(graph, replace(task, iterations=1)).properties
         if not task.program.all_active:
             _check_unreached(graph, task, old, new)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:
         raise WorkloadError(f"{type(error).__name__}: {error}", location=location) from error
 
 

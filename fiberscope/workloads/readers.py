@@ -35,18 +35,21 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     Duplicates are summed. ``duplicates`` may be ``keep`` (they stay) or ``least`` (the least stays) instead.
     Binary files, ``.smtx`` and serialized graphs (``.sg``, ``.wsg``) ignore ``duplicates``. Explicit zeros
     stay as stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, or a dense matrix
-    of MATLAB. The content determines the format (gzip, MatrixMarket, zip, KONECT), or else the suffix:
+    of MATLAB. A compressed file (gzip) is detected by its content. The format is the first that applies:
+    MatrixMarket (by content, ``.mtx`` or ``.ttx``), KONECT (by content), another graph (by suffix), a
+    signature of zip, NumPy or MATLAB, the suffix. All but ``.npz``, ``.npy`` and ``.mat`` may also end in
+    ``.gz``:
 
-    - ``.mtx``, ``.mtx.gz``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
+    - ``.mtx``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
       ``fiberscope.workloads.binary``.
-    - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see
+    - ``.smtx``: a pattern of the Deep Learning Matrix Collection; see
       ``fiberscope.workloads.smtx``.
-    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``, each also ``.gz``: an edge list as in
+    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``: an edge list as in
       SNAP: ``#`` or ``%`` comments, then ``from to`` or ``from to weight``, separated by blanks or commas.
       Nodes count from 0. The matrix is square, of the largest node + 1. networkx writes ``{}`` or
       ``{'weight': 3}`` as the weight.
-    - ``.tns``, ``.tns.gz``: FROSTT with two indices in a line, counted from 1. The shape is the largest index
+    - ``.tns``: FROSTT with two indices in a line, counted from 1. The shape is the largest index
       of each rank, or the shape of a header, see ``fiberscope.workloads.tns_header``.
     - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: see ``fiberscope.workloads.graph_files``.
 

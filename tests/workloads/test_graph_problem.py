@@ -168,6 +168,7 @@ def test_a_program_that_no_machine_could_run_is_refused():
     ("changed", "message"),
     [
         ("reduce=lambda old, new: 1 // 0", "program.py: ZeroDivisionError: "),
+        ("reduce=lambda old, new: undefined", "program.py: NameError: "),
         ("reduce=lambda old, new: None", "program.py: TypeError: "),
         ("apply=lambda old, new: old", r"program.py: TypeError: .* takes 2 positional arguments but 3"),
         ("process_edge=lambda width, capacity: None", "program.py: TypeError: "),

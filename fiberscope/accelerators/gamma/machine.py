@@ -212,7 +212,7 @@ class Gamma(Composition[GammaConfiguration]):
         )
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the operands that are stored as values alone."""
+        """Return a note if operands are stored as values alone."""
         return full_operand_notes(
             {"A": self.a_sizes.pointer_bytes == 0, "B": self.b_sizes.pointer_bytes == 0}
         )

@@ -37,7 +37,7 @@ def preprocess(
 
     Args:
         a, b: the operands.
-        parameters: the configuration, whose ``tiling``, ``tile`` and ``reorder`` apply.
+        parameters: the configuration, whose ``tiling``, ``tile``, ``reorder`` and ``fibercache.size`` apply.
         element_bytes: bytes of an element of B.
     """
     rows = np.arange(a.rows)

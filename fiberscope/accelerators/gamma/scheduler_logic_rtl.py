@@ -52,8 +52,8 @@ GIVEN_BITS = 5  # width of the number of uncompleted tasks of a processing eleme
 NOBODY = (1 << GIVEN_BITS) - 1  # load of an element that must not get a task; larger than any real load
 
 # Status outputs
-CAN_GO = "can_go"  # a task can be dispatched
-IS_FULL = "is_full"  # a task can be dispatched, but the element in turn has as many tasks as it may
+CAN_GO = "can_go"  # a task is ready to be dispatched, whether or not an element can take it
+IS_FULL = "is_full"  # a task is ready, but the element in turn has as many tasks as it may
 ALL_DONE = "all_done"  # all tasks are complete, and an element still awaits the end of work
 ENDED = "ended"  # number of elements that have received the end of work
 IN_FLIGHT = "in_flight"  # requests for lines of A are in flight
@@ -153,7 +153,10 @@ class _Scheduler:
         self.between.show(PARTIAL_LINES, self.fibers.lines)
 
     def request(self) -> None:
-        """Request the next line of A if the window has a free slot; otherwise write row pointers of Z."""
+        """Request the next line of A, or write row pointers of Z.
+
+        A line is requested while fewer than ``stream_lines`` lines are in flight or wait for their task.
+        """
         requests, tables, window, lines = (
             self.between.outputs["memory_requests"],
             self.tables,

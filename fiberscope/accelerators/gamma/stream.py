@@ -19,7 +19,8 @@ class StreamOfA:  # C: final
     Args:
         addresses: address of each line.
         needed: for each task, the number of leading lines that must have arrived before the task may start.
-        first_needed: for each task, the number of leading lines of nonzeros that only earlier tasks use.
+        first_needed: for each task, the number of leading lines of nonzeros that only earlier tasks use; 0
+            for a task without nonzeros.
         merges: for each task, 1 if the task combines partial fibers, otherwise 0.
 
     Attributes:
@@ -79,9 +80,9 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
 
 
 def unfinished_rows(table: TaskTable, rows_per_line: int) -> memoryview[int]:
-    """Return, for each line of Z's row pointers, the number of its rows that tasks have not finished.
+    """Return, for each line of Z's row pointers, the number of its rows that have tasks.
 
-    Z has one row pointer more than it has rows.
+    The line can be written when all of these rows are finished. Z has one row pointer more than it has rows.
 
     Args:
         table: the tasks.

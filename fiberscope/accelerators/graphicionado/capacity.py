@@ -29,9 +29,10 @@ class Fit:
 
     @classmethod
     def find(cls, parameters: GraphicionadoConfiguration, vertices: int) -> Fit:
-        """Return the configured number of slices and table granularity.
+        """Return the smallest division into slices and shared table entries with which the graph fits.
 
-        A number that is configured as 0 is replaced by the smallest power of two with which the graph fits.
+        A number that is configured as 0 starts at 1; the smaller number is doubled until the graph fits.
+        There are at most as many slices as blocks of vertices.
 
         Args:
             parameters: configuration of the machine.
@@ -42,7 +43,8 @@ class Fit:
         """
         slices, coarsen = parameters.slice.count, parameters.table.coarsen
         max_slices = 1 if slices else min(LIMIT, -(-vertices // parameters.block.vertices))
-        # Vertices can share an entry only if edges hold their source, which marks the end of an edge list.
+        # A shared entry points to the first edge of several vertices. A reader skips the edges of the other
+        # vertices by their source, which edges must then hold.
         can_share_entries = parameters.start == "edram" and parameters.keeps_source
         max_coarsen = min(LIMIT, vertices) if can_share_entries and not coarsen else 1
         fit = cls._build(parameters, vertices, max(1, slices), max(1, coarsen))

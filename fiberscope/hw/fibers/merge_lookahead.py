@@ -3,9 +3,10 @@
 """A merger modeled by time stamps: the same tokens in the same cycles, with fewer steps of the simulator.
 
 A node of the tree passes on its k-th token in the first cycle that meets three conditions: the cycle is later
-than that of token k - 1, all inputs of the node have a visible head, and the slot of token k - 2 is free. The
-result does not depend on the order in which nodes are evaluated. The evaluation starts at the root and
-follows each free slot down to the way whose token fills it.
+than that of token k - 1, all inputs of the node have a visible head, and a slot is free: that of token k - 2,
+or for the root one of the output channel. A node of the first stage also waits for its task. The result does
+not depend on the order in which nodes are evaluated. The evaluation starts at the root and follows each free
+slot down to the way whose token fills it.
 """
 
 from __future__ import annotations
@@ -76,11 +77,11 @@ class MergeLookahead(LookaheadModel):
     postponed_count: int
     merging: int  # number of first nodes that merge the task
     ended_at: int  # cycle in which the last of them took its stops
-    started_tasks: int  # number of tasks that were taken, and whose stop has left
-    ended_tasks: int
+    started_tasks: int  # number of tasks taken from ``tasks``
+    ended_tasks: int  # number of tasks whose stop has left
     idle_from: int  # first idle cycle if no task is in progress
     merged_count: int  # number of elements that have left the merger
-    parked: int  # first cycle after the horizon with an event
+    parked: int  # first cycle at or after the horizon with an event
     settled_cycle: int  # cycle up to which all cycles are accounted
 
     def __init__(self, merger: HighRadixMerger, components: Sequence[Component]) -> None:
@@ -119,7 +120,7 @@ class MergeLookahead(LookaheadModel):
         self.leaves_end = self.first_node + RECORD * self.leaves
         self.root = RECORD * (inputs - 1)
         self.stack = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # nodes to evaluate
-        self.postponed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # nodes after the horizon
+        self.postponed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # at or after the horizon
         # Whether a node is in one of the two lists.
         self.listed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))
         self.leaf = raw_words.shorts(self._pin(array("h", bytes(2 * self.radix))))  # node of each way

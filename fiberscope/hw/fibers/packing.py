@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Packing of elements into lines without gaps, as part of a component."""
+"""Packing of elements into lines, contiguously or padded to whole rows, as part of a component."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class LinePacker:  # C: final
         element_bytes: bytes of an element, at most ``line_bytes``.
 
     Raises:
-        ValueError: if an element is larger than a line.
+        ValueError: if ``element_bytes`` is not from 1 to ``line_bytes``.
     """
 
     def __init__(self, line_bytes: int, element_bytes: int) -> None:

@@ -23,8 +23,8 @@ class LineWriter(StreamBlock):
 
     Interface: elements arrive on ``in_stream``. ``requests`` writes lines, which a cache acknowledges on
     ``replies``. An entry is written for each element, N included, or, with ``of_stops``, for each stop from
-    ``level`` on, as for segments. Done writes the last, partly filled line. If lines consist of rows, a
-    stop ends the current row: the next entry begins a new row.
+    ``level`` on, as for segments. Done writes the last, partly filled line. If lines consist of rows
+    and entries are for elements, a stop of any level ends the current row: the next entry begins a new row.
 
     Timing: one token per cycle. The request for a line leaves in the cycle of the token that fills the
     line, of the stop that ends its last row, or of done. Acknowledgements are accepted even after done, one
@@ -38,7 +38,7 @@ class LineWriter(StreamBlock):
         name: instance name.
         base: byte address of the first entry, with the number of the tensor in its upper bits
             (``fiberscope.hw.memory.protocol``).
-        entry_bytes: bytes of an entry, at most ``line_bytes``.
+        entry_bytes: bytes of an entry, at most ``line_bytes``; ignored if ``row`` is not 0.
         line_bytes: bytes of a request, the line size of the memory.
         of_stops: whether entries are written for stops, not for elements.
         level: with ``of_stops``, the lowest level of a stop that has an entry.
@@ -49,7 +49,7 @@ class LineWriter(StreamBlock):
         port: port number of the block at the network to the memory.
 
     Raises:
-        ValueError: if an entry is larger than a line.
+        ValueError: if ``row`` is 0 and ``entry_bytes`` is not from 1 to ``line_bytes``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -149,7 +149,8 @@ class LineKeeper(LineWriter):
     Interface: that of ``LineWriter``. In addition, ``in_again`` names entries to read, by their number in
     the order of arrival, from 0 on. The lines of these entries are read, except the line that was read last,
     and a line that is not full and so has not been written. Nothing waits for the data on ``replies``. Done
-    is popped from both inputs in the same cycle.
+    is popped from both inputs in the same cycle. ``in_stream`` must have no stop before its last entry, since
+    a stop can shift the entries behind it.
 
     Timing: one token per cycle; entries to write go before entries to read.
 
