@@ -35,10 +35,8 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     Duplicates are summed. ``duplicates`` may be ``keep`` (they stay) or ``least`` (the least stays) instead.
     Binary files, ``.smtx`` and serialized graphs (``.sg``, ``.wsg``) ignore ``duplicates``. Explicit zeros
     stay as stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, or a dense matrix
-    of MATLAB. A compressed file (gzip) is detected by its content. The format is the first that applies:
-    MatrixMarket (by content, ``.mtx`` or ``.ttx``), KONECT (by content), another graph (by suffix), a
-    signature of zip, NumPy or MATLAB, the suffix. All but ``.npz``, ``.npy`` and ``.mat`` may also end in
-    ``.gz``:
+    of MATLAB. The content shows gzip, MatrixMarket, KONECT, zip, NumPy and MATLAB; else the suffix counts.
+    All but ``.npz``, ``.npy`` and ``.mat`` may also end in ``.gz``:
 
     - ``.mtx``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
