@@ -6,12 +6,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from fiberscope.hw.streams.kept import NEVER
 from fiberscope.hw.streams.tokens import ABSENT, DATA, DONE, EMPTY, STOP
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 
 KINDS = 4
-NO_TILES = 1 << 30  # a level that no stop has
 COUNTED = (("data", DATA), ("stops", STOP), ("empties", EMPTY), ("dones", DONE))
 
 
@@ -31,7 +31,7 @@ class OutputStream:  # C: final
         self.consumers = len(self.channels)
         self.first: Channel | None = self.channels[0] if self.channels else None  # most streams have only one
         self.tokens = array("q", bytes(8 * KINDS))  # number of tokens sent so far, by kind
-        self.tile_level = NO_TILES  # C: public long; lowest level of the stops that end a tile
+        self.tile_level = NEVER  # C: public long; lowest level of the stops that end a tile
         self.tiles = 0  # C: public long; number of tiles that ended
 
     def first_full(self) -> Channel | None:

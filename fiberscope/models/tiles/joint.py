@@ -90,9 +90,8 @@ class Joint:
         visits, nonzeros = counts[0], counts[-1]
         operand_tiles = {name: (kernel.indices[name], tensor_tiles) for name, tensor_tiles in tiled.items()}
         _fetched, iterations = walk(kernel.order, operand_tiles)
-        return visits / leaf_count * iterations / expected.visits, nonzeros / max(
-            1, visits
-        ) / expected.nonzeros
+        nonzeros_per_visit = nonzeros / max(1, visits)
+        return visits / leaf_count * iterations / expected.visits, nonzeros_per_visit / expected.nonzeros
 
 
 def _column(name: str) -> str:
