@@ -1,4 +1,4 @@
-"""Detection of files whose content contradicts their name: Git LFS pointers, web pages, archives."""
+"""Detection of content that no reader accepts: Git LFS pointers, web pages, archives, other formats."""
 
 from __future__ import annotations
 
@@ -8,25 +8,35 @@ from pathlib import Path
 from fiberscope.workloads.errors import WorkloadError
 
 BEGINNING = 512  # bytes of a file that are inspected
-_FOREIGN = {
-    b"version https://git-lfs.github.com/": (
+_EDGE_LIST = "convert it to an edge list, <from> <to> in a line"
+_BEGINNINGS = {
+    rb"version https://git-lfs\.github\.com/": (
         "a pointer of Git LFS, not the file itself",
         "fetch it by git lfs pull",
     ),
-    b"<!doctype": ("a web page, not a matrix", "download the file itself"),
-    b"<html": ("a web page, not a matrix", "download the file itself"),
-    b"<?xml": ("an XML document, perhaps a server's error, not a matrix", "download the file itself"),
-    b"\x89hdf\r\n": ("an HDF5 file", "save it as .npz, .mtx, or .mat of version 7"),
-    b"matlab 7.3 mat": ("a file of MATLAB version 7.3, which is HDF5", "save it with -v7"),
-    b"\xff\xfe": ("text in UTF-16", "save it as UTF-8"),
-    b"\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
-    b"adjacencygraph": ("a graph of Ligra", "convert it to an edge list"),
-    b"weightedadjacencygraph": ("a graph of Ligra", "convert it to an edge list"),
-    b"bzh": ("a bzip2 archive", "unpack it first, or pack it by gzip"),
-    b"\xfd7zxz": ("an xz archive", "unpack it first, or pack it by gzip"),
-    b"\x28\xb5\x2f\xfd": ("a zstd archive", "unpack it first, or pack it by gzip"),
+    rb"<!doctype|<html": ("a web page, not a matrix", "download the file itself"),
+    rb"<\?xml.*<graphml": ("a graph in GraphML", _EDGE_LIST),
+    rb"<\?xml.*<gexf": ("a graph of Gephi (GEXF)", _EDGE_LIST),
+    rb"<\?xml": ("an XML document, perhaps a server's error, not a matrix", "download the file itself"),
+    rb"\x89hdf\r\n": ("an HDF5 file", "save it as .npz, .mtx, or .mat of version 7"),
+    rb"matlab 7\.3 mat": ("a file of MATLAB version 7.3, which is HDF5", "save it with -v7"),
+    rb"\xff\xfe|\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
+    rb"(?:weighted)?adjacencygraph": ("a graph of Ligra", _EDGE_LIST),
+    rb"\*(?:vertices|network)\b": ("a graph of Pajek", _EDGE_LIST),
+    rb"(?:(?:creator|version|#)[^\n]*\n\s*)*graph\s*\[": ("a graph in GML", _EDGE_LIST),
+    rb"(?:strict\s+)?(?:di)?graph\b[^{\[\n]*\{": ("a graph of Graphviz (DOT)", _EDGE_LIST),
+    rb"(?:c\b[^\n]*\n)*p\s+(?:edge|col)\s": ("a graph of DIMACS for colouring", "convert it to a .gr file"),
+    rb"\x80[\x02-\x05]": ("a pickle of Python", "save it by scipy.sparse.save_npz or numpy.save"),
+    rb"par1": ("an Apache Parquet table", _EDGE_LIST),
+    rb"bzh": ("a bzip2 archive", "unpack it first, or pack it by gzip"),
+    rb"\xfd7zxz": ("an xz archive", "unpack it first, or pack it by gzip"),
+    rb"\x28\xb5\x2f\xfd": ("a zstd archive", "unpack it first, or pack it by gzip"),
+    rb"(?:[^\n]*\n){1,2}[rpci][suhzr][ae][ \t]+\d+[ \t]+\d+[ \t]+\d+[ \t]+\d+": (
+        "a matrix in Harwell-Boeing or Rutherford-Boeing form",
+        "take its MatrixMarket file, or save it as .mtx",
+    ),
 }
-_BOEING = re.compile(rb"^[RPCI][SUHZR][AE][ \t]+\d+[ \t]+\d+[ \t]+\d+[ \t]+\d+", re.MULTILINE | re.IGNORECASE)
+_FOREIGN = [(re.compile(mark, re.IGNORECASE | re.DOTALL), *reason) for mark, reason in _BEGINNINGS.items()]
 _ARCHIVE, _TAR = 257, b"ustar"  # position and signature of a tar archive
 
 
@@ -38,16 +48,13 @@ def check_content(beginning: bytes, location: str) -> None:
         location: name of the file, for errors.
 
     Raises:
-        WorkloadError: a Git LFS pointer, a web page, an HDF5 file, an archive, or an unsupported matrix
-            format.
+        WorkloadError: a Git LFS pointer, a web page, an archive, or a format of matrices or graphs without
+            a reader.
     """
-    text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for mark, (fault, fix) in _FOREIGN.items():
-        if text.startswith(mark):
-            raise WorkloadError(f"{fault}", location=location, fix=fix)
-    if _BOEING.search(beginning):
-        fault = "a matrix in Harwell-Boeing or Rutherford-Boeing form"
-        raise WorkloadError(fault, location=location, fix="take its MatrixMarket file, or save it as .mtx")
+    text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for mark, fault, fix in _FOREIGN:
+        if mark.match(text):
+            raise WorkloadError(fault, location=location, fix=fix)
     if beginning[_ARCHIVE : _ARCHIVE + len(_TAR)] == _TAR:
         raise WorkloadError("a tar archive", location=location, fix="unpack it, and name the matrix in it")
 

@@ -75,10 +75,19 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             return _read_tns(stream, location, duplicates)
         if suffix in EDGE_SUFFIXES:
             return _read_edges(stream, location, duplicates)
+    raise _unknown_format(suffix, location)
+
+
+def _unknown_format(suffix: str, location: str) -> WorkloadError:
+    """Return the error for a file whose format neither its content nor its suffix shows."""
     refuse_unnamed(location)
+    if suffix == ".csv":
+        fault = "comma-separated text, which may be a matrix or an edge list"
+        fix = "rename an edge list to .edges, or save a matrix by numpy.save"
+        return WorkloadError(fault, location=location, fix=fix)
     suffixes = ", ".join(suffix for suffix in SUFFIXES if not suffix.endswith(".gz"))
     fix = f"known: {suffixes}; those of text also with .gz"
-    raise WorkloadError("neither its content nor its name tells a format", location=location, fix=fix)
+    return WorkloadError("neither its content nor its name tells a format", location=location, fix=fix)
 
 
 def _read_graph(stream: BinaryIO, suffix: str, location: str, duplicates: Duplicates) -> CsrArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import zipfile
 
 import numpy as np
@@ -97,6 +98,15 @@ FOREIGN = {
     "%%MatrixMarket matrix coordinate real general\n".encode("utf-16"): "text in UTF-16",
     "0 1\n".encode("utf-16-be").join([b"\xfe\xff", b""]): "text in UTF-16",
     b"MATLAB 7.3 MAT-file, Platform: GLNXA64": "a file of MATLAB version 7.3",
+    b'<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">': "a graph in GraphML",
+    b'<?xml version="1.0"?>\n<gexf version="1.3">': r"a graph of Gephi \(GEXF\)",
+    b"*Vertices 3\n1 v1\n*Arcs\n1 2 1\n": "a graph of Pajek",
+    b'Creator "igraph"\nVersion 1\ngraph\n[\n  directed 1\n': "a graph in GML",
+    b"# comment\ngraph [\n  node [ id 0 ]\n": "a graph in GML",
+    b"strict digraph G {\n 0 -> 1;\n}": r"a graph of Graphviz \(DOT\)",
+    b"c comment\nc\np edge 3 2\ne 1 2\ne 2 3\n": "a graph of DIMACS for colouring",
+    pickle.dumps([1, 2]): "a pickle of Python",
+    b"PAR1\x15\x04": "an Apache Parquet table",
 }
 
 
@@ -112,6 +122,17 @@ def test_a_file_that_is_something_else_is_named(tmp_path, capsys, content, name)
             read(f"{tmp_path}/{name}")
     assert cli.run(["info", f"{tmp_path}/{name}"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_comments_like_the_beginning_of_a_graph_in_gml_are_checked_in_linear_time(tmp_path):
+    (tmp_path / "m.el").write_bytes(b"# " * 250 + b"\n0 1\n")
+    assert load(f"{tmp_path}/m.el").matrix.nnz == 1
+
+
+def test_comma_separated_text_is_refused_with_both_meanings(tmp_path):
+    (tmp_path / "m.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(WorkloadError, match=r"m\.csv: comma-separated text.*\.edges.*numpy\.save"):
+        load(f"{tmp_path}/m.csv")
 
 
 @pytest.mark.parametrize("is_sparse", [True, False])
