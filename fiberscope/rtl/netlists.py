@@ -102,7 +102,7 @@ def update_table(
         name = _library_name(liberty)
         for module in modules:
             key = module.call, name
-            previous = user_netlists.get(key, shipped_netlists.get(key))
+            previous = [rows[key] for rows in (user_netlists, shipped_netlists) if key in rows]
             netlists.append(_measure(module, name, liberty, previous, notify))
             if netlists[-1] != shipped_netlists.get(key):
                 user_netlists[key] = netlists[-1]
@@ -124,13 +124,14 @@ def _library_name(liberty: Path) -> str:
 
 
 def _measure(
-    module: Module, name: str, cells: Path, previous: Netlist | None, notify: Callable[[str], None]
+    module: Module, name: str, cells: Path, previous: Iterable[Netlist], notify: Callable[[str], None]
 ) -> Netlist:
     call, block, parameters = module.call, module.block, module.parameters
     verilog = block.verilog(parameters)
     digest = hashlib.sha256(verilog.encode() + cells.read_bytes()).hexdigest()
-    if previous is not None and (previous.digest, previous.yosys) == (digest, version()):
-        return previous
+    for netlist in previous:
+        if (netlist.digest, netlist.yosys) == (digest, version()):
+            return netlist
     notify(f"{call}: synthesizing")
     measured = cells_of(verilog, block.interface(parameters).module, cells)
     numbers = measured.area, measured.cells, measured.flip_flops, measured.memory_bits, measured.path_ns

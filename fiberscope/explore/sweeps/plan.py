@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.errors import ConfigurationError, ConflictError
@@ -113,12 +113,13 @@ class ResolvedPoint(NamedTuple):
 class ParameterResolver:
     """Resolver of parameters with a cache, because checking a machine's parameters takes a millisecond.
 
-    Source digests are cached too, because each takes tens of milliseconds.
+    Digests of sources and of operands are cached too. A new resolver sees files that have changed since.
     """
 
     def __init__(self) -> None:
         self._cache: dict[str, ResolvedPoint] = {}
         self._digest_of = cache(_source_digest)
+        self.describe_content = cache(_describe_content)
 
     def __call__(self, point: Point, settings: str) -> ResolvedPoint:
         """Return the parameters of a point, its source digest, and the reason of a refusal.
@@ -154,7 +155,7 @@ def _plan_task(point: Point, resolver: ParameterResolver) -> Task:
     with _locate_errors(point, "sample"):
         check_sample(point)
     with _locate_errors(point, "workload"):
-        content, size = _describe_content(point.workload, point.exact)
+        content, size = resolver.describe_content(point.workload, point.exact)
     with _locate_errors(point, "accelerator"):
         resolved = resolver(point, settings)
     refusal = {"status": REFUSED, "reason": resolved.refused} if resolved.refused else {}
@@ -210,7 +211,6 @@ def _serialize(config: Mapping[str, object]) -> str:
     return json.dumps(config, default=str, sort_keys=True)
 
 
-@lru_cache(maxsize=4096)
 def _describe_content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
     """Return the digests of a workload's operands, prefixed by their names, and their total size."""
     plain, by_name = parse_operands(workload)

@@ -38,10 +38,12 @@ def density(
     )
     name = str(fields.pop("distribution", "hypergeometric")).replace("-", "_")
     if name not in DISTRIBUTIONS:
-        raise InputError(f"{where}: unknown distribution {name!r}{nearest(name, DISTRIBUTIONS)}")
+        raise InputError(f"{where}: unknown distribution {name!r}; {nearest(name, DISTRIBUTIONS)}")
     key, make = DISTRIBUTIONS[name]
     if key not in fields:
         raise InputError(f"{where}: distribution {name} needs {key!r}")
+    for other in (field for field in fields if field != key):
+        raise InputError(f"{where}: distribution {name} has no {other!r}; leave it out")
     try:
         return make(fields[key], tuple(shape), folder)
     except (ValueError, OSError) as fault:
@@ -86,17 +88,9 @@ def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual
         ValueError: the file does not exist, cannot be read, or has another shape.
     """
     path = folder / str(value)
-    if path.suffix == ".npy":
-        array = np.load(path, allow_pickle=False)
-    elif path.suffix == ".txt":
-        array = _mask(path, shape)
-    else:
-        return _entries(str(path) if path.exists() else str(value), shape)
-    if array.shape != tuple(shape):
-        raise ValueError(
-            f"{path} holds {_format_shape(array.shape)}, and the tensor is {_format_shape(shape)}"
-        )
-    return Actual(shape, np.argwhere(array))
+    if path.suffix == ".txt":
+        return Actual(shape, np.argwhere(_mask(path, shape)))
+    return _entries(str(path) if path.exists() else str(value), shape)
 
 
 def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:

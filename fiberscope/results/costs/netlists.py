@@ -109,13 +109,21 @@ def _tables(user_path: Path, _modified: int) -> Mapping[tuple[str, str], Netlist
 
 
 def read_netlists(path: Path) -> dict[tuple[str, str], Netlist]:
-    """Return the rows of a table by call and library; empty if the file does not exist."""
+    """Return the rows of a table by call and library; empty if the file does not exist.
+
+    A damaged row and a row of an unknown library are left out, and so count as not measured.
+    """
+    netlists: dict[tuple[str, str], Netlist] = {}
     if not path.is_file():
-        return {}
-    with path.open(encoding="utf-8", newline="") as file:
+        return netlists
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = csv.DictReader(file)
         kinds = get_type_hints(Netlist)
         if rows.fieldnames != list(kinds):  # written by a version with fewer columns
-            return {}
-        netlists = [Netlist(**{name: kinds[name](row[name]) for name in kinds}) for row in rows]
-    return {(netlist.call, netlist.library): netlist for netlist in netlists}
+            return netlists
+        for row in rows:
+            with suppress(TypeError, ValueError):
+                netlist = Netlist(**{name: kinds[name](row[name]) for name in kinds})
+                if netlist.library in LIBRARIES:
+                    netlists[netlist.call, netlist.library] = netlist
+    return netlists

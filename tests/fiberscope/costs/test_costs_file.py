@@ -116,7 +116,10 @@ def test_the_type_of_cells_of_srams_is_a_setting(tmp_path):
 def test_the_users_own_table_is_looked_into_too(tmp_path, monkeypatch):
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
     columns = "call,library,um2,cells,flip_flops,memory_bits,path_ns,digest,yosys\n"
-    netlists.user_table().write_text(f"{columns}merger(radix=63),nangate45,1900,9,1,0,1.5,0,1\n")
+    damaged = "merger(radix=62),nangate45,19\nmerger(radix=61),nangate45,x,9,1,0,1.5,0,1\n\x00\n"
+    unknown = "merger(radix=62),mine,1900,9,1,0,1.5,0,1\n"
+    row = "merger(radix=63),nangate45,1900,9,1,0,1.5,0,1\n"
+    netlists.user_table().write_bytes(f"{columns}{damaged}{unknown}{row}".encode() + b"\xff\n")
     text = PE + "rtl: ['merger(radix=63)']}}\n"
     part = prices(tmp_path, text).parts["pe"]
     assert (um2(part), unmeasured(part)) == (pytest.approx(1900.0), [])

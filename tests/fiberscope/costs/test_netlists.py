@@ -30,6 +30,17 @@ def test_what_has_been_measured_stays_until_its_verilog_is_another(tmp_path):
     assert read_netlists(table) == {(CHANNEL, LIBRARY): first}
 
 
+def test_a_stale_row_of_either_table_does_not_hide_the_row_of_the_other(tmp_path, monkeypatch):
+    table, said = tmp_path / "netlists.csv", []
+    (first,) = update_table([parse_call(CHANNEL)], table, said.append)
+    stale = tmp_path / "stale.csv"
+    stale.write_text(table.read_text().replace(first.digest, "0"))
+    for shipped, own in ((table, stale), (stale, table)):
+        monkeypatch.setattr("fiberscope.rtl.netlists.SHIPPED_NETLISTS", shipped)
+        assert update_table([parse_call(CHANNEL)], own, said.append) == [first]
+    assert len(said) == 1
+
+
 def test_a_table_of_other_columns_is_measured_anew(tmp_path):
     table = tmp_path / "netlists.csv"
     table.write_text("call,um2,digest,yosys\nchannel(capacity=2),1,0,0.70\n")

@@ -59,6 +59,8 @@ def test_a_file_is_its_content(tmp_path: Path) -> None:
     for file, value in ((one, 1), (same, 1), (other, 2)):
         file.write_text(MATRIX.format(value))
     assert task(str(one)).digest == task(str(same)).digest != task(str(other)).digest
+    one.write_text(MATRIX.format(2.5))  # between two sweeps of one Python process
+    assert task(str(one)).digest != task(str(same)).digest
 
 
 def test_another_version_is_the_same_point_and_another_schema_another(
@@ -149,6 +151,16 @@ def test_values_at_odds_are_a_point_that_is_refused(toy: str) -> None:
     refused = task(accelerator=toy, **{"lane.count": 7})
     assert refused.refused
     assert "does not divide into lane.count (7)" in refused.row["reason"]
+
+
+def test_refusals_for_two_reasons_are_two_points(toy: str, tmp_path: Path) -> None:
+    files = [tmp_path / f"{count}.yaml" for count in (7, 9)]
+    for file in files:
+        file.write_text(f"lane: {{count: {file.stem}}}\n")
+    refused = plan_tasks([Point("sim", toy, SMALL, {}, str(file)) for file in files])
+    assert all(
+        f"lane.count ({file.stem})" in task.row["reason"] for task, file in zip(refused, files, strict=True)
+    )
 
 
 @pytest.mark.parametrize(

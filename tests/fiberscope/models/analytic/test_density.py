@@ -299,7 +299,21 @@ def _written(folder: Path) -> dict[str, str]:
     (folder / "mask.tns").write_text("1 1 1.0\n2 2 1.0\n2 3 1.0\n1 3 0.0\n")
     (folder / "long.tns").write_text("1 1 5 1.0\n")
     (folder / "short.txt").write_text("10001")
+    (folder / "empty.npy").touch()
+    np.savez(folder / "archive", mask=mask)
+    (folder / "archive.npz").rename(folder / "archive.npy")
     return {}
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("kind", ["?", "u1", "i8", "f4"])
+def test_an_array_of_any_rank_and_type_is_actual_data(
+    tmp_path: Path, shape: tuple[int, ...], kind: str
+) -> None:
+    array = (np.arange(np.prod(shape)) % 3).reshape(shape).astype(kind)
+    np.save(tmp_path / "array.npy", array)
+    model = density({"distribution": "actual", "data": "array.npy"}, shape, folder=tmp_path)
+    assert model.distribution(shape)[0].tolist() == [np.count_nonzero(array)]
 
 
 @pytest.mark.parametrize("name", ["mask.npy", "mask.txt", "mask.npz", "mask.tns"])
@@ -325,14 +339,17 @@ def test_named_distributions(specification: object, kind: type[Density]) -> None
 @pytest.mark.parametrize(
     ("specification", "fault"),
     [
-        ({"distribution": "hypergeomtric", "density": 0.5}, "hypergeometric"),
+        ({"distribution": "hypergeomtric", "density": 0.5}, "distribution 'hypergeomtric'; did you mean hyp"),
+        ({"distribution": "uniform", "density": 0.5, "band_width": 2}, "uniform has no 'band_width'; leave"),
         ({"distribution": "banded", "density": 0.5}, "needs 'band_width'"),
         ({"distribution": "banded", "band_width": "x"}, "whole number, not 'x'"),
         (1.5, "from 0 to 1, not 1.5"),
         ({"density": "much"}, "from 0 to 1, not 'much'"),
         ({"distribution": "actual", "data": "nothing.npy"}, "nothing.npy"),
         ({"distribution": "actual", "data": "short.txt"}, "holds 5 elements"),
-        ({"distribution": "actual", "data": "mask.npy"}, "holds 2 x 3, and the tensor is 4 x 4"),
+        ({"distribution": "actual", "data": "mask.npy"}, "is 2 x 3, and the tensor is 4 x 4"),
+        ({"distribution": "actual", "data": "empty.npy"}, "empty.npy.*No data left"),
+        ({"distribution": "actual", "data": "archive.npy"}, "archive.npy"),
         ({"distribution": "actual", "data": "no-such-matrix"}, "no-such-matrix"),
         ({"distribution": "actual", "data": "long.tns"}, "is 1 x 1 x 5, and the tensor is 4 x 4"),
     ],

@@ -142,6 +142,10 @@ def test_a_container_keeps_nothing_and_has_no_loops_in_time(
             "{target: Column, type: temporal, factors: [M=2]}",
             "Column stores nothing, so its loops are",
         ),
+        (
+            "{target: Column, type: temporal, factors: [M=0]}",  # all iterations that remain
+            "Column stores nothing, so its loops are",
+        ),
     ):
         raw[2].write_text(f"{MAPPING}  - {entry}\n")
         assert cli.run(["analyze", *map(str, raw)]) == 2

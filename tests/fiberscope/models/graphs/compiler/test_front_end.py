@@ -2,7 +2,7 @@
 
 import random
 import re
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given
@@ -56,6 +56,18 @@ def test_texts_are_read_as_written(text, read):
 def test_what_cannot_be_is_refused_with_its_column(text, message):
     with pytest.raises(InputError, match=message):
         notation_of_text(text)
+
+
+def test_a_variable_stands_once_in_a_tensor_wherever_it_stands_again():
+    for variables in product("ijkl", repeat=4):
+        text = f"x = T({','.join(variables)})"
+        again = next((number for number in range(4) if variables[number] in variables[:number]), None)
+        if again is None:
+            notation_of_text(text)
+            continue
+        column = text.index("(") + 2 + 2 * again
+        with pytest.raises(InputError, match=rf"column {column}: {variables[again]} occurs twice"):
+            notation_of_text(text)
 
 
 @pytest.mark.parametrize(
