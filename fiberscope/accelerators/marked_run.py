@@ -1,22 +1,24 @@
-"""Runs of a machine that stop when a number of operations is done, and the counts at these times."""
+"""Runs of a machine that stop when an amount of work is done, and the counts at these times."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fiberscope.accelerators.machine import Machine
+from fiberscope.accelerators.machine import Machine, MemoryUse, Traffic
 
-MIN_STEP = 16  # smallest number of cycles between two checks whether a window has begun
+MIN_STEP = 16  # smallest number of cycles between two checks of the progress
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of a machine at a time: cycles, operations by name, and bytes read and written by tensor."""
+    """The counts of a machine at a time: cycles, operations by name, traffic by tensor, and use of memory."""
 
     cycles: int
     operations: Mapping[str, int]
-    traffic: Mapping[str, tuple[int, int]]
+    traffic: Mapping[str, Traffic]
+    memory: MemoryUse | None
 
 
 class MarkedRun:
@@ -24,32 +26,41 @@ class MarkedRun:
 
     Args:
         machine: machine that has not run.
-        operation: operation by which progress is measured.
-        rate: predicted operations a cycle.
+        progress: function that returns the work that the machine has done.
+        rate: predicted work a cycle; by default all steps have the smallest length.
+        step: smallest number of cycles between two checks of the progress.
     """
 
-    def __init__(self, machine: Machine, operation: str, rate: float) -> None:
-        self.machine, self.operation, self.rate = machine, operation, rate
+    def __init__(
+        self, machine: Machine, progress: Callable[[], int], rate: float = math.inf, step: int = MIN_STEP
+    ) -> None:
+        self.machine, self.progress, self.rate, self.step = machine, progress, rate, step
         self.limit = 0
 
-    def run_until(self, count: int) -> Counts:
-        """Run until ``count`` operations are done, or to the end; raise ``KeyboardInterrupt`` if stopped."""
-        while (remaining := count - self.machine.operations()[self.operation]) > 0:
-            self.limit += max(MIN_STEP, int(remaining / (2 * self.rate)))
+    def run_until(self, work: int) -> Counts:
+        """Run until ``work`` is done, or to the end; raise ``KeyboardInterrupt`` if stopped."""
+        while (remaining := work - self.progress()) > 0:
+            self.limit += max(self.step, int(remaining / (2 * self.rate)))
             outcome = self.machine.kernel.run(cycle_limit=self.limit)
             if outcome.complete:
-                return self._mark(outcome.cycles)
+                return _count(self.machine, outcome.cycles)
             if outcome.reason != "cycle limit":
                 raise KeyboardInterrupt
-        return self._mark(self.limit)
+        return _count(self.machine, self.limit)
 
-    def run_to_end(self) -> Counts:
-        """Run to the end; raise ``KeyboardInterrupt`` if stopped."""
-        outcome = self.machine.kernel.run()
-        if not outcome.complete:
-            raise KeyboardInterrupt
-        return self._mark(outcome.cycles)
 
-    def _mark(self, cycles: int) -> Counts:
-        traffic = {name: (part.read_bytes, part.write_bytes) for name, part in self.machine.traffic().items()}
-        return Counts(cycles, dict(self.machine.operations()), traffic)
+def run_to_end(machine: Machine, progress: Callable[[int], None] | None = None) -> Counts:
+    """Run a machine to its end; raise ``KeyboardInterrupt`` if stopped.
+
+    Args:
+        machine: machine that may have run for some cycles.
+        progress: function that the kernel calls with the cycle from time to time.
+    """
+    outcome = machine.kernel.run(progress=progress)
+    if not outcome.complete:
+        raise KeyboardInterrupt
+    return _count(machine, outcome.cycles)
+
+
+def _count(machine: Machine, cycles: int) -> Counts:
+    return Counts(cycles, dict(machine.operations()), dict(machine.traffic()), machine.memory())

@@ -15,7 +15,7 @@ import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Machine, Traffic
-from fiberscope.accelerators.marked_run import Counts, MarkedRun
+from fiberscope.accelerators.marked_run import Counts, MarkedRun, run_to_end
 from fiberscope.accelerators.row_work import Work, deal_rows, order_rows, share_disagreement
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
@@ -24,7 +24,6 @@ from fiberscope.accelerators.sampling import (
     Sample,
     Sampled,
     estimate_run,
-    moved_bytes,
     scale_memory,
 )
 from fiberscope.accelerators.windows import (
@@ -260,7 +259,7 @@ class RowSampler:
         rows = deal_rows(tasks.a, row_numbers, tasks.shares)
         machine = tasks.build(rows)
         minimum = machine.traffic_minimum_bytes()
-        run = MarkedRun(machine, tasks.operation, self.rate)
+        run = MarkedRun(machine, lambda: machine.operations()[tasks.operation], self.rate)
         warmer = tasks.warmer(machine) if tasks.warmer else None
         marks, expected, end = list[tuple[Counts, Counts]](), 0, 0
         for warm, window in pieces:
@@ -271,7 +270,7 @@ class RowSampler:
             start = run.run_until(expected)
             expected += int(self.counts[window.start : window.stop].sum())
             is_last = window is pieces[-1][1]
-            marks.append((start, run.run_to_end() if is_last else run.run_until(expected)))
+            marks.append((start, run_to_end(machine) if is_last else run.run_until(expected)))
             end = window.stop
             self.progress("simulating", len(marks), len(pieces))
         done = machine.operations()[tasks.operation]
@@ -321,7 +320,6 @@ class RowSampler:
         comparison = self.tasks.check(measured.rows, machine)  # also completes the counts of the result
         sampled = [number for number in measured.windows[1:-1] if number not in self.certain]
         ranges = [self.ranges[number] for number in sampled]
-        use = machine.memory()
         return Sampled(
             cycles=estimate,
             windows=len(measured.windows),
@@ -330,7 +328,7 @@ class RowSampler:
             cycles_simulated=last.cycles,
             operations=operations,
             traffic=traffic,
-            memory=use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic)),
+            memory=scale_memory(traffic, last),
             traffic_minimum_bytes=self._minimum_bytes(measured),
             traffic_ratio=None,
             rows=tuple((window.start, window.stop) for window in ranges),
@@ -358,7 +356,8 @@ class RowSampler:
         factor = nonzeros.sum() / max(1, nonzeros[measured.row_numbers].sum())
         traffic = {}
         for name, part in measured.machine.traffic().items():
-            scaled = (self._scale_to_run(measured, _traffic_count(name, direction)) for direction in range(2))
+            directions = ("read_bytes", "write_bytes")
+            scaled = (self._scale_to_run(measured, _traffic_count(name, field)) for field in directions)
             a_traffic = Traffic(round(factor * part.read_bytes), part.write_bytes)
             traffic[name] = a_traffic if name == "A" else Traffic(*scaled)
         return traffic
@@ -383,6 +382,6 @@ def _operation_count(name: str) -> Callable[[Counts], int]:
     return lambda mark: mark.operations.get(name, 0)
 
 
-def _traffic_count(tensor: str, direction: int) -> Callable[[Counts], int]:
-    """Return the bytes of a tensor at a mark: those read if ``direction`` is 0, those written if it is 1."""
-    return lambda mark: mark.traffic.get(tensor, (0, 0))[direction]
+def _traffic_count(tensor: str, field: str) -> Callable[[Counts], int]:
+    """Return a field of ``Traffic`` at a mark; 0 before the tensor has traffic."""
+    return lambda mark: getattr(mark.traffic.get(tensor), field, 0)

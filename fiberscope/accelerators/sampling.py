@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from fiberscope.accelerators.machine import MemoryUse
 from fiberscope.accelerators.windows import Numbers, choose_windows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.configuration import Configuration
-    from fiberscope.accelerators.machine import MemoryUse, Traffic
+    from fiberscope.accelerators.machine import Traffic
+    from fiberscope.accelerators.marked_run import Counts
 
 CONFIDENCE = 0.95
 SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a product
@@ -334,19 +336,27 @@ def moved_bytes(traffic: Mapping[str, Traffic]) -> int:
     return sum(part.read_bytes + part.write_bytes for part in traffic.values())
 
 
-def scale_memory(use: MemoryUse, simulated: int, moved_bytes: int) -> MemoryUse:
-    """Scale row hits, misses and conflicts of the simulated part to a whole run, without other ``counters``.
+def scale_memory(
+    traffic: Mapping[str, Traffic], end: Counts, begin: Counts | None = None
+) -> MemoryUse | None:
+    """Scale DRAM row hits, misses and conflicts of a simulated part to a whole run, without ``counters``.
 
     Args:
-        use: use of the memory by the simulated part.
-        simulated: bytes that the simulated part moved.
-        moved_bytes: bytes that the whole run moves.
+        traffic: traffic of the whole run by tensor.
+        end: counts at the end of the simulated part.
+        begin: counts at its begin; None for the begin of the simulation.
+
+    Returns:
+        The use of the memory by the whole run; None for a machine without memory.
     """
-    hits, misses, conflicts = (
-        round(count * moved_bytes / max(1, simulated))
-        for count in (use.row_hits, use.row_misses, use.row_conflicts)
-    )
-    return replace(use, row_hits=hits, row_misses=misses, row_conflicts=conflicts, counters={})
+    if end.memory is None:
+        return None
+    start = begin and begin.memory
+    simulated = moved_bytes(end.traffic) - (moved_bytes(begin.traffic) if begin else 0)
+    names = ("row_hits", "row_misses", "row_conflicts")
+    counts = (getattr(end.memory, name) - getattr(start, name, 0) for name in names)
+    hits, misses, conflicts = (round(count * moved_bytes(traffic) / max(1, simulated)) for count in counts)
+    return MemoryUse(hits, misses, conflicts, end.memory.peak_bytes_per_second)
 
 
 def half_width(deviations: Sequence[float], degrees: int) -> float:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fiberscope import accelerators
 from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.marked_run import Counts
 from fiberscope.accelerators.sampling import (
     MIN_CYCLES,
     Estimated,
@@ -222,10 +223,14 @@ def test_the_first_and_the_last_window_of_a_run_count_as_they_are():
 
 def test_the_use_of_a_memory_grows_with_the_bytes_that_are_moved():
     part = {"A": Traffic(60, 0), "Z": Traffic(10, 30)}
-    use = MemoryUse(8, 4, 2, 10**9, {"refreshes": 3})
+    end = Counts(9, {}, part, MemoryUse(8, 4, 2, 10**9, {"refreshes": 3}))
+    begin = Counts(3, {}, {"A": Traffic(40, 10)}, MemoryUse(2, 1, 2, 10**9))
+    whole = {"B": Traffic(200, 50)}
     assert moved_bytes(part) == 100
-    assert scale_memory(use, moved_bytes(part), 250) == MemoryUse(20, 10, 5, 10**9)
-    assert scale_memory(use, 0, 0) == MemoryUse(0, 0, 0, 10**9)
+    assert scale_memory(whole, end) == MemoryUse(20, 10, 5, 10**9)
+    assert scale_memory(whole, end, begin) == MemoryUse(30, 15, 0, 10**9)
+    assert scale_memory(whole, begin, begin) == MemoryUse(0, 0, 0, 10**9)
+    assert scale_memory(whole, Counts(9, {}, part, None)) is None
 
 
 @pytest.mark.parametrize(

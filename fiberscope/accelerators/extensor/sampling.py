@@ -20,14 +20,14 @@ from fiberscope.accelerators.extensor.pair_work import PairWork, patterns
 from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer
 from fiberscope.accelerators.extensor.tiles import Tiling
-from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.machine import Traffic
+from fiberscope.accelerators.marked_run import Counts, run_to_end
 from fiberscope.accelerators.sampling import (
     Estimated,
     Rounds,
     Sample,
     Sampled,
     estimate_run,
-    moved_bytes,
     scale_memory,
 )
 from fiberscope.accelerators.values import convert_values
@@ -195,11 +195,13 @@ class SplicedRun:
         machine: the machine after the run.
         windows: numbers of the windows.
         cycles: cycles of each window.
+        end: counts of the machine after the run.
     """
 
     machine: SplicedExTensor
     windows: Sequence[int]
     cycles: Numbers
+    end: Counts
 
 
 class ExTensorSampler:
@@ -260,13 +262,11 @@ class ExTensorSampler:
             chosen=chosen,
             tell=lambda released: self.tell("simulating", released, len(chosen)),
         )
-        run = machine.kernel.run()
-        if not run.complete:
-            raise KeyboardInterrupt
+        end = run_to_end(machine)
         loader: Any = machine.loader
         starts = np.cumsum([0, *(len(window) for window in ranges)])
-        released = [0, *(loader.released_at[start - 1] for start in starts[1:-1]), run.cycles]
-        return SplicedRun(machine, numbers, np.diff(released).astype(np.float64))
+        released = [0, *(loader.released_at[start - 1] for start in starts[1:-1]), end.cycles]
+        return SplicedRun(machine, numbers, np.diff(released).astype(np.float64), end)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run from the simulated windows."""
@@ -286,7 +286,7 @@ class ExTensorSampler:
             cycles_simulated=round(measured.cycles.sum()),
             operations=self._operations(),
             traffic=traffic,
-            memory=self._memory(machine, traffic),
+            memory=scale_memory(traffic, measured.end),
             traffic_minimum_bytes=self._minimum_bytes(),
             traffic_ratio=None,
             exact=("operations", "traffic"),
@@ -324,11 +324,6 @@ class ExTensorSampler:
         """Return the bytes of both operands, as ``least_bytes`` counts them, and of Z, each once."""
         written = int(self.work.new.sum()) * self.parameters.format.output // 8
         return least_bytes(self.work.tiling.a, self.work.tiling.b) + written
-
-    def _memory(self, machine: ExTensor, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
-        """Return the DRAM row hits, misses and conflicts of the windows, scaled to the whole run."""
-        use = machine.memory()
-        return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, machine: SplicedExTensor, answer: CsrArray) -> Comparison:
         """Compare the sums of the simulated pairs with products of their tiles by scipy."""

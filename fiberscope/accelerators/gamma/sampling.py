@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -13,8 +13,9 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.accelerators.gamma.machine import Gamma
-from fiberscope.accelerators.gamma.splice import Mark, cycles_of_rows, join_windows, run_windows, set_state
-from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.gamma.splice import cycles_of_rows, join_windows, run_windows, set_state
+from fiberscope.accelerators.machine import Traffic
+from fiberscope.accelerators.marked_run import Counts
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
     Correction,
@@ -200,7 +201,7 @@ class GammaSampler:
 
     def _work(self, measured: SplicedRun) -> Numbers:
         """Return the merged elements and the bytes of each window; shape (windows, 2)."""
-        marks = [[mark.merged, mark.traffic] for mark in measured.marks]
+        marks = [[mark.operations["merge"], moved_bytes(mark.traffic)] for mark in measured.marks]
         return np.diff(marks, axis=0, prepend=[[0, 0]]).astype(np.float64)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
@@ -226,7 +227,7 @@ class GammaSampler:
             cycles_simulated=measured.marks[-1].cycles,
             operations=self._operations(),
             traffic=traffic,
-            memory=self._memory(measured, traffic),
+            memory=scale_memory(traffic, measured.marks[-2], measured.marks[0]),
             traffic_minimum_bytes=self._minimum_bytes(),
             traffic_ratio=ratio,
             rows=tuple((window.start, window.stop) for window in ranges),
@@ -273,15 +274,6 @@ class GammaSampler:
             count * size.element_bytes + fibers * size.pointer_bytes for count, fibers, size in tensors
         )
 
-    def _memory(self, measured: SplicedRun, traffic: Mapping[str, Traffic]) -> MemoryUse:
-        """Return the DRAM row hits, misses and conflicts of the middle windows, scaled to the whole run."""
-        first, last = measured.marks[0], measured.marks[-2]
-        hits, misses, conflicts = (
-            getattr(last, name) - getattr(first, name) for name in ("row_hits", "row_misses", "row_conflicts")
-        )
-        use = MemoryUse(hits, misses, conflicts, self.parameters.memory.peak_bytes_per_second)
-        return scale_memory(use, last.traffic - first.traffic, moved_bytes(traffic))
-
 
 @dataclass(frozen=True)
 class SplicedRun:
@@ -291,10 +283,10 @@ class SplicedRun:
         machine: the machine after the run.
         rows: the rows of A that the machine multiplied.
         windows: numbers of the windows that were run.
-        marks: marks at the beginning of each window but the first, and at the end of the run.
+        marks: counts at the beginning of each window but the first, and at the end of the run.
     """
 
     machine: Gamma
     rows: CsrArray
     windows: Sequence[int]
-    marks: Sequence[Mark]
+    marks: Sequence[Counts]

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
 from fiberscope.accelerators.gamma.machine import Gamma
-from fiberscope.accelerators.sampling import moved_bytes
+from fiberscope.accelerators.marked_run import Counts, MarkedRun, run_to_end
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.memory.functional_cache import CacheState
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
 STEP = 32  # cycles between two checks whether a window has begun
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A snapshot of the counts of a machine since its start.
-
-    Args:
-        cycles: cycles of the core's clock.
-        merged: elements that left the mergers.
-        traffic: bytes transferred between the chip and memory.
-        row_hits, row_misses, row_conflicts: memory accesses by the state of their DRAM row.
-    """
-
-    cycles: int
-    merged: int
-    traffic: int
-    row_hits: int
-    row_misses: int
-    row_conflicts: int
 
 
 def join_windows(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArray:
@@ -55,7 +35,7 @@ def run_windows(
     lengths: Sequence[int],
     states: Sequence[CacheState | None],
     tell: Callable[[int, int], None],
-) -> list[Mark]:
+) -> list[Counts]:
     """Run a machine over windows of rows.
 
     When the first task of a window is dispatched, the FiberCache takes the lines of the functional state
@@ -69,22 +49,18 @@ def run_windows(
         tell: progress callback, called with the completed tasks and the number of all tasks.
 
     Returns:
-        A mark at the beginning of each window but the first, and a mark at the end of the run.
+        The counts at the beginning of each window but the first, and at the end of the run.
 
     Raises:
         KeyboardInterrupt: if the run was interrupted.
     """
-    marks = list[Mark]()
-    run = _Steps(machine)
+    marks, run = list[Counts](), _dispatch(machine)
     for task, state in zip(_first_tasks(machine, np.cumsum(lengths)[:-1]), states, strict=True):
-        marks.append(_mark(machine, run.run_until_dispatched(task)))
+        marks.append(run.run_until(task + 1))
         if state is not None:
             set_state(machine, state, _lines_in_flight(machine, task))
         tell(*machine.progress())
-    outcome = machine.kernel.run()
-    if not outcome.complete:
-        raise KeyboardInterrupt
-    return [*marks, _mark(machine, outcome.cycles)]
+    return [*marks, run_to_end(machine)]
 
 
 def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
@@ -96,8 +72,8 @@ def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
         machine: machine that has not run; it runs up to the last of the cycles.
         rows: rows of A in increasing order; the number of rows stands for the end of the run.
     """
-    run = _Steps(machine)
-    return tuple(run.run_until_dispatched(task) for task in _first_tasks(machine, rows))
+    run = _dispatch(machine)
+    return tuple(run.run_until(task + 1).cycles for task in _first_tasks(machine, rows))
 
 
 def _first_tasks(machine: Gamma, rows: Sequence[int] | Integers) -> list[int]:
@@ -105,37 +81,10 @@ def _first_tasks(machine: Gamma, rows: Sequence[int] | Integers) -> list[int]:
     return tasks
 
 
-class _Steps:
-    """A run of a machine in steps of ``STEP`` cycles.
-
-    Args:
-        machine: machine that has not run.
-    """
-
-    def __init__(self, machine: Gamma) -> None:
-        self.machine = machine
-        self.limit = 0
-
-    def run_until_dispatched(self, task: int) -> int:
-        """Run until a task is dispatched, and return the cycle; the number of tasks stands for the end."""
-        scheduler: Any = self.machine.scheduler
-        count = self.machine.table.count
-        while scheduler.next_task <= task and (scheduler.next_task < count or task == count):
-            self.limit += STEP
-            outcome = self.machine.kernel.run(cycle_limit=self.limit)
-            if outcome.complete and task == count:
-                return outcome.cycles
-            if outcome.reason != "cycle limit":
-                raise KeyboardInterrupt
-        return self.limit
-
-
-def _mark(machine: Gamma, cycles: int) -> Mark:
-    traffic_bytes = moved_bytes(machine.traffic())
-    use = machine.memory()
-    assert use is not None
-    rows = (use.row_hits, use.row_misses, use.row_conflicts)
-    return Mark(cycles, machine.operations()["merge"], traffic_bytes, *rows)
+def _dispatch(machine: Gamma) -> MarkedRun:
+    """Return a run that stops when a number of tasks is dispatched."""
+    scheduler: Any = machine.scheduler
+    return MarkedRun(machine, lambda: scheduler.next_task, step=STEP)
 
 
 def _lines_in_flight(machine: Gamma, next_task: int) -> Integers:

@@ -15,6 +15,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.accelerators.graphicionado.machine import Graphicionado
 from fiberscope.accelerators.machine import Iteration, MemoryUse, Traffic
+from fiberscope.accelerators.marked_run import run_to_end
 from fiberscope.accelerators.sampling import (
     MAX_SHARE,
     MIN_CYCLES,
@@ -123,12 +124,10 @@ class GraphicionadoSampler:
         self.changed = np.array([iteration.changed for iteration in outcome.iterations])
         machine = Graphicionado(self.parameters, self.graph, self.task)
         machine.control.is_enough = self._is_enough
-        run = machine.kernel.run(progress=lambda _cycle: self.tell("simulating", *machine.progress()))
-        if not run.complete:
-            raise KeyboardInterrupt
+        end = run_to_end(machine, lambda _cycle: self.tell("simulating", *machine.progress()))
         records = machine.iterations()
-        drained = run.cycles - records[-1].ended - 1
-        return self._sampled(machine, records, run.cycles, drained)
+        drained = end.cycles - records[-1].ended - 1
+        return self._sampled(machine, records, end.cycles, drained)
 
     def _is_enough(self, records: Sequence[Iteration]) -> bool:
         """Return whether the interval is narrow enough, or half of the iterations are simulated."""

@@ -6,7 +6,7 @@ consecutive passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.machine import Traffic
+from fiberscope.accelerators.marked_run import Counts, run_to_end
 from fiberscope.accelerators.sampling import (
     Estimated,
     Rounds,
     Sample,
     Sampled,
     estimate_run,
-    moved_bytes,
     scale_memory,
 )
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
@@ -201,6 +201,7 @@ class SplicedRun:
         passes: numbers of the passes.
         cycles, predicted: for each window, the simulated cycles, and the cycles that ``PassWork.edges``
             predicts for this run.
+        end: counts of the machine after the run.
     """
 
     machine: Sigma
@@ -208,6 +209,7 @@ class SplicedRun:
     passes: Integers
     cycles: Numbers
     predicted: Numbers
+    end: Counts
 
 
 class SigmaSampler:
@@ -263,14 +265,12 @@ class SigmaSampler:
         chosen = passes.tolist()
         marking = partial(MarkingDistributor, tell=lambda begun: self.tell("simulating", begun, len(chosen)))
         machine = Sigma(self.parameters, self.a, self.b, parts={"distributor": marking}, chosen=chosen)
-        run = machine.kernel.run()
-        if not run.complete:
-            raise KeyboardInterrupt
+        end = run_to_end(machine)
         distributor: Any = machine.distributor
         starts = np.cumsum([0, *(len(window) for window in ranges[:-1])])
-        edges = [0, *np.array(distributor.starts)[starts[1:]].tolist(), run.cycles]
+        edges = [0, *np.array(distributor.starts)[starts[1:]].tolist(), end.cycles]
         predicted = np.diff(self.work.edges(passes)[[*starts, len(passes)]])
-        return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64), predicted)
+        return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64), predicted, end)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Estimate the cycles of the whole run; the work of a window is its predicted number of cycles."""
@@ -292,7 +292,7 @@ class SigmaSampler:
             cycles_simulated=round(measured.cycles.sum()),
             operations={name: int(count) for name, count in zip(OPERATIONS, operations, strict=True)},
             traffic=traffic,
-            memory=self._memory(machine, traffic),
+            memory=scale_memory(traffic, measured.end),
             traffic_minimum_bytes=machine.traffic_minimum_bytes(),
             traffic_ratio=None,
             exact=("operations", "traffic"),
@@ -311,11 +311,6 @@ class SigmaSampler:
         )
         a, b = (streamed, stationary) if self.parameters.stationary == "B" else (stationary, streamed)
         return {"A": Traffic(a, 0), "B": Traffic(b, 0), "Z": Traffic(read, written)}
-
-    def _memory(self, machine: Sigma, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
-        """Return the use of the memory by the windows, scaled to the bytes of the whole run."""
-        use = machine.memory()
-        return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, passes: Integers, answer: npt.NDArray[Any]) -> Comparison:
         """Compare the sums of the simulated passes with products by scipy of the same segments."""

@@ -38,7 +38,7 @@ def test_all_windows_spliced_do_the_work_of_the_whole_run():
     marks = run_windows(machine, [len(window) for window in windows], list(states.values()), nobody)
     assert machine.operations() == whole.operations()
     assert (machine.result() != whole.result()).nnz == 0
-    assert marks[-1].merged == whole.operations()["merge"]
+    assert marks[-1].operations["merge"] == whole.operations()["merge"]
     assert np.all(np.diff([mark.cycles for mark in marks]) >= 0)
 
 
