@@ -115,8 +115,9 @@ class AtomicUpdate(Component):
         super().__init__(name)
         if mode not in MODES:
             raise ValueError(f"{name}: mode must be one of {', '.join(MODES)}, not {mode}")
-        if min(read_latency, reduce_latency, write_latency) < 1:
-            raise ValueError(f"{name}: latencies must be at least 1")
+        least = min(read_latency, reduce_latency, write_latency)
+        if least < 1:
+            raise ValueError(f"{name}: latencies must be at least 1, not {least}")
         self.temporary = temporary  # C: double[::1]
         self.destinations = len(temporary)
         self.operation = operation

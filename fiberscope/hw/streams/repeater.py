@@ -69,10 +69,13 @@ class Repeater(StreamBlock):
     is empty, the matching S has no R before it, and the stop leaves one level higher. The tokens of
     ``in_ref`` can also be coordinates.
 
-    Timing: one signal a cycle. A reference is popped in the cycle of its first signal, so that no cycle is
-    lost between fibers. The stop of a fiber waits until the next token of ``in_ref`` is visible. If that
-    token is a stop, both are merged to one stop of a higher level (look-ahead, as in a scanner). If the
-    reference was popped in the same cycle as its S, the stop leaves one cycle later.
+    Timing: one signal a cycle. A reference is popped as soon as the block holds none, at the latest in the
+    cycle of its first signal, so that no cycle is lost between fibers. The stop of a fiber waits until the
+    next token of ``in_ref`` is visible. If that token is a stop, both are merged to one stop of a higher
+    level (look-ahead, as in a scanner). If the reference was popped in the same cycle as its S, the stop
+    leaves one cycle later.
+
+    Accounting: a cycle in which only a reference is popped counts as waiting for ``in_repsig``.
 
     Quirks: Q0, the stop does not take that additional cycle. Q12, a signal before the first reference is
     lost.

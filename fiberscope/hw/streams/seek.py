@@ -51,8 +51,10 @@ class Projection(StreamBlock):
 
     def __init__(self, name: str, terms: Sequence[tuple[int, int, int]], constant: int = 0) -> None:
         super().__init__(name)
-        if not terms or any(divisor < 1 for _factor, divisor, _size in terms):
-            raise ValueError(f"{name}: a projection has terms, and their divisors are at least 1")
+        least = min((divisor for _factor, divisor, _size in terms), default=0)
+        if least < 1:
+            fault = f"a divisor must be at least 1, not {least}" if terms else "a projection has terms"
+            raise ValueError(f"{name}: {fault}")
         self.terms = array("q", [number for term in terms for number in term])
         self.constant = constant
 
