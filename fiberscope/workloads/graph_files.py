@@ -30,6 +30,7 @@ from fiberscope.workloads.gathering import gather
 from fiberscope.workloads.text import Grammar, first_entry, scan
 
 _GALOIS = b"\x01\0\0\0\0\0\0\0"  # the version, in 64 bits
+# Lines of DIMACS: p for the problem, c for a comment, a for an arc.
 _PROBLEM = re.compile(rb"^p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*$", re.MULTILINE)
 _OTHER_LINE = re.compile(rb"^(?![ \t\r]*$|c|p[ \t]|a[ \t])", re.MULTILINE)
 _NOT_ARC = re.compile(rb"^[cp].*$", re.MULTILINE)
@@ -38,6 +39,7 @@ _KONECT = re.compile(
     rb"%[ \t]*(sym|asym|bip)[ \t]+[a-z]+[ \t\r]*\n"
     rb"(?:%[ \t]*\d+[ \t]+(\d{1,18})[ \t]+(\d{1,18}))?"  # edges, and the nodes of both sides
 )
+# The fourth column of an edge of KONECT; the group captures the first three.
 _TIME = re.compile(rb"^([^%\r\n]\S*[ \t]+\S+[ \t]+\S+)[ \t]+[-+.\deE]+(?=[ \t\r]*$)", re.MULTILINE)
 _MAX_DIGITS = 18  # digits of a 64-bit number
 _Line: TypeAlias = tuple[int, list[bytes]]  # line number, and the texts of the line's numbers
@@ -54,7 +56,7 @@ def read_dimacs(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
 
     Raises:
         WorkloadError: a binary graph of Galois, another problem than ``sp``, a malformed line, a wrong number
-            of arcs, or a node out of range.
+            of arcs, a node out of range, or an unrealistic shape.
     """
     text = stream.read()
     if text.startswith(_GALOIS):
@@ -122,8 +124,13 @@ def read_metis(stream: BinaryIO, location: str, duplicates: Duplicates = "sum") 
 def _layout(options: Sequence[bytes], lines: Sequence[_Line], location: str, number: int) -> tuple[int, int]:
     """Return how many numbers a line has before its neighbours, and how many for each neighbour.
 
-    The options are the third and fourth number of the first line: three digits, which say whether lines have
-    a size, weights of the vertex, and weights of edges; and the number of weights of a vertex.
+    Args:
+        options: the third and fourth number of the first line. The third has three digits: whether lines have
+            a size, weights of the vertex, and weights of edges. The fourth is the number of weights of a
+            vertex, 1 by default.
+        lines: the lines of the vertices.
+        location: name of the file, for errors.
+        number: the first line's number, for errors.
     """
     layout = options[0].zfill(3) if options else b"000"
     if len(layout) != 3 or layout.strip(b"01"):
@@ -206,7 +213,8 @@ def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     """Read a graph of KONECT: ``from to``, optionally a weight, optionally a time, which is ignored.
 
     Nodes count from 1. An undirected graph is symmetric. In a bipartite graph, the nodes of the right side
-    are columns. Without sizes in the second line, the largest nodes determine the shape.
+    are columns. Without sizes in the second line, the largest nodes determine the shape. The caller has
+    checked the header with ``is_konect``.
 
     Args:
         stream: the file, at its beginning.
@@ -218,7 +226,7 @@ def read_konect(stream: BinaryIO, location: str, duplicates: Duplicates = "sum")
     """
     text = stream.read()
     header = _KONECT.match(text)
-    assert header is not None
+    assert header is not None  # by ``is_konect``
     line, columns_in_file = first_entry(io.BytesIO(text), location)
     if columns_in_file not in (2, 3, 4):
         fault = f"{columns_in_file} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"

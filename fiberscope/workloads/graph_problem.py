@@ -14,20 +14,24 @@ from fiberscope.workloads import synchronous
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.problem import Problem, ProblemParameters
-from fiberscope.workloads.program_file import read_program, try_out
+from fiberscope.workloads.program_file import check_program, read_program
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.verification import Comparison, Rounding
 from fiberscope.workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram
 
 MAX_DEGREE = "max-degree"
-MOST_VERTICES = 1 << 31  # tokens carry vertex numbers as C's int
+MAX_VERTICES = 1 << 31  # tokens carry vertex numbers as C's int
 PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
-RANKS_AGREE = 1e-6  # relative error that passes if all vertices are active: sums in another order differ
+RANK_TOLERANCE = 1e-6  # relative error that passes if all vertices are active: sums in another order differ
 
 
-def _root(root: object) -> int | str:
-    """Validate a vertex number, or ``MAX_DEGREE``."""
+def _validate_root(root: object) -> int | str:
+    """Return a valid vertex number, or ``MAX_DEGREE``.
+
+    Raises:
+        ValueError: the root is neither.
+    """
     if root == MAX_DEGREE:
         return MAX_DEGREE
     if isinstance(root, bool) or not isinstance(root, int) or root < 0:
@@ -46,7 +50,7 @@ class GraphParameters(ProblemParameters):
     """
 
     algorithm: str = "bfs"
-    root: Annotated[int | str, BeforeValidator(_root)] = MAX_DEGREE
+    root: Annotated[int | str, BeforeValidator(_validate_root)] = MAX_DEGREE
     weights: Literal["rule", "file", "unit"] = "rule"
     iterations: Annotated[int, Field(ge=1, le=10_000)] = 10
 
@@ -78,27 +82,27 @@ class GraphAlgorithm(Problem):
         return self.operands["G"].matrix
 
     def check_operands(self) -> None:
-        """Check the graph, the root and the weights.
+        """Check the graph, the root and the weights; set ``task``, ``reference`` and ``tolerance``.
 
         Raises:
-            WorkloadError: not square, too many vertices, an unknown root or algorithm, a program that fails,
-                or a negative cycle.
+            WorkloadError: not square, too many vertices, an unknown root or algorithm, a program that fails
+                (see ``check_program``), or a cycle of negative weight that the root reaches.
         """
         shape, name = self.operands["G"].shape, self.operands["G"].name
         if shape[0] != shape[1]:
             fault = f"a graph is a square matrix, and this is {shape[0]} x {shape[1]}"
             raise WorkloadError(fault, location=name, fix="give an adjacency matrix")
-        if shape[0] > MOST_VERTICES:
+        if shape[0] > MAX_VERTICES:
             fault = f"{shape[0]} vertices; graphs here have 2^31 at the most"
             raise WorkloadError(fault, location=name, fix="give a part of the graph")
-        self.task = self._task(_program(self.parameters.algorithm), shape[0])
+        self.task = self._build_task(_find_program(self.parameters.algorithm), shape[0])
         if self.task.program not in PROGRAMS.values():
-            try_out(self.graph, self.task, self.parameters.algorithm)
-        self.reference, self.tolerance = self._reference()
+            check_program(self.graph, self.task, self.parameters.algorithm)
+        self.reference, self.tolerance = self._choose_reference()
         if self._has_negative_weights():
             self._refuse_endless()
 
-    def _task(self, program: VertexProgram, vertices: int) -> GraphTask:
+    def _build_task(self, program: VertexProgram, vertices: int) -> GraphTask:
         parameters = self.parameters
         degrees = np.diff(self.graph.indptr)
         root = int(np.argmax(degrees)) if parameters.root == MAX_DEGREE else int(parameters.root)
@@ -107,19 +111,19 @@ class GraphAlgorithm(Problem):
                 f"problem.root is {root}, and there are {vertices} vertices: 0 to {vertices - 1}, "
                 f"or {MAX_DEGREE}"
             )
-        # A search visits each vertex once.
+        # A shortest path visits each vertex at most once; the last iteration finds no change.
         iterations = parameters.iterations if program.all_active else vertices + 1
         return GraphTask(program, root, iterations, parameters.weights)
 
-    def _reference(self) -> tuple[str, float]:
+    def _choose_reference(self) -> tuple[str, float]:
         if self.task.program in (BFS, SSSP):
             loop = self._has_negative_weights()
             return ("a synchronous loop" if loop else "scipy.sparse.csgraph"), 0.0
-        return "a synchronous loop", RANKS_AGREE if self.task.program.all_active else 0.0
+        return "a synchronous loop", RANK_TOLERANCE if self.task.program.all_active else 0.0
 
     def _has_negative_weights(self) -> bool:
-        uses = self.task.program is SSSP and self.task.weights == "file"
-        return uses and bool(np.any(self.graph.data < 0))
+        reads_weights = self.task.program is SSSP and self.task.weights == "file"
+        return reads_weights and bool(np.any(self.graph.data < 0))
 
     def _refuse_endless(self) -> None:
         if not synchronous.run(self.graph, self.task).ended:
@@ -150,25 +154,25 @@ class GraphAlgorithm(Problem):
             fault = f"{graph.nnz - edges.nnz} parallel edges, and a tensor has one value at a place"
             raise WorkloadError(fault, location=self.operands["G"].name, fix="give a graph without")
         properties = task.program.start(np.diff(graph.indptr), task.root)
-        everywhere = np.arange(len(properties))
+        vertices = np.arange(len(properties))
         return {
             "G": edges,
-            "A0": _column(properties, everywhere[task.root : task.root + 1]),
-            "P0": _column(properties, everywhere),
+            "A0": _build_column(properties, vertices[task.root : task.root + 1]),
+            "P0": _build_column(properties, vertices),
         }
 
     def check(self, answer: Values) -> Comparison:
         """Compare with scipy's distances, or with the properties of a synchronous loop."""
-        return _compare(answer, self._expected(), self._allowed())
+        return _compare(answer, self._compute_expected(), self._find_tolerance())
 
     def cut_to(self, iterations: int) -> Self:
-        """Return the problem that ends after ``iterations`` iterations, to check an answer at that time."""
-        first = copy(self)
-        first.task = replace(self.task, iterations=iterations)
-        return first
+        """Return a copy of the problem that ends after ``iterations`` iterations, to check its answer."""
+        shortened = copy(self)
+        shortened.task = replace(self.task, iterations=iterations)
+        return shortened
 
-    def _allowed(self) -> float:
-        """Return the largest relative error; for floating-point values, that of rounding in nonnegative sums.
+    def _find_tolerance(self) -> float:
+        """Return the largest relative error that passes; for floats, that of rounding in nonnegative sums.
 
         A path has fewer edges than the graph has vertices. In an iteration with all vertices active, a vertex
         receives as many messages as it has edges, and its rank is rounded again.
@@ -177,13 +181,13 @@ class GraphAlgorithm(Problem):
             return self.tolerance
         if not self.task.program.all_active:
             return Rounding.estimate(self.precision, self.graph.shape[0], 1).tolerance
-        rounds, meeting = self.task.iterations, np.bincount(self.graph.indices).max(initial=0)
-        return Rounding.estimate(self.precision, rounds * int(meeting), rounds).tolerance
+        rounds, max_in_degree = self.task.iterations, np.bincount(self.graph.indices).max(initial=0)
+        return Rounding.estimate(self.precision, rounds * int(max_in_degree), rounds).tolerance
 
-    def _expected(self) -> Values:
+    def _compute_expected(self) -> Values:
         task, graph = self.task, self.graph
         if self.reference == "scipy.sparse.csgraph":
-            return _hops(graph, task.root) if task.program is BFS else _distances(graph, task)
+            return _count_hops(graph, task.root) if task.program is BFS else _find_distances(graph, task)
         properties = synchronous.run(graph, task).properties  # PageRank: the rank over the out-degree
         return properties * np.maximum(np.diff(graph.indptr), 1) if task.program is PAGERANK else properties
 
@@ -191,7 +195,7 @@ class GraphAlgorithm(Problem):
         """Return None, as the answer is no tensor."""
 
 
-def _program(algorithm: str) -> VertexProgram:
+def _find_program(algorithm: str) -> VertexProgram:
     if algorithm.endswith(".py"):
         return read_program(Path(algorithm))
     if algorithm not in PROGRAMS:
@@ -200,20 +204,22 @@ def _program(algorithm: str) -> VertexProgram:
     return PROGRAMS[algorithm]
 
 
-def _column(values: Values, rows: Integers) -> CsrArray:
+def _build_column(values: Values, rows: Integers) -> CsrArray:
     """Return values, including zeros and infinities, as a matrix with one column."""
     column = np.zeros(len(rows), np.int64)
     return sparse.coo_array((values[rows], (rows, column)), shape=(len(values), 1)).tocsr()
 
 
-def _hops(graph: CsrArray, root: int) -> Values:
+def _count_hops(graph: CsrArray, root: int) -> Values:
     """Return the edges from the root, by scipy's breadth-first search; infinite for unreachable vertices."""
     from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
 
     order, predecessors = csgraph.breadth_first_order(graph, root)
     positions = np.empty(graph.shape[0], np.int64)
     positions[order] = np.arange(len(order))
-    parents = positions[predecessors[order[1:]]]  # positions where the next vertex in order was discovered
+    # For each vertex of ``order`` but the root, the position of the vertex that discovered it. The positions
+    # do not fall, so a level ends before the first vertex that the next level has discovered.
+    parents = positions[predecessors[order[1:]]]
     hops = np.full(graph.shape[0], np.inf)
     hops[root], first, end, level = 0.0, 0, 1, 0.0
     while first < end:
@@ -222,7 +228,7 @@ def _hops(graph: CsrArray, root: int) -> Values:
     return hops
 
 
-def _distances(graph: CsrArray, task: GraphTask) -> Values:
+def _find_distances(graph: CsrArray, task: GraphTask) -> Values:
     from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
 
     sources = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))

@@ -14,55 +14,62 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.vertex_program import VertexProgram
 
-NAME = "PROGRAM"
+VARIABLE = "PROGRAM"  # of the file
 
 
 def read_program(path: Path) -> VertexProgram:
-    """Return the ``PROGRAM`` of the file.
+    """Execute a Python file, and return its ``PROGRAM``.
 
     Raises:
-        WorkloadError: the file is missing, fails, or has no program.
+        WorkloadError: the file is missing, raises an exception, or defines no program.
     """
     if not path.is_file():
         raise WorkloadError("there is no such file; a vertex program is a Python file", location=str(path))
     try:
-        program = runpy.run_path(str(path)).get(NAME)
+        program = runpy.run_path(str(path)).get(VARIABLE)
     except (Exception, SystemExit) as error:
         raise WorkloadError(f"{type(error).__name__}: {error}", location=str(path)) from error
     if not isinstance(program, VertexProgram):
-        raise WorkloadError(f"it should have a VertexProgram, called {NAME}", location=str(path))
+        raise WorkloadError(f"the file defines no VertexProgram named {VARIABLE}", location=str(path))
     return program
 
 
-def try_out(graph: CsrArray, task: GraphTask, location: str) -> None:
-    """Run the first iteration of a program in the plain loop, to find its faults before the simulation.
+def check_program(graph: CsrArray, task: GraphTask, location: str) -> None:
+    """Run the first iteration of a program with ``synchronous.run``, to find faults before the simulation.
 
     Args:
         graph: the graph in CSR.
-        task: the program and its root.
+        task: the problem; its number of iterations is ignored.
         location: name of the program's file, for errors.
 
     Raises:
-        WorkloadError: the program fails, or breaks a rule that machines rely on.
+        WorkloadError: the program raises an exception; ``start`` does not return one number for each vertex;
+            or ``apply`` changes the property of a vertex without a message, although not all are active.
     """
     try:
-        old = task.program.start(np.diff(graph.indptr), task.root)
-        if not (isinstance(old, np.ndarray) and old.shape == graph.shape[:1] and old.dtype.kind in "iuf"):
-            raise TypeError(f"start gives {old!r:.40}; it should be an array of a number for each vertex")
-        new = synchronous.run(graph, replace(task, iterations=1)).properties
+        initial = task.program.start(np.diff(graph.indptr), task.root)
+        is_array = isinstance(initial, np.ndarray) and initial.dtype.kind in "iuf"
+        if not (is_array and initial.shape == graph.shape[:1]):
+            raise TypeError(f"start returns {initial!r:.40}; it should return an array, a number per vertex")
+        applied = synchronous.run(graph, replace(task, iterations=1)).properties
         if not task.program.all_active:
-            _check_unreached(graph, task, old, new)
+            _check_untouched(graph, task, initial, applied)
     except Exception as error:
         raise WorkloadError(f"{type(error).__name__}: {error}", location=location) from error
 
 
-def _check_unreached(graph: CsrArray, task: GraphTask, old: Values, new: Values) -> None:
-    """Check that vertices without a message keep their property, as most designs do not apply them."""
-    unreached = new != old
-    unreached[graph.indices[graph.indptr[task.root] : graph.indptr[task.root + 1]]] = False
-    if unreached.any():
-        vertex = int(np.argmax(unreached))
+def _check_untouched(graph: CsrArray, task: GraphTask, initial: Values, applied: Values) -> None:
+    """Check that vertices without a message keep their property, as most designs do not apply them.
+
+    Raises:
+        ValueError: a vertex has another property, or NaN, which differs from itself.
+    """
+    changed = applied != initial
+    # In the first iteration only the root sends messages.
+    changed[graph.indices[graph.indptr[task.root] : graph.indptr[task.root + 1]]] = False
+    if changed.any():
+        vertex = int(np.argmax(changed))
         raise ValueError(
-            f"apply makes {new[vertex]:g} of {old[vertex]:g} at vertex {vertex}, which no message has "
-            "reached; it should leave it as it is"
+            f"apply changes the property of vertex {vertex} from {initial[vertex]:g} to {applied[vertex]:g}, "
+            "but no message reached this vertex; it should return the old property"
         )

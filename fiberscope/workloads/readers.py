@@ -23,7 +23,8 @@ from fiberscope.workloads.text import Grammar, first_entry, open_text, read_line
 from fiberscope.workloads.tns_header import read_header
 
 _COMMENTS = "#%"
-_COMMA = re.compile(rb"(?<=[^\s,])[ \t]*,[ \t]*(?=[^\s,])")
+_COMMA = re.compile(rb"(?<=[^\s,])[ \t]*,[ \t]*(?=[^\s,])")  # a comma between two fields
+# The attributes of an edge, as networkx writes them: {}, or a dict whose weight the group captures.
 _ATTRIBUTES = re.compile(
     rb"[ \t]*\{(?:(?:[^{}\r\n]*, )?'weight': ([-+.\deE]+)(?:, [^{}\r\n]*)?)?\}(?=[ \t\r]*$)", re.MULTILINE
 )
@@ -32,41 +33,45 @@ _ATTRIBUTES = re.compile(
 def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> CsrArray:
     """Read the matrix of a file, as CSR with float64 values and int64, sorted indices.
 
-    Duplicates are summed. ``duplicates`` may be ``keep`` (they stay) or ``least`` (the least stays) instead.
+    Entries at the same position are added (``sum``), kept (``keep``) or reduced to the smallest (``least``).
     Binary files, ``.smtx`` and serialized graphs (``.sg``, ``.wsg``) ignore ``duplicates``. Explicit zeros
     stay as stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, or a dense matrix
-    of MATLAB. The content shows gzip, MatrixMarket, KONECT, zip, NumPy and MATLAB; else the suffix counts.
-    All but ``.npz``, ``.npy`` and ``.mat`` may also end in ``.gz``:
+    of MATLAB. gzip is detected by content. The format is the first that applies: MatrixMarket (content, or
+    ``.mtx``, ``.ttx``); KONECT (content) or another graph (suffix); zip, NumPy or MATLAB (content); the
+    suffix. All but ``.npz``, ``.npy`` and ``.mat`` may also end in ``.gz``:
 
     - ``.mtx``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
       ``fiberscope.workloads.binary``.
-    - ``.smtx``: a pattern of the Deep Learning Matrix Collection; see
-      ``fiberscope.workloads.smtx``.
-    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``: an edge list as in
-      SNAP: ``#`` or ``%`` comments, then ``from to`` or ``from to weight``, separated by blanks or commas.
-      Nodes count from 0. The matrix is square, of the largest node + 1. networkx writes ``{}`` or
-      ``{'weight': 3}`` as the weight.
-    - ``.tns``: FROSTT with two indices in a line, counted from 1. The shape is the largest index
-      of each rank, or the shape of a header, see ``fiberscope.workloads.tns_header``.
+    - ``.smtx``: a pattern of the Deep Learning Matrix Collection; see ``fiberscope.workloads.smtx``.
+    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``: an edge list as in SNAP: ``#`` or
+      ``%`` comments, then ``from to`` or ``from to weight``, separated by blanks or commas. Nodes count from
+      0. The matrix is square, of the largest node + 1. networkx writes ``{}`` or ``{'weight': 3}`` as the
+      weight.
+    - ``.tns``: FROSTT with two indices in a line, counted from 1. The shape is the largest index of each
+      rank, or the shape of a header, see ``fiberscope.workloads.tns_header``.
     - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: see ``fiberscope.workloads.graph_files``.
 
+    Args:
+        path: the file; ``-`` is standard input.
+        duplicates: treatment of entries at the same position.
+
     Raises:
-        WorkloadError: for any fault, one line with the file and, if possible, its line.
+        WorkloadError: for any fault; the message names the file and, if known, the line.
     """
     location = os.fspath(path)
     file = Path(path)
     with open_text(file, location) as stream:
-        start = stream.read(BEGINNING)
+        beginning = stream.read(BEGINNING)
         stream.seek(0)
-        if not start:
+        if not beginning:
             raise WorkloadError("the file is empty", location=location)
         suffix = suffix_of(file)
-        if is_market(start) or suffix in (".mtx", ".ttx"):
+        if is_market(beginning) or suffix in (".mtx", ".ttx"):
             return read_matrix_market(stream, location, duplicates)
-        if is_konect(start) or suffix in GRAPH_SUFFIXES:
-            return _read_graph(stream, "" if is_konect(start) else suffix, location, duplicates)
-        binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
+        if is_konect(beginning) or suffix in GRAPH_SUFFIXES:
+            return _read_graph(stream, "" if is_konect(beginning) else suffix, location, duplicates)
+        binary = next((kind for magic, kind in MAGIC.items() if beginning.startswith(magic)), suffix)
         if binary in MAGIC.values():
             return read_binary(stream, binary, location)
         if suffix == ".smtx":
@@ -91,6 +96,7 @@ def _unknown_format(suffix: str, location: str) -> WorkloadError:
 
 
 def _read_graph(stream: BinaryIO, suffix: str, location: str, duplicates: Duplicates) -> CsrArray:
+    """Read a graph in the format of ``suffix``, one of ``GRAPH_SUFFIXES``; an empty text means KONECT."""
     if not suffix:
         return read_konect(stream, location, duplicates)
     if suffix == ".gr":
@@ -102,22 +108,22 @@ def _read_graph(stream: BinaryIO, suffix: str, location: str, duplicates: Duplic
 
 def _read_edges(stream: BinaryIO, location: str, duplicates: Duplicates) -> CsrArray:
     """Read an edge list, with or without weights."""
-    first, words = first_entry(stream, location)
-    line = _line(stream, location, first)
+    first_line, field_count = first_entry(stream, location)
+    line = _read_line_at(stream, location, first_line)
     if b"," in line or b"{" in line:
-        stream = _plain_edges(stream, location)
-        first, words = first_entry(stream, location)
-    if words not in (2, 3):
-        fault = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
-        raise WorkloadError(fault, location=location, line=first)
-    grammar = Grammar(["index", "index", "real"][:words], _COMMENTS)
+        stream = _normalize_edges(stream, location)
+        first_line, field_count = first_entry(stream, location)
+    if field_count not in (2, 3):
+        fault = f"{field_count} columns; an edge list has <from> <to> or <from> <to> <weight>"
+        raise WorkloadError(fault, location=location, line=first_line)
+    grammar = Grammar(["index", "index", "real"][:field_count], _COMMENTS)
     entries = gather(scan(stream, grammar, location), location)
     size = 1 + int(max(entries.rows.max(), entries.cols.max()))
     fix = "the largest node sets the size: number the nodes from 0 without gaps"
-    return _matrix(entries, (size, size), location, duplicates, fix)
+    return _build_matrix(entries, (size, size), location, duplicates, fix)
 
 
-def _line(stream: BinaryIO, location: str, number: int) -> bytes:
+def _read_line_at(stream: BinaryIO, location: str, number: int) -> bytes:
     """Return a line by its number, counted from 1, and rewind the stream."""
     for skipped in range(1, number):
         read_line(stream, _COMMENTS.encode(), location, skipped)
@@ -126,17 +132,17 @@ def _line(stream: BinaryIO, location: str, number: int) -> bytes:
     return line
 
 
-def _plain_edges(stream: BinaryIO, location: str) -> BinaryIO:
+def _normalize_edges(stream: BinaryIO, location: str) -> BinaryIO:
     """Return an edge list with blanks for commas, and plain weights for the attributes of networkx.
 
     Raises:
         WorkloadError: an edge has attributes without a weight.
     """
-    text = _ATTRIBUTES.sub(rb" \1", stream.read())
+    text = _ATTRIBUTES.sub(rb" \1", stream.read())  # what still has a brace has attributes, and no weight
     for number, line in enumerate(text.splitlines(), start=1) if b"{" in text else ():
         if b"{" in line and not line.lstrip().startswith((b"#", b"%")):
             raise WorkloadError(
-                "an edge has attributes, of which only 'weight' is read",
+                "an edge has attributes but no 'weight'",
                 location=location,
                 line=number,
                 fix="write the list by networkx.write_weighted_edgelist",
@@ -153,12 +159,12 @@ def _read_tns(stream: BinaryIO, location: str, duplicates: Duplicates) -> CsrArr
     entries = gather(scan(stream, grammar, location, header.lines + 1), location, base=1)
     sizes = [1 + int(numbers.max(initial=-1)) for numbers in (entries.rows, entries.cols)]
     rows, columns = header.check(sizes, len(entries.values), location)
-    return _matrix(
+    return _build_matrix(
         entries, (rows, columns), location, duplicates, "the largest index of each mode sets the shape"
     )
 
 
-def _matrix(
+def _build_matrix(
     entries: Entries, shape: tuple[int, int], location: str, duplicates: Duplicates, fix: str
 ) -> CsrArray:
     check_shape(*shape, len(entries.values), location, fix=fix)

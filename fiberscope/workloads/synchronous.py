@@ -20,7 +20,7 @@ AnyIntegers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 BLOCK = 256  # consecutive vertices that share one bit of GraphDynS's bitmap
 EDGES_AT_ONCE = 1 << 21  # limits the memory of an iteration
-RULE_SOURCE, RULE_DESTINATION, RULE_LARGEST = 7919, 104729, 255  # of weights by ``rule``, see ``GraphTask``
+RULE_SOURCE, RULE_DESTINATION, RULE_MODULUS = 7919, 104729, 255  # of weights by ``rule``, see ``GraphTask``
 
 
 @dataclass(frozen=True)
@@ -79,22 +79,22 @@ class ProgramResult:
         return sum(getattr(iteration, count) for iteration in self.iterations)
 
 
-def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, places: Integers) -> Values:
+def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, edge_indices: Integers) -> Values:
     """Return the weights of edges; 1 for a program without weights, except with ``weights`` of ``file``.
 
     Args:
         graph: the graph in CSR; rows are sources.
         task: the problem.
         sources: the source of each edge.
-        places: the position of each edge in the arrays ``indices`` and ``data`` of the graph.
+        edge_indices: the position of each edge in the arrays ``indices`` and ``data`` of the graph.
     """
     if task.weights == "file":
-        values: Values = graph.data[places]
+        values: Values = graph.data[edge_indices]
         return values
     if task.weights == "unit" or not task.program.uses_weights:
-        return np.ones(len(places))
-    sums = RULE_SOURCE * sources + RULE_DESTINATION * graph.indices[places].astype(np.int64)
-    return np.asarray(1.0 + sums % RULE_LARGEST)
+        return np.ones(len(edge_indices))
+    sums = RULE_SOURCE * sources + RULE_DESTINATION * graph.indices[edge_indices].astype(np.int64)
+    return np.asarray(1.0 + sums % RULE_MODULUS)
 
 
 def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
@@ -113,8 +113,8 @@ def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
     counts: list[Iteration] = []
     while len(active) and len(counts) < task.iterations:
         reduced, touched = _process(graph, task, properties, active)
-        new = _apply(program, properties, reduced, degrees)
-        changed = np.flatnonzero(new != properties)
+        applied = _apply(program, properties, reduced, degrees)
+        changed = np.flatnonzero(applied != properties)
         counts.append(
             Iteration(
                 len(active),
@@ -124,7 +124,7 @@ def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
                 len(changed),
             )
         )
-        properties = new
+        properties = applied
         active = active if program.all_active else changed
     return ProgramResult(properties, tuple(counts), program.all_active or len(active) == 0)
 
@@ -136,34 +136,35 @@ def _process(
     program = task.program
     reduced = np.full(len(properties), program.neutral)
     touched = np.zeros(len(properties), bool)
-    for sources, edges in _edges(graph, active):
-        messages = _messages(program, properties[sources], weights_of(graph, task, sources, edges))
+    for sources, edges in _yield_active_edges(graph, active):
+        messages = _process_edges(program, properties[sources], weights_of(graph, task, sources, edges))
         destinations = graph.indices[edges]
         _reduce(program, reduced, destinations, messages)
         touched[destinations] = True
     return reduced, touched
 
 
-def _edges(graph: CsrArray, active: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield sources and positions of the edges of active vertices in order, in parts of limited size."""
+def _yield_active_edges(graph: CsrArray, active: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Yield sources and CSR positions of the edges of active vertices, in parts of limited size."""
     ends = np.cumsum(graph.indptr[active + 1] - graph.indptr[active])
     first = 0
     while first < len(active):
         start = int(ends[first - 1]) if first else 0  # edges of earlier parts
         # A part has at least one vertex, even if the vertex has more than EDGES_AT_ONCE edges.
         end = max(first + 1, int(np.searchsorted(ends, start + EDGES_AT_ONCE, "right")))
-        part, part_ends = active[first:end], ends[first:end] - start
-        lengths = np.diff(part_ends, prepend=0)
-        # Start of the row of an edge, minus the number of edges of earlier vertices of the part.
-        offsets = np.repeat(graph.indptr[part] - (part_ends - lengths), lengths)
-        yield np.repeat(part, lengths), offsets + np.arange(len(offsets))
+        vertices, edge_ends = active[first:end], ends[first:end] - start
+        degrees = np.diff(edge_ends, prepend=0)
+        # For each edge, the start of its row minus the number of edges of earlier vertices of the part:
+        # plus the edge's number in the part, this is the edge's position in CSR.
+        offsets = np.repeat(graph.indptr[vertices] - (edge_ends - degrees), degrees)
+        yield np.repeat(vertices, degrees), offsets + np.arange(len(offsets))
         first = end
 
 
-def _messages(program: VertexProgram, properties: Values, weights: Values) -> Values:
+def _process_edges(program: VertexProgram, properties: Values, weights: Values) -> Values:
     if isinstance(program.process_edge, str):
         return PROCESS[program.process_edge](properties, weights)
-    return _each(program.process_edge, properties, weights)
+    return _map_rows(program.process_edge, properties, weights)
 
 
 def _reduce(program: VertexProgram, reduced: Values, destinations: AnyIntegers, messages: Values) -> None:
@@ -177,10 +178,10 @@ def _reduce(program: VertexProgram, reduced: Values, destinations: AnyIntegers, 
 def _apply(program: VertexProgram, old: Values, reduced: Values, degrees: Integers) -> Values:
     if isinstance(program.apply, str):
         return APPLY[program.apply](old, reduced, degrees.astype(float))
-    return _each(program.apply, old, reduced, degrees.astype(float))
+    return _map_rows(program.apply, old, reduced, degrees.astype(float))
 
 
-def _each(function: Callable[..., float], *columns: Values) -> Values:
+def _map_rows(function: Callable[..., float], *columns: Values) -> Values:
     """Apply a Python function of plain numbers to each row."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return np.fromiter((float(function(*row)) for row in rows), dtype=float)

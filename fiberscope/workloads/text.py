@@ -24,7 +24,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from fiberscope.workloads.canonical import Values
-from fiberscope.workloads.decompression_limit import Unpacked
+from fiberscope.workloads.decompression_limit import DecompressedFile
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
@@ -137,8 +137,8 @@ def open_text(path: Path, location: str) -> Iterator[BinaryIO]:
             if magic != GZIP_MAGIC:
                 yield _without_mark(raw, location)
                 return
-            with Unpacked(raw, location) as unpacked:
-                yield _without_mark(cast(BinaryIO, unpacked), location)
+            with DecompressedFile(raw, location) as decompressed:
+                yield _without_mark(cast(BinaryIO, decompressed), location)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise WorkloadError(f"the gzip file is damaged or cut short ({error})", location=location) from error
     except PermissionError as error:
@@ -203,7 +203,7 @@ def _parse_by_grammar(text: bytes, grammar: Grammar, location: str, line: int) -
     """Return the numbers of complete lines, entries x fields; report the first invalid line."""
     valid_bytes = grammar.count_valid_bytes(text)
     if valid_bytes < len(text):
-        _refuse(text[valid_bytes:], grammar, location, line + text.count(b"\n", 0, valid_bytes))
+        _raise_first_fault(text[valid_bytes:], grammar, location, line + text.count(b"\n", 0, valid_bytes))
     stripped = grammar.without_comments(text)
     numbers = np.fromstring(stripped, dtype=np.float64, sep=" ") if stripped.strip() else np.empty(0)
     return numbers.reshape(-1, len(grammar.fields))
@@ -272,7 +272,7 @@ def _whole_lines(stream: BinaryIO, grammar: Grammar, location: str, line: int) -
     return text + remainder
 
 
-def _refuse(text: bytes, grammar: Grammar, location: str, line: int) -> None:
+def _raise_first_fault(text: bytes, grammar: Grammar, location: str, line: int) -> None:
     """Raise the error for the first line of a text, which does not match the grammar."""
     bad_line = text[: text.index(b"\n")]
     shown_text = repr(bad_line[:60].strip().decode("utf-8", "backslashreplace"))

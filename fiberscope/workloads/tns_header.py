@@ -23,7 +23,7 @@ class TensorHeader:
 
     Args:
         rank: number of indices of an entry.
-        first: line of the first entry.
+        first: 1-based line of the first entry.
         shape: the declared shape; None if the largest indices determine it.
         nonzeros: the declared number of entries, if any.
         lines: number of lines of the header, including comments. The stream is after them.
@@ -39,7 +39,7 @@ class TensorHeader:
         """Return the shape of a tensor: the shape of the header, or the largest indices.
 
         Args:
-            sizes: largest index of each rank, counted from 1.
+            sizes: largest index of each rank, counted from 1; 0 without entries.
             entries: number of entries in the file.
             location: name of the file, for errors.
 
@@ -53,9 +53,9 @@ class TensorHeader:
             )
         if self.shape is None:
             return sizes
-        for rank, (size, most) in enumerate(zip(self.shape, sizes, strict=True), 1):
-            if most > size:
-                fault = f"an index of rank {rank} is {most}; the header has the shape "
+        for rank, (size, largest_index) in enumerate(zip(self.shape, sizes, strict=True), 1):
+            if largest_index > size:
+                fault = f"an index of rank {rank} is {largest_index}; the header has the shape "
                 raise WorkloadError(fault + " x ".join(map(str, self.shape)), location=location)
         return list(self.shape)
 
@@ -63,43 +63,48 @@ class TensorHeader:
 def read_header(stream: BinaryIO, location: str) -> TensorHeader:
     """Read the lines before the entries and leave the stream after them.
 
+    A file has a header if its first line is the number of ranks (ParTI), or ranks and nonzeros (MLIR), and
+    the second line has as many sizes. Two numbers are also an entry of a vector; the third line decides.
+
     Raises:
         WorkloadError: there is no entry, or a size of the shape is out of range.
     """
-    lines = _entries(stream, location)
-    (first, start), (second, sizes), (third, entry) = next(lines), next(lines), next(lines)
-    if not start:
+    lines = _yield_token_lines(stream, location)
+    first_line, first_tokens = next(lines)
+    second_line, size_tokens = next(lines)
+    third_line, entry_tokens = next(lines)
+    if not first_tokens:
         raise WorkloadError(
             "no entry in the file, so its shape is not known", location=location, fix="use .mtx"
         )
-    numbers = [_whole_number(word) for word in start]
-    is_header = len(numbers) <= 2 and numbers[0] == len(sizes) and all(numbers)
-    if len(numbers) == 2:  # else the entry of a vector
-        is_header = is_header and len(entry) == len(sizes) + 1
-    shape = tuple(_whole_number(word) for word in sizes)
+    numbers = [_parse_positive(token) for token in first_tokens]
+    is_header = len(numbers) <= 2 and numbers[0] == len(size_tokens) and all(numbers)
+    if len(numbers) == 2:  # two numbers could also be the entry of a vector
+        is_header = is_header and len(entry_tokens) == len(size_tokens) + 1
+    shape = tuple(_parse_positive(token) for token in size_tokens)
     stream.seek(0)
     if not is_header or not all(shape):
-        return TensorHeader(len(start) - 1, first)
+        return TensorHeader(len(first_tokens) - 1, first_line)
     if max(shape) > MAX_ROWS:
-        raise WorkloadError(f"a size is above {MAX_ROWS}", location=location, line=second)
-    for number in range(1, second + 1):
+        raise WorkloadError(f"a size is above {MAX_ROWS}", location=location, line=second_line)
+    for number in range(1, second_line + 1):
         read_line(stream, COMMENTS.encode(), location, number)
     nonzeros = numbers[1] if len(numbers) == 2 else None
-    return TensorHeader(len(shape), third, shape, nonzeros, second)
+    return TensorHeader(len(shape), third_line, shape, nonzeros, second_line)
 
 
-def _entries(stream: BinaryIO, location: str) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the number and the words of each line that is no comment; at the end, no words."""
+def _yield_token_lines(stream: BinaryIO, location: str) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the number and the tokens of each line that is no comment; after the last line, no tokens."""
     number = 1
     while line := read_line(stream, COMMENTS.encode(), location, number):
-        words = line.split()
-        if words and words[0][:1] not in COMMENTS.encode():
-            yield number, words
+        tokens = line.split()
+        if tokens and tokens[0][:1] not in COMMENTS.encode():
+            yield number, tokens
         number += 1
     while True:
         yield number, []
 
 
-def _whole_number(word: bytes) -> int:
-    """Return the whole number that a word represents; 0 for any other word."""
-    return int(word) if word.isdigit() and len(word) < 19 else 0
+def _parse_positive(token: bytes) -> int:
+    """Return the whole number that a token represents; 0 for any other token."""
+    return int(token) if token.isdigit() and len(token) < 19 else 0

@@ -91,7 +91,7 @@ class VertexProgram:
 
 
 def _are_latencies(cycles: tuple[int, ...]) -> bool:
-    return len(cycles) == 3 and all(isinstance(each, int) and each >= 1 for each in cycles)
+    return len(cycles) == 3 and all(isinstance(latency, int) and latency >= 1 for latency in cycles)
 
 
 def from_root(elsewhere: float, at_root: float) -> Start:

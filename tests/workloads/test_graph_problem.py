@@ -147,7 +147,7 @@ def test_negative_weights_without_a_cycle_are_fine():
     ("text", "message"),
     [
         ("1 / 0\n", "ZeroDivisionError: division by zero"),
-        ("PROGRAM = 3\n", "it should have a VertexProgram, called PROGRAM"),
+        ("PROGRAM = 3\n", "the file defines no VertexProgram named PROGRAM"),
     ],
 )
 def test_a_program_file_that_has_none_is_refused(text, message, tmp_path):
@@ -172,11 +172,11 @@ def test_a_program_that_no_machine_could_run_is_refused():
         ("reduce=lambda old, new: None", "program.py: TypeError: "),
         ("apply=lambda old, new: old", r"program.py: TypeError: .* takes 2 positional arguments but 3"),
         ("process_edge=lambda width, capacity: None", "program.py: TypeError: "),
-        ("start=lambda degrees, root: 5", "start gives 5; it should be an array of a number for each vertex"),
-        ("start=lambda degrees, root: [1.0] * len(degrees)", "start gives .* should be an array"),
+        ("start=lambda degrees, root: 5", "start returns 5; it should return an array, a number per vertex"),
+        ("start=lambda degrees, root: [1.0] * len(degrees)", "start returns .* should return an array"),
         (
             "apply=lambda old, new, degree: old + 1",
-            "apply makes 1 of 0 at vertex 0, which no message has reached",
+            "apply changes the property of vertex 0 from 0 to 1, but no message reached this vertex",
         ),
         ("neutral=float('nan')", "neutral is nan; it should be a number"),
         ("neutral='none'", "neutral is 'none'; it should be a number"),

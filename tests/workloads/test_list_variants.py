@@ -60,10 +60,10 @@ def test_the_weight_is_read_among_other_attributes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("0 1 {'color': 'red'}\n", "a.edgelist:1: an edge has attributes, of which only 'weight' is read"),
+        ("0 1 {'color': 'red'}\n", "a.edgelist:1: an edge has attributes but no 'weight'"),
         (
             "# {\n0 1 {'weight': 2, 'c': 1}\n1 2 {'c': 1, 'd': 2}\n",
-            "a.edgelist:3: an edge has attributes, of",
+            "a.edgelist:3: an edge has attributes but",
         ),
         ("0,,1\n", "a.edgelist:1: "),
         ("0,1,\n", "a.edgelist:1: "),

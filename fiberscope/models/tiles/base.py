@@ -14,7 +14,7 @@ from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, WORD_BYTES, Metric
 from fiberscope.workloads.tiles.packed import Packed, pack
-from fiberscope.workloads.tiles.tiling import Tiled, tile
+from fiberscope.workloads.tiles.tiling import TiledTensor, tile
 
 Shape: TypeAlias = Mapping[str, int]  # the extent of a tile for each index, in the order of the loops
 Base: TypeAlias = Literal["largest", "values_only", "power_of_two"]
@@ -68,7 +68,7 @@ def base_shape(
     return {index: min(edge, extents[index]) for index in kernel.order}
 
 
-def cut_all(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> dict[str, Tiled]:
+def cut_all(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> dict[str, TiledTensor]:
     """Partition each operand into tiles, with its ranks as the kernel writes them.
 
     Args:
@@ -79,7 +79,7 @@ def cut_all(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -
     return {name: cut_one(kernel, name, tensors[name], shape) for name in kernel.inputs}
 
 
-def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Tiled:
+def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> TiledTensor:
     """Partition one operand into tiles.
 
     Args:

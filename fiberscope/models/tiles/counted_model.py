@@ -29,7 +29,7 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import find_metric
-from fiberscope.workloads.tiles.tiling import Tiled, first_of_each
+from fiberscope.workloads.tiles.tiling import TiledTensor, mark_changes
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Side:
         fullest: size of the fullest tile in a buffer.
     """
 
-    tiled: Tiled
+    tiled: TiledTensor
     tiles: Numbers
     fetched: Numbers
     rows: Numbers
@@ -180,17 +180,17 @@ def _is_matrix_product(kernel: Kernel) -> bool:
     )
 
 
-def _count_coordinates(tiled: Tiled, rank: int) -> Integers:
+def _count_coordinates(tiled: TiledTensor, rank: int) -> Integers:
     """Return the number of nonempty coordinates of a rank in each tile of a matrix."""
     if rank == 0:
         return tiled.fibers[0]
     members = with_last(tiled.positions, tiled.shape, 0)
     columns = members // tiled.shape[0]
-    distinct = columns[first_of_each(columns)]
+    distinct = columns[mark_changes(columns)]
     return np.bincount(np.searchsorted(tiled.tiles, distinct // tiled.shape[1]), minlength=len(tiled))
 
 
-def _tile_map(tiled: Tiled, summed: int) -> sparse.csr_array:
+def _tile_map(tiled: TiledTensor, summed: int) -> sparse.csr_array:
     """Return a matrix with a one at every nonempty tile, with the summed index as rows."""
     ids = (tiled.ids[summed], tiled.ids[1 - summed])
     shape = (tiled.grid[summed], tiled.grid[1 - summed])

@@ -24,7 +24,7 @@ from fiberscope.models.tiles.statistics import MIN_SAMPLED_TILES
 from fiberscope.models.tiles.walk import walk
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.tiling import Tiled
+from fiberscope.workloads.tiles.tiling import TiledTensor
 
 _LEAF = "leaf"  # additional index: number of a product of tiles; its name is longer than those of kernels
 
@@ -98,7 +98,7 @@ def _column(name: str) -> str:
     return f"tile of {name}"
 
 
-def _sample_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options) -> Points:
+def _sample_leaves(kernel: Kernel, tiled: Mapping[str, TiledTensor], options: Options) -> Points:
     """Return the products of tiles (leaves) in which a sample of the first operand's tiles takes part.
 
     A leaf is an iteration of the outer loops in which each operand has a tile.
@@ -118,7 +118,7 @@ def _sample_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options)
     return sampled
 
 
-def _repeat_tiles(tiled: Tiled, tiles: Integers) -> SparseTensor:
+def _repeat_tiles(tiled: TiledTensor, tiles: Integers) -> SparseTensor:
     """Return the elements of tiles as a tensor of ones, with one rank more than the operand.
 
     The first rank is the position in ``tiles``, which may list a tile several times. The other coordinates

@@ -22,7 +22,7 @@ from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
-from fiberscope.workloads.tiles.tiling import Tiled
+from fiberscope.workloads.tiles.tiling import TiledTensor
 
 MAX_PRODUCTS = 1 << 24  # about the largest number of products in a portion of rows, which limits memory
 MAX_POINTS = 1 << 62  # bound of the numbers of points, which have 64 bits
@@ -191,7 +191,7 @@ def measure(
     """
     if not kernel.is_product:
         raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")
-    tiled: Mapping[str, Tiled | Packed] = (
+    tiled: Mapping[str, TiledTensor | Packed] = (
         cut_all(kernel, tensors, shape) if base is None else pack_all(kernel, tensors, shape, base)
     )
     operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}
@@ -209,6 +209,6 @@ def _output_traffic(
     ranks = kernel.indices[kernel.result]
     counts = level_counts(operands, ranks, outside, shape)
     visits, nonzeros = counts[0], counts[-1]
-    # the sum of ``csf_words`` over all visits
+    # the sum of ``count_csf_words`` over all visits
     words = 2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits
     return OutputTraffic(visits, words, nonzeros)

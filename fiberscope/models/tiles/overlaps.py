@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.tiles.tiling import first_of_each
+from fiberscope.workloads.tiles.tiling import mark_changes
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
     Returns:
         Weighted counts over all sets: variants x distances.
     """
-    starts = np.append(np.flatnonzero(first_of_each(members // extent)), len(members))
+    starts = np.append(np.flatnonzero(mark_changes(members // extent)), len(members))
     sizes = np.diff(starts)
     is_small = sizes <= _MAX_PAIRED
     return _count_by_pairs(members, sizes, is_small, extent, weights) + _count_by_spectra(

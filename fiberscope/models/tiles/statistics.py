@@ -26,7 +26,7 @@ from fiberscope.models.tiles.overlaps import Numbers, overlaps, with_last
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, Metric, find_metric
-from fiberscope.workloads.tiles.tiling import Tiled, first_of_each, tile
+from fiberscope.workloads.tiles.tiling import TiledTensor, mark_changes, tile
 
 MIN_SAMPLED_TILES = 32  # minimum number of sampled tiles for any share, if there are as many
 
@@ -151,13 +151,13 @@ class Statistics:
 
 
 def collect(
-    tiled: Tiled,
+    tiled: TiledTensor,
     indices: Sequence[str],
     contracted: Collection[str],
     sample: float = 1.0,
     seed: int = 0,
     metric: Metric = METRICS["words"],
-    as_written: Tiled | None = None,
+    as_written: TiledTensor | None = None,
 ) -> Statistics:
     """Return the statistics of a base tiling.
 
@@ -226,7 +226,7 @@ def _collect_operand(
 
 
 def _fullest(
-    sizes: Tiled, order: Sequence[int], indices: Sequence[str], in_buffer: Integers
+    sizes: TiledTensor, order: Sequence[int], indices: Sequence[str], in_buffer: Integers
 ) -> dict[str, int]:
     """Return the outer coordinates of the fullest tile, by index."""
     if not len(in_buffer):
@@ -236,22 +236,22 @@ def _fullest(
     return {index: int(by_rank[rank][fullest]) for index, rank in zip(indices, order, strict=True)}
 
 
-def _pr_tile_index(tiled: Tiled) -> tuple[float, ...]:
+def _pr_tile_index(tiled: TiledTensor) -> tuple[float, ...]:
     """Return for each rank the mean share of nonempty coordinates in a fiber of tiles."""
     probabilities, fibers = [], min(1, len(tiled))
     for rank, extent in enumerate(tiled.grid, start=1):
-        coordinates = int(first_of_each(tiled.tiles // math.prod(tiled.grid[rank:])).sum())
+        coordinates = int(mark_changes(tiled.tiles // math.prod(tiled.grid[rank:])).sum())
         probabilities.append(coordinates / (fibers * extent) if fibers else 0.0)
         fibers = coordinates
     return tuple(probabilities)
 
 
-def _beginnings(tiled: Tiled, ranks: int) -> Integers:
+def _beginnings(tiled: TiledTensor, ranks: int) -> Integers:
     """Return the number of tiles with a nonzero at each tuple of the first ``ranks`` inner coordinates."""
     suffixes = math.prod(tiled.shape[ranks:])  # positions with the same first coordinates
     keys = tiled.positions // suffixes
     if suffixes > 1:
-        keys = keys[first_of_each(keys)]
+        keys = keys[mark_changes(keys)]
     prefixes = tiled.volume // suffixes
     counts: Integers = np.bincount(keys % prefixes, minlength=prefixes)
     return counts
@@ -264,7 +264,7 @@ def _draw_tiles(tiles: int, number: int, seed: int) -> Integers:
     return np.sort(np.random.default_rng(seed).choice(tiles, number, replace=False))
 
 
-def _corrs(tiled: Tiled, rank: int, sample_tiles: Integers) -> Correlations:
+def _corrs(tiled: TiledTensor, rank: int, sample_tiles: Integers) -> Correlations:
     """Return Corrs of a rank in both variants, from the sampled tiles."""
     positions = tiled.positions
     if len(sample_tiles) < len(tiled):
@@ -273,18 +273,18 @@ def _corrs(tiled: Tiled, rank: int, sample_tiles: Integers) -> Correlations:
         positions = positions[np.repeat(is_sampled, tiled.nonzeros)]
     extent = tiled.shape[rank]
     members = with_last(positions, tiled.shape, rank)
-    fiber_starts = np.flatnonzero(first_of_each(members // extent))
+    fiber_starts = np.flatnonzero(mark_changes(members // extent))
     tile_of = np.searchsorted(tiled.tiles, members[fiber_starts] // tiled.volume)
     weights = np.stack([np.ones(len(fiber_starts)), 1.0 / tiled.nonzeros[tile_of]])
     pooled, per_tile = overlaps(members, extent, weights)
     return {"pooled": _normalise(np.rint(pooled)), "per_tile": _normalise(per_tile)}
 
 
-def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
+def _tile_corrs(tiled: TiledTensor, rank: int) -> Correlations:
     """Return TileCorrs of a rank in both variants, from all tiles."""
     extent = tiled.grid[rank]
     members = with_last(tiled.tiles, tiled.grid, rank)
-    fibers = int(first_of_each(members // extent).sum())
+    fibers = int(mark_changes(members // extent).sum())
     slices = np.unique(tiled.ids[rank])
     return {
         "slice": _normalise(np.rint(overlaps(slices, extent, np.ones((1, min(1, len(slices)))))[0])),

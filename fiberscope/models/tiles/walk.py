@@ -15,7 +15,7 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tiles.packed import Packed
-from fiberscope.workloads.tiles.tiling import Tiled
+from fiberscope.workloads.tiles.tiling import TiledTensor
 
 MAX_CHILDREN = 1 << 21  # about the largest number of points of the next loop in a portion
 MAX_TABLE = 1 << 24  # largest number of entries of a lookup table of children
@@ -58,7 +58,7 @@ class Fetched:
 
 def walk(
     order: Sequence[str],
-    operands: Mapping[str, tuple[Sequence[str], Tiled | Packed]],
+    operands: Mapping[str, tuple[Sequence[str], TiledTensor | Packed]],
     overflow: Overflow | None = None,
 ) -> tuple[dict[str, Fetched], int]:
     """Walk over the tiles; return the fetches of each operand, and the iterations with all operands.
@@ -86,7 +86,7 @@ class _Tree:
         tiled: the tiles.
     """
 
-    def __init__(self, indices: Sequence[str], ranks: Sequence[str], tiled: Tiled | Packed) -> None:
+    def __init__(self, indices: Sequence[str], ranks: Sequence[str], tiled: TiledTensor | Packed) -> None:
         self.indices = tuple(indices)
         columns = [tiled.ids[ranks.index(index)] for index in indices]
         order = np.lexsort(columns[::-1])

@@ -26,7 +26,7 @@ Amount = TypeVar("Amount", int, float, Integers)
 _Measure: TypeAlias = Callable[[Integers, Integers, int], Integers]
 
 
-def csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
+def count_csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
     """Return the words of a nonempty tile.
 
     Args:
@@ -57,7 +57,7 @@ class Metric:
 
 
 def _drt_bytes(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
-    return csf_words(nonzeros, fibers, ranks) * 4 + 4 * nonzeros
+    return count_csf_words(nonzeros, fibers, ranks) * 4 + 4 * nonzeros
 
 
 def _nonzeros(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
@@ -66,7 +66,7 @@ def _nonzeros(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
 
 def _fuller_buffer(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
     """Return the words in the fuller of two buffers: of values, or of coordinates and segments."""
-    words: Integers = np.maximum(nonzeros, csf_words(nonzeros, fibers, ranks) - nonzeros)
+    words: Integers = np.maximum(nonzeros, count_csf_words(nonzeros, fibers, ranks) - nonzeros)
     return words
 
 
@@ -74,11 +74,11 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
     {
         metric.name: metric
         for metric in (
-            Metric("words", "words", csf_words, csf_words),
+            Metric("words", "words", count_csf_words, count_csf_words),
             Metric("bytes_drt", "bytes", _drt_bytes, _drt_bytes),
             Metric("nnz", "nonzeros", _nonzeros, _nonzeros),
-            Metric("opal", "words", csf_words, _fuller_buffer),
-            Metric("values_only", "words", csf_words, _nonzeros),
+            Metric("opal", "words", count_csf_words, _fuller_buffer),
+            Metric("values_only", "words", count_csf_words, _nonzeros),
         )
     }
 )

@@ -13,8 +13,8 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import csf_words
-from fiberscope.workloads.tiles.tiling import Tiled, tile
+from fiberscope.workloads.tiles.metrics import count_csf_words
+from fiberscope.workloads.tiles.tiling import TiledTensor, tile
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Packed:
     nonzeros: Integers
 
 
-def pack(tiled: Tiled, factors: Sequence[int]) -> Packed:
+def pack(tiled: TiledTensor, factors: Sequence[int]) -> Packed:
     """Pack base tiles. A factor of 1 keeps them.
 
     Args:
@@ -47,7 +47,8 @@ def pack(tiled: Tiled, factors: Sequence[int]) -> Packed:
     for ids, size, tiles in zip(tiled.ids, packed.shape, packed.grid, strict=True):
         positions = positions * tiles + ids // size
     tile_numbers = np.searchsorted(packed.tiles, positions)
-    tree = csf_words(packed.nonzeros, sum(packed.fibers, start=np.zeros(len(packed), np.int64)), tiled.ranks)
+    fibers = sum(packed.fibers, start=np.zeros(len(packed), np.int64))
+    tree = count_csf_words(packed.nonzeros, fibers, tiled.ranks)
     return Packed(
         packed.ids,
         words=tree - packed.nonzeros + _sums(tile_numbers, tiled.words, len(packed)),

@@ -22,7 +22,7 @@ from fiberscope.workloads.tiles.metrics import METRICS, Metric
 
 
 @dataclass(frozen=True, eq=False)
-class Tiled:
+class TiledTensor:
     """The nonempty tiles of a tensor, in the order of their positions. Ranks are in storage order.
 
     Args:
@@ -60,7 +60,7 @@ class Tiled:
     @cached_property
     def starts(self) -> Integers:
         """Return the first entry of each tile, and the end."""
-        return np.append(np.flatnonzero(first_of_each(self.positions // self.volume)), len(self.positions))
+        return np.append(np.flatnonzero(mark_changes(self.positions // self.volume)), len(self.positions))
 
     @cached_property
     def tiles(self) -> Integers:
@@ -115,12 +115,14 @@ class Tiled:
 
     def _count_prefixes(self, ranks: int) -> Integers:
         """Return the number of distinct prefixes of ``ranks`` coordinates in each nonempty tile."""
-        is_first = first_of_each(self.positions // math.prod(self.shape[ranks:]))
+        is_first = mark_changes(self.positions // math.prod(self.shape[ranks:]))
         prefixes = np.append(0, np.cumsum(is_first))
         return np.diff(prefixes[self.starts])
 
 
-def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[int] | None = None) -> Tiled:
+def tile(
+    tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[int] | None = None
+) -> TiledTensor:
     """Cut a tensor into tiles.
 
     Args:
@@ -141,7 +143,7 @@ def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[
     if math.prod(_grid(extents, tile_shape)) * math.prod(tile_shape) > MAX_POSITIONS:
         sizes = " x ".join(map(str, extents))
         raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="drop a rank of the tensor")
-    return Tiled(extents, tile_shape, ranks, np.sort(_positions(tensor, ranks, tile_shape)))
+    return TiledTensor(extents, tile_shape, ranks, np.sort(_positions(tensor, ranks, tile_shape)))
 
 
 def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
@@ -172,7 +174,7 @@ def _positions(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, .
     return np.add(outer, inner, out=outer)
 
 
-def first_of_each(increasing: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def mark_changes(increasing: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Mark the sorted numbers that differ from the number before; the first is marked."""
     different = np.ones(len(increasing), bool)
     np.not_equal(increasing[1:], increasing[:-1], out=different[1:])

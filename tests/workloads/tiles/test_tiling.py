@@ -11,7 +11,7 @@ from scipy import sparse
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import METRICS, csf_words, find_metric
+from fiberscope.workloads.tiles.metrics import METRICS, count_csf_words, find_metric
 from fiberscope.workloads.tiles.tiling import tile
 
 
@@ -103,7 +103,7 @@ def test_each_metric_measures_one_nonzero():
 
 
 def test_a_scalar_is_one_word():
-    assert csf_words(1, 0, 0) == 1
+    assert count_csf_words(1, 0, 0) == 1
 
 
 def test_a_grid_far_too_large_to_count_costs_what_its_few_tiles_do():

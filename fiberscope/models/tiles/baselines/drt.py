@@ -17,8 +17,8 @@ import numpy as np
 
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.metrics import csf_words
-from fiberscope.workloads.tiles.tiling import Tiled, tile
+from fiberscope.workloads.tiles.metrics import count_csf_words
+from fiberscope.workloads.tiles.tiling import TiledTensor, tile
 
 MICROTILE = 32  # coordinates of a side, as in the public simulator
 PANEL = 128  # columns of microtiles of a panel, as in the public simulator
@@ -94,7 +94,7 @@ def drt(
 class _Microtiles:
     """Words of a matrix's microtiles, by column of microtiles."""
 
-    def __init__(self, tiled: Tiled) -> None:
+    def __init__(self, tiled: TiledTensor) -> None:
         self.height, self.width = tiled.grid
         rows, columns = tiled.ids
         order = np.argsort(columns, kind="stable")
@@ -143,5 +143,5 @@ def _partial_words(a: CsrArray, b: CsrArray, rows: Integers) -> int:
     ends = np.minimum(rows, product.shape[0])
     nonzeros = np.diff(product.indptr[ends], axis=1)
     nonempty_rows = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
-    words = csf_words(nonzeros, np.diff(nonempty_rows[ends], axis=1), 2)
+    words = count_csf_words(nonzeros, np.diff(nonempty_rows[ends], axis=1), 2)
     return int(words[nonzeros > 0].sum())
