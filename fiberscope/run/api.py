@@ -66,27 +66,31 @@ def simulate(
 
     Args:
         accelerator: a name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
-        a, b, tensors: scipy matrices, workloads, names or paths, in order (b defaults to a) or by name.
+        a, b, tensors: scipy matrices, workloads, names or paths: in order (b is a by default), or by name.
         settings, parameters, config: ``{"pe.count": 64}``; ``pe__count=64``; a YAML file or report as base.
-        exact, cycle_limit, histograms: refuse surrogates; cycle to end at; record channel occupancy.
+        exact, cycle_limit, histograms: refuse surrogates; end in this cycle; record channel occupancy.
         waveform, memory_trace, timeline: files for a VCD waveform, memory requests and component states.
         parts, checked: user blocks by names of ``Accelerator.parts``; check requests against their tensors.
-        values_only, chain: count a missing entry as a zero; run products in order, ``Y = A X; Z = Y W``.
-        fidelity, drive, progress: model; replaces ``timeline.run``; called with stage, work done, total.
+        values_only, chain: accept a missing entry for a zero; run products in order, ``Y = A X; Z = Y W``.
+        fidelity, drive: name of the model; a function that runs the machine in place of ``timeline.run``.
+        progress: called with stage, work done and total; False hides the bar of a notebook.
         sample: estimate the cycles from windows: True, a half-width as 0.01 or "1%", or a ``Sample``.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError, FailedRunError: invalid input; a failed run.
+        ConfigurationError, WorkloadError, InputError, FailedRunError: invalid input; a wrong or failed run.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     descriptor, named = _find_machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     run = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
-    files, replacements = _recorders(waveform, memory_trace, timeline, drive), descriptor.merge_parts(parts)
-    options = RunOptions(fidelity, cycle_limit, histograms, checked, replacements, ignore_progress, files)
+    recorders, blocks = (
+        _find_recorders(waveform, memory_trace, timeline, drive),
+        descriptor.merge_parts(parts),
+    )
+    options = RunOptions(fidelity, cycle_limit, histograms, checked, blocks, ignore_progress, recorders)
     options = _add_sampling(descriptor, replace(options, values_only=values_only), sample, chain, run.formats)
     operands = _check_operands(descriptor, options, named or {"A": a, "B": b}, config)
-    request = _to_record(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
+    request = _describe(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
     return _run_resolved(run, a, b, named, replace(options, request=request), progress)
 
 
@@ -97,7 +101,11 @@ def _add_sampling(
     chain: str | None,
     formats: object,
 ) -> RunOptions:
-    """Add a sampling request to the options, after a check for conflicting requests."""
+    """Add a sampling request to the options, after a check for conflicting requests.
+
+    Raises:
+        InputError: the machine cannot be sampled, or another request needs a full run.
+    """
     request = requested_sample(sample)
     if request is None:
         return options
@@ -117,7 +125,11 @@ def _run_resolved(
     options: RunOptions,
     progress: Progress | bool | None,
 ) -> Report:
-    """Run one problem, or a chain of products."""
+    """Run one problem, or a chain of products.
+
+    Raises:
+        InputError: ``values_only`` for a chain; else the errors of ``simulate``.
+    """
     request = options.request
     assert request is not None
     with progress_callback(progress) as report:
@@ -137,24 +149,25 @@ def _find_machine(
     machine: str | Accelerator[Any],
     a: object,
     tensors: Mapping[str, object],
-    keywords: dict[str, object],
+    parameters: dict[str, object],
     chain: str | None,
 ) -> tuple[Accelerator[Any], dict[str, object]]:
-    """Return the machine, and its operands by name; the latter is empty for operands in order.
+    """Return the machine, and its operands by name, none for operands in order.
 
-    Operands that are keywords are removed from ``keywords``, which then contains only settings.
+    Operands that are keywords are removed from ``parameters``, which then contains only settings.
 
     Raises:
-        InputError: operands are given both in order and by name, or not at all.
+        InputError: there is no such machine; operands are given both in order and by name, or not at all; or
+            a chain has operands in order.
     """
     accelerator = find(machine) if isinstance(machine, str) else machine
     operand_names = {name for problem in accelerator.solves for name in problem.tensors}
     operand_names |= {
-        name for problem in accelerator.solves for name in keywords if split_ranks(name, problem.ranks)[1]
+        name for problem in accelerator.solves for name in parameters if split_ranks(name, problem.ranks)[1]
     }
     if chain is not None:
         operand_names = set(Chain.parse(chain).operands)
-    named = {**tensors, **{name: keywords.pop(name) for name in operand_names & keywords.keys()}}
+    named = {**tensors, **{name: parameters.pop(name) for name in operand_names & parameters.keys()}}
     if (a is None) == (not named):
         advice = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
         raise InputError(f"{accelerator.name}: {advice}")
@@ -163,7 +176,7 @@ def _find_machine(
     return accelerator, dict(sorted(named.items()))
 
 
-def _to_record(
+def _describe(
     machine: str | Accelerator[Any],
     operands: Mapping[str, object],
     by_name: bool,
@@ -193,19 +206,19 @@ def _to_record(
     )
 
 
-def _recorders(
+def _find_recorders(
     waveform: Waveform | str | Path | None,
     memory_trace: str | Path | None,
     timeline: StateFiles | str | Path | None,
     drive: Drive | None,
 ) -> Recorders:
-    """Return the files of a run, with paths for names."""
-    recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
-    if recorded is not None:
-        check_types(vars(recorded), prefix="waveform.")
-        recorded = replace(recorded, path=Path(recorded.path))
+    """Return the files of a run, with paths for names, and the function that runs the machine."""
+    waveform_file = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
+    if waveform_file is not None:
+        check_types(vars(waveform_file), prefix="waveform.")
+        waveform_file = replace(waveform_file, path=Path(waveform_file.path))
     states = StateFiles(Path(timeline)) if isinstance(timeline, str | Path) else timeline
-    return Recorders(recorded, None if memory_trace is None else Path(memory_trace), states, drive)
+    return Recorders(waveform_file, None if memory_trace is None else Path(memory_trace), states, drive)
 
 
 def _check_operands(
@@ -214,7 +227,11 @@ def _check_operands(
     operands: Mapping[str, object],
     config: str | Path | None,
 ) -> Mapping[str, object]:
-    """Return the given operands, without None, after a check of options, inputs and output files."""
+    """Return the operands that are not None, after a check of options, inputs and output files.
+
+    Raises:
+        InputError: an option does not suit the machine, two inputs are standard input, or two files conflict.
+    """
     operands = {name: operand for name, operand in operands.items() if operand is not None}
     check_options(accelerator, options)
     inputs = {

@@ -30,7 +30,7 @@ from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Operand, Problem, from_scipy
 from fiberscope.workloads.errors import nearest
 
-UNAVAILABLE = ("product", "components", "timeline", "energy")  # fields that windows cannot estimate
+UNAVAILABLE = ("product", "components", "timeline", "energy")  # report fields that windows cannot estimate
 MIN_WIDTH, MAX_WIDTH = 0.001, 0.5  # requested half-width of the interval, as a fraction of the cycles
 MIN_WINDOWS = 5  # smallest number of windows in a request
 
@@ -43,14 +43,14 @@ def requested_sample(value: object) -> Sample | None:
             ``Sample`` other than ``window`` by name, as in a study.
 
     Raises:
-        InputError: the width is invalid, or a number of a ``Sample`` is out of range.
+        InputError: the width or a key is invalid, or a number of a ``Sample`` is out of range.
     """
     if value is None or value is False:
         return None
     if value is True:
         return Sample()
     if isinstance(value, Mapping):
-        value = _sample_of(value)
+        value = _sample_from_keys(value)
     request = value if isinstance(value, Sample) else Sample(half_width=parse_width(value))
     for name, minimum in (("windows", MIN_WINDOWS), ("window_cycles", 100), ("seed", 0), ("window", 1)):
         number = getattr(request, name)
@@ -60,11 +60,11 @@ def requested_sample(value: object) -> Sample | None:
     return request
 
 
-def _sample_of(keys: Mapping[str, Any]) -> Sample:
-    """Return the sampling request of a mapping.
+def _sample_from_keys(keys: Mapping[str, Any]) -> Sample:
+    """Return the sampling request of a mapping; an unknown key with the value None is ignored.
 
     Raises:
-        InputError: a key is unknown.
+        InputError: a key is unknown, or the width is invalid.
     """
     names = [field.name for field in fields(Sample) if field.name != "window"]
     keys = {key: value for key, value in keys.items() if key in names or value is not None}
@@ -80,7 +80,7 @@ def parse_width(value: object) -> float:
     """Return the half-width of an interval as a fraction, from a number or a text such as ``1%``.
 
     Raises:
-        InputError: the value is no half-width, or out of range.
+        InputError: the value is no half-width, or is not from ``MIN_WIDTH`` to ``MAX_WIDTH``.
     """
     match = re.fullmatch(r"(\d*\.?\d+)\s*(%?)", str(value))
     width = float(match[1]) / (100 if match[2] else 1) if match else 0.0
@@ -94,15 +94,16 @@ def check_machine(accelerator: Accelerator[Any]) -> None:
     """Check that a machine can be sampled.
 
     Raises:
-        InputError: it cannot; the message says why, and names the machines that can be sampled.
+        InputError: the machine has no sampler; the message says why, and names the machines that have one.
     """
     if accelerator.sampler is None:
         names = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
         is_shipped = accelerator.name in accelerators.names()
         reason = accelerator.unsampled or ("" if is_shipped else "its descriptor has no sampler")
         reason = f", as {reason}" if reason else ""
-        able = ", ".join(names)
-        raise InputError(f"{accelerator.name} cannot be sampled{reason}; machines that can be: {able}")
+        raise InputError(
+            f"{accelerator.name} cannot be sampled{reason}; machines that can be: {', '.join(names)}"
+        )
 
 
 def check_sampled(
@@ -112,10 +113,11 @@ def check_sampled(
 
     Args:
         accelerator, options: the machine, and the options of the run.
-        further_requests: further requests that need a full run, by their names in messages.
+        further_requests: further requests that need a full run, by their names in messages; false if not
+            requested.
 
     Raises:
-        InputError: an option needs a full run; the message has the alternative.
+        InputError: the machine has no sampler, or an option needs a full run or another model.
     """
     check_machine(accelerator)
     if options.fidelity != EVENT:
@@ -173,9 +175,9 @@ def execute_sampled(
             return _execute_window(accelerator, configured, problem, options, sampler, source)
         reason = sampler.full_run_reason()
         if reason:
-            note = _sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
-            full = execute(accelerator, configured, problem, options, source)
-            return full.model_copy(update={"sampling": note})
+            section = _describe_sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
+            report = execute(accelerator, configured, problem, options, source)
+            return report.model_copy(update={"sampling": section})
         result: Sampled = sampler.sampled()
     except BuildError:
         raise
@@ -185,7 +187,7 @@ def execute_sampled(
     comparison = result.check(problem)
     seconds = time.perf_counter() - start
     timing = Timing(seconds, seconds)
-    report = _report(accelerator, configured, problem, options.sample, result, timing, source)
+    report = _build_report(accelerator, configured, problem, options.sample, result, timing, source)
     checked = verification(result.reference, [comparison], problem.tolerance)
     report = report.model_copy(update={"verification": checked})
     if not comparison.passed:
@@ -201,7 +203,10 @@ def _execute_window(
     sampler: WindowSampler,
     source: parts.Source | None,
 ) -> Report:
-    """Simulate one window with its neighbours; a waveform covers the cycles of the window."""
+    """Simulate one window with its neighbours; a waveform without a window of its own covers the window.
+
+    The cycles of the report are those of the window and its neighbours together.
+    """
     assert options.sample is not None
     assert options.sample.window is not None
     window: SingleWindow = sampler.single_window(options.sample.window)
@@ -221,11 +226,11 @@ def _execute_window(
         f"cycles {window.cycles[0]} to {window.cycles[1]} of this run"
     )
     simulated = window.cycles[1] - window.cycles[0]
-    sampling = _sampling(options.sample, 1, simulated, 0, report.cycles, 1.0, 0.0, note=note)
+    sampling = _describe_sampling(options.sample, 1, simulated, 0, report.cycles, 1.0, 0.0, note=note)
     return report.model_copy(update={"sampling": sampling})
 
 
-def _sampling(
+def _describe_sampling(
     request: Sample,
     windows: int,
     window_cycles: int,
@@ -248,7 +253,7 @@ def _sampling(
     )
 
 
-def _report(
+def _build_report(
     accelerator: Accelerator[Any],
     configured: Any,  # noqa: ANN401  (the parameters of any machine with a clock)
     problem: Problem,
@@ -260,7 +265,7 @@ def _report(
     cycles, half_width = round(result.cycles.cycles), result.cycles.half_width
     seconds = cycles / float(configured.clock)
     traffic = traffic_by_tensor(result.traffic)
-    sampling = _sampling(
+    sampling = _describe_sampling(
         request,
         result.windows,
         result.window_cycles,

@@ -124,7 +124,7 @@ class LiveSession:
                     while self._drawing_copies[0] is not copy:
                         self._drawing_copies.pop(0).close()
                     last_copy = copy
-                    self._view.send("drawing", copy.ask("observe", _draw))
+                    self._view.send("drawing", copy.call("observe", _draw))
                 is_stale = is_stale and not self._try_publish()
 
     def _try_publish(self) -> bool:

@@ -16,7 +16,7 @@ from fiberscope.results.provenance.source_digest import source_entry
 from fiberscope.results.report.document import Report
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.chains.expected import compare_results
-from fiberscope.run.chains.total import ChainRun, total_report
+from fiberscope.run.chains.total import ChainRun, build_chain_report
 from fiberscope.run.configure import DENSE, ResolvedRun, convert_operand, execute_converted
 from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload, WorkloadError, from_scipy
@@ -26,14 +26,16 @@ from fiberscope.workloads.verification import Comparison
 
 
 def execute_chain(
-    ready: ResolvedRun,
+    resolved: ResolvedRun,
     operands: Mapping[str, object],
     options: RunOptions,
 ) -> Report:
     """Run every product of a chain, and compare each product and the final results with scipy's.
 
+    After an interrupted product, no further product runs, and the report is incomplete.
+
     Args:
-        ready: the machine with its chain; its formats are those of the chain's matrices in memory.
+        resolved: the machine with its chain; its formats are those of the chain's matrices in memory.
         operands: operands by name, as for ``fiberscope.simulate``.
         options: the options of each product.
 
@@ -41,23 +43,23 @@ def execute_chain(
         InputError, ConfigurationError, WorkloadError: operands are missing or do not match.
         FailedRunError: a product failed, or a result differs from the reference.
     """
-    chain = ready.chain
+    chain = resolved.chain
     assert chain is not None
-    _check(ready, chain, operands)
-    _check_outputs(options)
+    _check_chain(resolved, chain, operands)
+    _refuse_recordings(options)
     start = time.perf_counter()
     request, provenance = options.request, None
     if request is not None:
-        provenance = source_entry(ready.roots(request.machine, options.parts.values()), request)
+        provenance = source_entry(resolved.roots(request.machine, options.parts.values()), request)
     loaded = load_operands(chain, operands, request is not None and request.exact, options.report_progress)
-    run = ChainRun(ready, chain, replace(options, request=None), dict(loaded))
+    run = ChainRun(resolved, chain, replace(options, request=None), dict(loaded))
     for number, product in enumerate(chain.products):
-        if not _step(run, number, product):
+        if not _execute_product(run, number, product):
             break
-    comparison = _comparison(run, loaded)
-    report = total_report(run, loaded, comparison, time.perf_counter() - start, provenance)
+    comparison = _compare_chain(run, loaded)
+    report = build_chain_report(run, loaded, comparison, time.perf_counter() - start, provenance)
     if comparison is not None and not comparison.passed:
-        raise VerificationError(f"{chain}: what came out is not the product of the operands", report)
+        raise VerificationError(f"{chain}: the results differ from the products of the operands", report)
     return report
 
 
@@ -82,25 +84,35 @@ def load_operands(
     return {name: load_operand(operands[name], name, exact, progress) for name in chain.operands}
 
 
-def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> None:
-    """Check that the machine multiplies, and that all names and formats fit the chain."""
-    accelerator = ready.accelerator
-    if len(ready.maker.kind.tensors) < 2:
-        raise InputError(f"{accelerator.name} solves {ready.maker.kind.kind}, and no product of two matrices")
+def _check_chain(resolved: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> None:
+    """Check that the machine multiplies, and that all names and formats fit the chain.
+
+    Raises:
+        InputError, WorkloadError: they do not.
+    """
+    accelerator = resolved.accelerator
+    if len(resolved.maker.kind.tensors) < 2:
+        raise InputError(
+            f"{accelerator.name} solves {resolved.maker.kind.kind}, and no product of two matrices"
+        )
     for name in operands:
         if name not in chain.operands:
             raise InputError(f"the chain {chain} reads no {name}; {nearest(name, chain.operands)}")
     for name in chain.operands:
         if name not in operands:
             raise InputError(f"the chain {chain} reads {name}; give {name}=MATRIX")
-    for name in (product.name for product in chain.products if product.name in ready.formats):
+    for name in (product.name for product in chain.products if product.name in resolved.formats):
         from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
 
-        recipe(accelerator.reads["A"], ready.formats[name])
+        recipe(accelerator.reads["A"], resolved.formats[name])
 
 
-def _check_outputs(options: RunOptions) -> None:
-    """Refuse recordings, which cover a single product."""
+def _refuse_recordings(options: RunOptions) -> None:
+    """Refuse recordings, which cover a single product.
+
+    Raises:
+        InputError: a waveform, memory trace or timeline is requested.
+    """
     recorders = options.recorders
     recorded = {
         "waveform": recorders.waveform,
@@ -109,43 +121,46 @@ def _check_outputs(options: RunOptions) -> None:
     }
     for kind in (kind for kind, path in recorded.items() if path is not None):
         raise InputError(
-            f"a {kind} is of one product; run it by itself, on the product before it (--product)"
+            f"a {kind} records one product; run this product alone, on the product before it (--product)"
         )
 
 
-def _step(run: ChainRun, number: int, product: Product) -> bool:
-    """Run a product, store its report and its result in ``run``, and return whether the run is complete.
+def _execute_product(run: ChainRun, number: int, product: Product) -> bool:
+    """Run a product, store its report and result in ``run``, and return whether the product is complete.
 
-    A result with a format of its own is then converted to that format. A later product converts it back.
+    A result with a configured format is then converted to this format. A later product converts it back.
+
+    Raises:
+        FailedRunError, InputError: see ``execute_chain``; the message begins with the product.
     """
-    ready, options = run.ready, run.options
+    resolved, options = run.resolved, run.options
     left, right = run.tensors[product.left], run.tensors[product.right]
     options.report_progress(f"{product}", number, len(run.chain.products))
     try:
-        problem = ready.maker.load(
+        problem = resolved.maker.load(
             left, None if right is left else right, exact=False, progress=options.report_progress
         )
-        configured = compress_operands(ready.configured, _written_factors(run, product))
-        step_run = ready._replace(formats=_formats(run, product), configured=configured)
+        configured = compress_operands(resolved.configured, _written_factors(run, product))
+        step_run = resolved._replace(formats=_find_source_formats(run, product), configured=configured)
         report = execute_converted(step_run, problem, options)
     except FailedRunError as error:
         raise type(error)(f"{product}: {error}", error.report) from error
     except (InputError, WorkloadError) as error:
         raise InputError(f"{product}: {error}") from error
-    run.steps[product.name] = report
+    run.reports[product.name] = report
     if not report.complete:
         return False
     tensor = run.tensors[product.name] = from_scipy(report.result, product.name)
-    target = ready.formats.get(product.name)
+    target = resolved.formats.get(product.name)
     if target is not None:
-        formats = ready.accelerator.reads["A"], target
-        run.written[product.name] = convert_operand(ready.configured, tensor, formats, options)
+        formats = resolved.accelerator.reads["A"], target
+        run.conversions[product.name] = convert_operand(resolved.configured, tensor, formats, options)
     return True
 
 
-def _formats(run: ChainRun, product: Product) -> dict[str, str]:
+def _find_source_formats(run: ChainRun, product: Product) -> dict[str, str]:
     """Return the source formats of a product's factors, by the machine's operand names."""
-    formats = run.ready.formats
+    formats = run.resolved.formats
     names = {"A": formats.get(product.left), "B": formats.get(product.right)}
     if product.left == product.right:
         del names["B"]
@@ -157,19 +172,19 @@ def _written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
 
     The machine reads such a factor with its coordinates, even if it has a value at every position.
     """
-    formats = run.ready.formats
+    formats = run.resolved.formats
     factors = {"A": product.left, "B": product.right}
     return {
         operand: run.tensors[name].matrix
         for operand, name in factors.items()
-        if name in run.steps and formats.get(name, "").lower() != DENSE
+        if name in run.reports and formats.get(name, "").lower() != DENSE
     }
 
 
-def _comparison(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
+def _compare_chain(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
     """Compare the results with scipy's products of the operands; None for an incomplete chain."""
     if any(name not in run.tensors for name in run.chain.results):
         return None
     run.options.report_progress("verifying", 0, 0)
-    results: dict[str, Any] = {name: run.steps[name].result for name in run.chain.results}
+    results: dict[str, Any] = {name: run.reports[name].result for name in run.chain.results}
     return compare_results(run.chain, {name: workload.matrix for name, workload in operands.items()}, results)

@@ -24,50 +24,50 @@ _ROWS = ("row_hits", "row_misses", "row_conflicts")
 
 @dataclass
 class ChainRun:
-    """State of a chain's run.
+    """State of a chain's run, to which each finished product adds its result.
 
     Args:
-        ready: the machine with its chain.
-        chain: the chain.
+        resolved: the machine with its chain.
+        chain: the chain of ``resolved``.
         options: the options of each product.
         tensors: the operands, and the results of finished products, by name in the chain.
-        steps: the reports of finished products, by name of the product.
-        written: conversions of results to their formats in memory, by name of the product.
+        reports: the reports of finished products, by name of the product.
+        conversions: conversions of results to their formats in memory, by name of the product.
     """
 
-    ready: ResolvedRun
+    resolved: ResolvedRun
     chain: Chain
     options: RunOptions
     tensors: dict[str, Workload]
-    steps: dict[str, Report] = field(default_factory=dict)
-    written: dict[str, parts.Conversion] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
+    conversions: dict[str, parts.Conversion] = field(default_factory=dict)
 
 
-def total_report(
+def build_chain_report(
     run: ChainRun,
     operands: Mapping[str, Workload],
     comparison: Comparison | None,
-    seconds: float,
+    host_seconds: float,
     provenance: parts.Source | None,
 ) -> Report:
     """Return a report with the totals of all finished products and the report of each product.
 
     Args:
-        run: the chain with the reports of its finished products.
+        run: the chain with the reports of its finished products, at least one.
         operands: matrices by name.
         comparison: the comparison of the result with scipy; None for an incomplete chain.
-        seconds: host time of the whole chain.
+        host_seconds: host time of the whole chain in seconds.
         provenance: the sources of the run.
     """
-    steps = list(run.steps.values())
-    reference = f"{steps[-1].verification.reference}, and the whole chain"
-    last, simulated = steps[-1], sum(step.host.simulation_seconds for step in steps)
-    operations = add_counts(step.operations for step in steps)
-    hosts = [step.host for step in steps]
+    reports = list(run.reports.values())
+    last, simulation_seconds = reports[-1], sum(report.host.simulation_seconds for report in reports)
+    reference = f"{last.verification.reference}, and the whole chain"
+    operations = add_counts(report.operations for report in reports)
+    hosts = [report.host for report in reports]
     ticks = [host.ticks_per_second * host.simulation_seconds for host in hosts if host.ticks_per_second]
-    traffic, length = _traffic(run), sum(step.seconds for step in steps)
+    traffic, seconds = _sum_traffic_by_tensor(run), sum(report.seconds for report in reports)
     return build_report(
-        Timing(seconds, simulated),
+        Timing(host_seconds, simulation_seconds),
         operations.get("multiply"),
         round(sum(ticks)) if ticks else None,
         fidelity=last.fidelity,
@@ -77,63 +77,65 @@ def total_report(
         ending=last.ending,
         workload=workload(operands.values()),
         problem=parts.Problem(kind="chain", title=str(run.chain)),
-        config=run.ready.configured.model_dump(mode="json"),
-        chosen=tuple(f"{name}: {choice}" for name, report in run.steps.items() for choice in report.chosen),
-        cycles=sum(step.cycles for step in steps),
-        seconds=length,
+        config=run.resolved.configured.model_dump(mode="json"),
+        chosen=tuple(f"{name}: {choice}" for name, report in run.reports.items() for choice in report.chosen),
+        cycles=sum(report.cycles for report in reports),
+        seconds=seconds,
         operations=operations,
         traffic=traffic,
-        traffic_minimum_bytes=sum(step.traffic_minimum_bytes or 0 for step in steps) or None,
-        memory=memory_of(_memory_use([step.memory for step in steps if step.memory]), traffic, length),
+        traffic_minimum_bytes=sum(report.traffic_minimum_bytes or 0 for report in reports) or None,
+        memory=memory_of(
+            _sum_memory_use([report.memory for report in reports if report.memory]), traffic, seconds
+        ),
         product=last.product if comparison else None,
         verification=verification(reference, [comparison] if comparison else []),
-        bottleneck=_longest(run.steps),
-        components=_components(steps),
-        chain=_chain(run),
+        bottleneck=_describe_longest(run.reports),
+        components=_sum_components(reports),
+        chain=_build_chain(run),
         source=provenance,
-        **_costs(steps, length),
+        **_sum_costs(reports, seconds),
     ).holding(last.result)
 
 
-def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
+def _sum_costs(reports: list[Report], seconds: float) -> dict[str, Any]:
     """Return the energy of all products and the machine's area; empty if a product has no energy.
 
     The energy of conversions is not included.
     """
-    energies = [step.energy for step in steps if step.energy]
-    if len(energies) < len(steps):
+    energies = [report.energy for report in reports if report.energy]
+    if len(energies) < len(reports):
         return {}
-    area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2, "rtl_clock": steps[-1].rtl_clock}
+    area = {"area": reports[-1].area, "area_um2": reports[-1].area_um2, "rtl_clock": reports[-1].rtl_clock}
     return {**costs.add_energies(energies, seconds), **area}
 
 
-def _traffic(run: ChainRun) -> dict[str, parts.TensorTraffic]:
+def _sum_traffic_by_tensor(run: ChainRun) -> dict[str, parts.TensorTraffic]:
     """Return the traffic of all products by the chain's names; other tensors of the machine keep theirs."""
-    first, second = run.ready.maker.kind.tensors[:2]
+    first, second = run.resolved.maker.kind.tensors[:2]
     moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
-    for product in (product_ for product_ in run.chain.products if product_.name in run.steps):
+    for product in (finished for finished in run.chain.products if finished.name in run.reports):
         names = {first: product.left, second: product.right, "Z": product.name}
-        for name, moved in run.steps[product.name].traffic.items():
+        for name, moved in run.reports[product.name].traffic.items():
             moved_by_tensor.setdefault(names.get(name, name), []).append(moved)
     return {name: _sum_traffic(moved) for name, moved in moved_by_tensor.items()}
 
 
 def _sum_traffic(traffic: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
-    parts_ = list(traffic)
+    sections = list(traffic)
 
     def total(key: str) -> int | None:
-        values = [getattr(section, key) for section in parts_]
+        values = [getattr(section, key) for section in sections]
         return None if None in values else sum(values)
 
     return parts.TensorTraffic.model_validate({key: total(key) for key in parts.TensorTraffic.model_fields})
 
 
-def _moved_bytes(traffic: Iterable[parts.TensorTraffic]) -> int:
+def _sum_moved_bytes(traffic: Iterable[parts.TensorTraffic]) -> int:
     return sum(tensor.moved_bytes for tensor in traffic)
 
 
-def _memory_use(uses: list[parts.Memory]) -> MemoryUse | None:
-    """Add the memory statistics of all products."""
+def _sum_memory_use(uses: list[parts.Memory]) -> MemoryUse | None:
+    """Add the memory statistics of all products, which share one memory; None if there are none."""
     if not uses:
         return None
     rows = {name: sum(getattr(memory, name) for memory in uses) for name in _ROWS}
@@ -141,11 +143,11 @@ def _memory_use(uses: list[parts.Memory]) -> MemoryUse | None:
     return MemoryUse(**rows, peak_bytes_per_second=uses[0].peak_bytes_per_second, counters=counters)
 
 
-def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
+def _sum_components(reports: Iterable[Report]) -> dict[str, parts.Component]:
     """Return the cycles of each component over all products; counters are only in the reports of products."""
     counts: dict[str, list[dict[str, int]]] = {}
-    for step in steps:
-        for name, component in step.components.items():
+    for report in reports:
+        for name, component in report.components.items():
             counts.setdefault(name, []).append(component.model_dump(include=_CYCLES))
     return {
         name: parts.Component.model_validate(add_counts(cycle_counts))
@@ -153,31 +155,31 @@ def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
     }
 
 
-def _longest(steps: Mapping[str, Report]) -> str:
+def _describe_longest(reports: Mapping[str, Report]) -> str:
     """Describe the longest product and its bottleneck."""
-    name, longest = max(steps.items(), key=lambda step: step[1].seconds)
-    share = longest.seconds / (sum(step.seconds for step in steps.values()) or 1.0)
-    return f"{name} takes {share:.0%} of the time. {longest.bottleneck}"
+    name = max(reports, key=lambda name: reports[name].seconds)
+    share = reports[name].seconds / (sum(report.seconds for report in reports.values()) or 1.0)
+    return f"{name} takes {share:.0%} of the time. {reports[name].bottleneck}"
 
 
-def _chain(run: ChainRun) -> parts.Chain:
-    moved = sum(_moved_bytes(step.traffic.values()) for step in run.steps.values())
-    conversions = [*run.written.values()]
+def _build_chain(run: ChainRun) -> parts.Chain:
+    moved = sum(_sum_moved_bytes(report.traffic.values()) for report in run.reports.values())
+    conversions = [*run.conversions.values()]
     conversions += [
         conversion
-        for step in run.steps.values()
-        if step.conversions
-        for conversion in step.conversions.operands.values()
+        for report in run.reports.values()
+        if report.conversions
+        for conversion in report.conversions.operands.values()
     ]
     return parts.Chain(
         text=str(run.chain),
         operands=run.chain.operands,
-        steps=dict(run.steps),
-        written=run.written,
+        steps=dict(run.reports),
+        written=run.conversions,
         seconds=sum(
             _seconds_with_conversions(run, product)
             for product in run.chain.products
-            if product.name in run.steps
+            if product.name in run.reports
         ),
         traffic_bytes=moved + sum(conversion.moved_bytes for conversion in conversions),
     )
@@ -188,19 +190,24 @@ def _seconds_with_conversions(run: ChainRun, product: Product) -> float:
 
     The conversions of the left factor, which the machine reads row by row, and of the result overlap the
     product unless they share hardware with the machine. The overlapped time is the maximum of all durations
-    and of the time that memory needs for all bytes. The right factor is converted before the product.
+    and of the time that memory needs for all bytes. The right factor is converted before the product; in a
+    square, so is the left factor, which is the same matrix.
     """
-    step, written = run.steps[product.name], run.written.get(product.name)
-    pending = dict(step.conversions.operands) if step.conversions else {}
+    report, written_conversion = run.reports[product.name], run.conversions.get(product.name)
+    pending = dict(report.conversions.operands) if report.conversions else {}
     left_conversions = [] if product.left == product.right else [pending.pop("A", None)]
-    edge_conversions = [conversion for conversion in (*left_conversions, written) if conversion is not None]
-    overlapped = [conversion for conversion in edge_conversions if not conversion.waits_for]
-    sequential = [*pending.values(), *(conversion for conversion in edge_conversions if conversion.waits_for)]
-    moved = _moved_bytes(step.traffic.values()) + sum(conversion.moved_bytes for conversion in overlapped)
-    peak = step.memory.peak_bytes_per_second if step.memory else math.inf
+    streamed = [
+        conversion for conversion in (*left_conversions, written_conversion) if conversion is not None
+    ]
+    overlapped = [conversion for conversion in streamed if not conversion.waits_for]
+    sequential = [*pending.values(), *(conversion for conversion in streamed if conversion.waits_for)]
+    moved = _sum_moved_bytes(report.traffic.values()) + sum(
+        conversion.moved_bytes for conversion in overlapped
+    )
+    peak = report.memory.peak_bytes_per_second if report.memory else math.inf
     overlapped_seconds = (
-        max(step.seconds, *(conversion.seconds for conversion in overlapped), moved / peak)
+        max(report.seconds, *(conversion.seconds for conversion in overlapped), moved / peak)
         if overlapped
-        else step.seconds
+        else report.seconds
     )
     return overlapped_seconds + sum(conversion.seconds for conversion in sequential)

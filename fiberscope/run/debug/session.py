@@ -60,21 +60,21 @@ class Session:
         snapshots: int = SNAPSHOTS,
         snapshot_memory: int | None = None,
     ) -> None:
-        first, self._live = start_simulator(run, options or {})
+        origin, self._live = start_simulator(run, options or {})
         self.lock = threading.RLock()
         self.followers: list[Callable[[Stop, bool], None]] = []
         self._is_interrupted = False
         # Number of the process that is the snapshot of the start; 0 without forks.
-        self._root = first.number if isinstance(first, ForkedSimulator) else 0
-        self.stop: Stop = self._live.ask("stop", "cycle")
+        self._root = origin.process_id if isinstance(origin, ForkedSimulator) else 0
+        self.stop: Stop = self._live.call("stop", "cycle")
         self._max_snapshots = snapshots if self._root else 0  # besides the start; forks are required
         self._snapshot_limit = snapshot_memory or _half_of_memory()  # bytes
         self._visited: deque[int] = deque(maxlen=VISITED)
         self._breaks: dict[int, str] = {}
         self._last_break = 0
         self._watches: list[str] = []
-        self._snapshots: Any = SortedDict({0: first})  # simulators by cycle
-        self._newest: Any = first
+        self._snapshots: Any = SortedDict({0: origin})  # simulators by cycle
+        self._newest: Any = origin
 
     def __enter__(self) -> Session:
         """Return the session."""
@@ -141,7 +141,7 @@ class Session:
             with self.lock:
                 simulator = self._snapshots[nearest].copy()
                 self._live.close()
-                self._live, self.stop = simulator, simulator.ask("stop", "cycle")
+                self._live, self.stop = simulator, simulator.call("stop", "cycle")
         self._visited.append(cycle)
         return self._advance(cycle, None, [])
 
@@ -181,7 +181,7 @@ class Session:
 
     def _ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
         with self.lock:
-            return self._live.ask(method, *arguments)
+            return self._live.call(method, *arguments)
 
     def copy(self) -> Simulator:
         """Return another simulator in the current cycle; the caller closes the simulator."""
@@ -206,7 +206,7 @@ class Session:
         older, self._newest = self._newest, self.copy()
         self._snapshots[self.cycle] = self._newest
         for simulator in (older, self._newest):  # the others no longer change
-            simulator.measure()
+            simulator.measure_memory()
         while len(self._snapshots) > self._max_snapshots + 1 or (
             len(self._snapshots) > 1 and self._snapshot_bytes() > self._snapshot_limit
         ):
@@ -214,7 +214,7 @@ class Session:
 
     def _snapshot_bytes(self) -> int:
         """Return the measured bytes of all snapshots."""
-        return sum(simulator.memory for simulator in self._snapshots.values())
+        return sum(simulator.memory_bytes for simulator in self._snapshots.values())
 
     def _drop_snapshot(self) -> None:
         """Drop the least useful snapshot: gaps grow with the distance from the current and visited cycles."""
@@ -312,7 +312,7 @@ class Session:
             _at_least_one(cycles)
         copy = self.copy()
         try:
-            stop = copy.ask(method, path, cycles, *further_arguments)
+            stop = copy.call(method, path, cycles, *further_arguments)
         finally:
             copy.close()
         return Shown(f"{description} {path}: cycles {self.cycle:,} to {stop.cycle:,}")
@@ -339,7 +339,7 @@ class Session:
         """
         copy = self.copy()
         try:
-            report = copy.ask("finish")
+            report = copy.call("finish")
         finally:
             copy.close()
         if isinstance(report, Failure):

@@ -38,7 +38,7 @@ class Simulator:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
-    def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
+    def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
         """Send a request and wait for the answer; Ctrl-C interrupts the machine.
 
         Args:
@@ -46,13 +46,13 @@ class Simulator:
             arguments: its arguments, which can be pickled.
 
         Raises:
-            InputError: the request is invalid.
+            InputError: see ``receive``.
         """
         with on_interrupt(self.interrupt):
             self.connection.send((method, arguments))
-            return self.answer()
+            return self.receive()
 
-    def answer(self) -> Any:  # noqa: ANN401
+    def receive(self) -> Any:  # noqa: ANN401
         """Wait for the next answer, and return its value.
 
         Raises:
@@ -81,7 +81,7 @@ class Simulator:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close the connection, which ends the host."""
+        """Close the connection. The host then ends."""
         self.connection.close()
 
 
@@ -90,21 +90,24 @@ class ForkedSimulator(Simulator):
 
     Args:
         connection: the connection to the host.
-        number: the process identifier.
+        process_id: the process identifier; 0 while the process is being forked.
+
+    Attributes:
+        memory_bytes: the last result of ``measure_memory``.
     """
 
-    def __init__(self, connection: Connection, number: int) -> None:
+    def __init__(self, connection: Connection, process_id: int) -> None:
         super().__init__(connection)
-        self.number, self.memory = number, 0
+        self.process_id, self.memory_bytes = process_id, 0
 
     def interrupt(self) -> None:
         """Send the process SIGINT; a copy under construction has no process to interrupt."""
-        if self.number:
+        if self.process_id:
             with suppress(ProcessLookupError):
-                os.kill(self.number, signal.SIGINT)
+                os.kill(self.process_id, signal.SIGINT)
 
     def copy(self) -> ForkedSimulator:
-        """Fork the process."""
+        """Fork the process of the host, and return a simulator of the new process."""
         from multiprocessing.reduction import send_handle  # noqa: PLC0415  (not every system has it)
 
         local_end, remote_end = Pipe()
@@ -112,21 +115,21 @@ class ForkedSimulator(Simulator):
         with on_interrupt(simulator.interrupt):
             with remote_end:
                 self.connection.send(("fork", ()))
-                send_handle(self.connection, remote_end.fileno(), self.number)
-            simulator.number = simulator.answer()
+                send_handle(self.connection, remote_end.fileno(), self.process_id)
+            simulator.process_id = simulator.receive()
         return simulator
 
-    def measure(self) -> None:
-        """Set ``memory`` to the proportional set size of the process in bytes.
+    def measure_memory(self) -> None:
+        """Set ``memory_bytes`` to the proportional set size of the process in bytes.
 
         The value stays zero if the system does not report the size. The query takes milliseconds.
         """
         try:
-            text = Path(f"/proc/{self.number}/smaps_rollup").read_text(encoding="ascii")
+            text = Path(f"/proc/{self.process_id}/smaps_rollup").read_text(encoding="ascii")
         except OSError:
             return
         match = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
-        self.memory = 1024 * int(match[1]) if match else 0
+        self.memory_bytes = 1024 * int(match[1]) if match else 0
 
 
 class ReplayedSimulator(Simulator):
@@ -140,13 +143,13 @@ class ReplayedSimulator(Simulator):
     def __init__(self, run: RunRequest, options: dict[str, Any]) -> None:
         local_end, remote_end = Pipe()
         super().__init__(local_end)
-        self._request = run, options
+        self._arguments = run, options
         self._stop = Stop(0, "cycle")
         threading.Thread(target=serve_in_thread, args=(remote_end, run, options), daemon=True).start()
 
-    def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
+    def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """Send a request, and record the last stop."""
-        answer = super().ask(method, *arguments)
+        answer = super().call(method, *arguments)
         if isinstance(answer, Stop):
             self._stop = answer
         return answer
@@ -156,15 +159,15 @@ class ReplayedSimulator(Simulator):
         interrupt_elsewhere()
 
     def copy(self) -> ReplayedSimulator:
-        """Run from the start to the same cycle.
+        """Return a simulator that has run from the start to the same cycle.
 
         Raises:
             InputError: the user interrupted the run.
         """
-        simulator = ReplayedSimulator(*self._request)
-        simulator.answer()
+        simulator = ReplayedSimulator(*self._arguments)
+        simulator.receive()
         cycle = None if self._stop.ended else self._stop.cycle
-        stop = simulator.ask("advance", cycle, None, [], float("inf"))
+        stop = simulator.call("advance", cycle, None, [], float("inf"))
         if stop.cycle != self._stop.cycle:
             simulator.close()
             raise InputError(f"interrupted on the way to cycle {self._stop.cycle:,}")
@@ -172,10 +175,10 @@ class ReplayedSimulator(Simulator):
 
 
 class UnstartedSimulator(ReplayedSimulator):
-    """A simulator before the first cycle that costs nothing until it is copied."""
+    """A simulator before the first cycle, without a thread or a connection: only ``copy`` it."""
 
     def __init__(self, run: RunRequest, options: dict[str, Any]) -> None:
-        self._request = run, options
+        self._arguments = run, options
         self._stop = Stop(0, "cycle")
 
     def close(self) -> None:
@@ -183,7 +186,7 @@ class UnstartedSimulator(ReplayedSimulator):
 
 
 def start_simulator(run: RunRequest, options: dict[str, Any]) -> tuple[Simulator, Simulator]:
-    """Start a run; return a simulator that stays before the first cycle, and a second that can advance.
+    """Start a run; return a simulator that the caller keeps before the first cycle, and one to advance.
 
     Args:
         run: the request of the run.
@@ -194,21 +197,21 @@ def start_simulator(run: RunRequest, options: dict[str, Any]) -> tuple[Simulator
     """
     if not can_fork():
         live = ReplayedSimulator(run, options)
-        live.answer()
+        live.receive()
         return UnstartedSimulator(run, options), live
     local_end, remote_end = Pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork in a process with threads
         child = os.fork()
     if child == 0:
         local_end.close()
-        serve(remote_end, run, options)
+        serve(remote_end, run, options)  # does not return
     remote_end.close()
-    first = ForkedSimulator(local_end, child)
+    origin = ForkedSimulator(local_end, child)
     try:
-        first.answer()
+        origin.receive()
     except BaseException:
-        first.close()
+        origin.close()
         os.waitpid(child, 0)
         raise
-    return first, first.copy()
+    return origin, origin.copy()

@@ -134,7 +134,7 @@ def test_a_product_that_is_wrong_on_its_way_to_the_next_is_found(monkeypatch: py
         return fiberscope.workloads.from_scipy(changed, name)
 
     monkeypatch.setattr(chains_run, "from_scipy", spoilt)
-    with pytest.raises(VerificationError, match="is not the product of the operands") as caught:
+    with pytest.raises(VerificationError, match="differ from the products of the operands") as caught:
         fiberscope.simulate("gamma", chain=GNN, **operands())
     chain = caught.value.report.chain
     assert chain is not None
@@ -239,7 +239,7 @@ def test_a_report_of_a_chain_is_read_again_and_shown() -> None:
             {"chain": "Y = A A", "settings": {"memory.format.B": "coo"}},
             "operands of gamma that can be converted: A, Y",
         ),
-        ("gamma", {"chain": "Y = A A", "waveform": "out.vcd"}, "a waveform is of one product"),
+        ("gamma", {"chain": "Y = A A", "waveform": "out.vcd"}, "a waveform records one product"),
         ("gamma", {"chain": "Y = A A; Z = Y V"}, "reads V; give V=MATRIX"),
         ("gamma", {"chain": "Y = A A", "tensors": {"B": "wiki-Vote"}}, "reads no B"),
         ("gamma", {"chain": "Y = A"}, "is no product"),
