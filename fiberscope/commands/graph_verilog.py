@@ -40,14 +40,14 @@ def export(
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.models.graphs.execution import graph_settings, prepare
-    from fiberscope.models.graphs.verilog import machine_of, module_name, verilog_of, write_verilog
+    from fiberscope.models.graphs.verilog import build_machine, build_verilog, to_module_name, write_verilog
     from fiberscope.results.report.files import make_folder
 
     parameters = graph_settings(parse_settings(settings or []), config)
     operands = tensors_by_name(tensors)
     name, graph = named_graph(source, formats, order, operands)
-    machine = machine_of(prepare(graph, operands, exact=exact), parameters)
-    hardware = verilog_of(machine, module_name(name), value_bits, points)
+    machine = build_machine(prepare(graph, operands, exact=exact), parameters)
+    hardware = build_verilog(machine, to_module_name(name), value_bits, points)
     make_folder(output)
     for path in write_verilog(hardware, name, output):
         print(f"Written: {path}")

@@ -23,7 +23,7 @@ from fiberscope.hw.rtl.tools.simulator import FailedBenchError
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.verilog import InstanceVerilog, instance_verilog
 from fiberscope.models.graphs.transcript import module_transcript
-from fiberscope.models.graphs.verilog import module_name, write_verilog
+from fiberscope.models.graphs.verilog import to_module_name, write_verilog
 from fiberscope.models.trace.load import draft
 from fiberscope.models.trace.specification import Specification
 from fiberscope.results.report.files import make_folder, write_text
@@ -71,7 +71,7 @@ class ElementRequest:
     def module(self) -> str:
         """Return the name of the module and of its files."""
         stem = Path(self.specification.rpartition(":")[2]).stem
-        return module_name("_".join(filter(None, (stem, self.stage.lower(), self.level.lower()))), "leaf")
+        return to_module_name("_".join(filter(None, (stem, self.stage.lower(), self.level.lower()))), "leaf")
 
     @cached_property
     def leaf(self) -> InstanceVerilog:

@@ -73,8 +73,7 @@ def simulate(
         parts, checked: user blocks by names of ``Accelerator.parts``; check requests against their tensors.
         values_only, chain: accept a missing entry for a zero; run products in order, ``Y = A X; Z = Y W``.
         fidelity, drive: name of the model; a function that runs the machine in place of ``timeline.run``.
-        progress: called with stage, work done and total; False hides the bar of a notebook.
-        sample: estimate the cycles from windows: True, a half-width as 0.01 or "1%", or a ``Sample``.
+        sample, progress: True, a half-width as 0.01 or "1%", or a ``Sample``; called with stage, done, total.
 
     Raises:
         ConfigurationError, WorkloadError, InputError, FailedRunError: invalid input; a wrong or failed run.
@@ -83,10 +82,7 @@ def simulate(
     descriptor, named = _find_machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     run = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
-    recorders, blocks = (
-        _find_recorders(waveform, memory_trace, timeline, drive),
-        descriptor.merge_parts(parts),
-    )
+    recorders, blocks = _to_recorders(waveform, memory_trace, timeline, drive), descriptor.merge_parts(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, blocks, ignore_progress, recorders)
     options = _add_sampling(descriptor, replace(options, values_only=values_only), sample, chain, run.formats)
     operands = _check_operands(descriptor, options, named or {"A": a, "B": b}, config)
@@ -206,7 +202,7 @@ def _describe(
     )
 
 
-def _find_recorders(
+def _to_recorders(
     waveform: Waveform | str | Path | None,
     memory_trace: str | Path | None,
     timeline: StateFiles | str | Path | None,

@@ -1,4 +1,19 @@
-"""Readers of matrix files: MatrixMarket, SNAP edge lists, FROSTT, binary formats; plain or gzip."""
+"""Readers of matrix files: MatrixMarket, SNAP edge lists, FROSTT, binary formats; plain or gzip.
+
+All suffixes but ``.npz``, ``.npy`` and ``.mat`` may be followed by ``.gz``:
+
+- ``.mtx``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
+- ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
+  ``fiberscope.workloads.binary``.
+- ``.smtx``: a pattern of the Deep Learning Matrix Collection; see ``fiberscope.workloads.smtx``.
+- ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``: an edge list as in SNAP: ``#`` or
+  ``%`` comments, then ``from to`` or ``from to weight``, separated by blanks or commas. Nodes count from
+  0. The matrix is square, of the largest node + 1. networkx writes ``{}`` or ``{'weight': 3}`` as the
+  weight.
+- ``.tns``: FROSTT with two indices in a line, counted from 1. The shape is the largest index of each
+  rank, or the shape of a header, see ``fiberscope.workloads.tns_header``.
+- ``.gr``, ``.graph``, ``.sg``, ``.wsg``: see ``fiberscope.workloads.graph_files``.
+"""
 
 from __future__ import annotations
 
@@ -38,19 +53,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     stay as stored nonzeros, except in dense arrays: a MatrixMarket *array* file, ``.npy``, or a dense matrix
     of MATLAB. gzip is detected by content. The format is the first that applies: MatrixMarket (content, or
     ``.mtx``, ``.ttx``); KONECT (content) or another graph (suffix); zip, NumPy or MATLAB (content); the
-    suffix. All but ``.npz``, ``.npy`` and ``.mat`` may also end in ``.gz``:
-
-    - ``.mtx``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
-    - ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
-      ``fiberscope.workloads.binary``.
-    - ``.smtx``: a pattern of the Deep Learning Matrix Collection; see ``fiberscope.workloads.smtx``.
-    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``: an edge list as in SNAP: ``#`` or
-      ``%`` comments, then ``from to`` or ``from to weight``, separated by blanks or commas. Nodes count from
-      0. The matrix is square, of the largest node + 1. networkx writes ``{}`` or ``{'weight': 3}`` as the
-      weight.
-    - ``.tns``: FROSTT with two indices in a line, counted from 1. The shape is the largest index of each
-      rank, or the shape of a header, see ``fiberscope.workloads.tns_header``.
-    - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: see ``fiberscope.workloads.graph_files``.
+    suffix, listed in ``fiberscope.workloads.readers``.
 
     Args:
         path: the file; ``-`` is standard input.

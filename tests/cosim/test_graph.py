@@ -12,7 +12,7 @@ from fiberscope.models.graphs import Graph
 from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.gv_writer import write_gv
 from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
-from fiberscope.models.graphs.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
+from fiberscope.models.graphs.verilog import POINTS, VALUE_BITS, build_machine, build_verilog
 
 GRAPHS = Path(__file__).parents[2] / "examples" / "graphs"
 OPERANDS = {
@@ -23,8 +23,8 @@ OPERANDS = {
 
 def graph_of(name, settings):
     """Its machine and its Verilog."""
-    machine = machine_of(prepare(GRAPHS / f"{name}.gv", OPERANDS[name]), graph_settings(settings))
-    return machine, verilog_of(machine, name)
+    machine = build_machine(prepare(GRAPHS / f"{name}.gv", OPERANDS[name]), graph_settings(settings))
+    return machine, build_verilog(machine, name)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pyrtl
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import ForwardingMemory, Write
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.trees import chosen, decoded
+from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, index_bits, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
@@ -54,9 +54,9 @@ class LinesOfA:
         """Return the column and the value of nonzero ``number`` of A."""
         of_line = self._elements.bits
         lanes = self._elements.lanes(self._lines[number[of_line : of_line + self._bits]])
-        here = list(decoded(number[:of_line], len(lanes)))
+        here = list(one_hot(number[:of_line], len(lanes)))
         columns, values = zip(*lanes, strict=True)
-        return chosen(here, list(columns)), chosen(here, list(values))
+        return one_hot_mux(here, list(columns)), one_hot_mux(here, list(values))
 
 
 class RowsOfZ:

@@ -32,7 +32,7 @@ from fiberscope.hw.fibers.tasks import END_OF_WORK
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.networks.crossbar_rtl import Turn
-from fiberscope.hw.rtl.kit.trees import chosen, lowest, ones_of
+from fiberscope.hw.rtl.kit.trees import lowest, one_hot_mux, ones_of
 from fiberscope.hw.rtl.kit.twin import (
     InputStream,
     OutputStream,
@@ -233,7 +233,7 @@ class _Scheduler:
         for count, rest, first in zip(counts, left, gets, strict=True):
             count.next <<= (rest + first)[:GIVEN_BITS]
         *behind, none_behind = lowest([*turn.later, pyrtl.Const(1, 1)])
-        self.between.show(IS_FULL, goes & (chosen([none_behind, *behind[1:]], left) >= most))
+        self.between.show(IS_FULL, goes & (one_hot_mux([none_behind, *behind[1:]], left) >= most))
         return gets
 
     def _send(self, goes: Signal, elements: list[Signal], task: Signal, beside: dict[str, Signal]) -> None:

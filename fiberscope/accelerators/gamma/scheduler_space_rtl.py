@@ -10,7 +10,7 @@ import pyrtl
 from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, ForwardingMemory
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
-from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
+from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux, ones_of, total
 from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, packed, resized, split_word, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
@@ -54,8 +54,8 @@ class _Space:
         self._kept: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
         self._lasts, writes = list(self._kept), []
         for flag, task, number in returned:
-            here = list(decoded(number, len(self._kept)))
-            writes.append((flag, task, chosen(here, self._lasts)))
+            here = list(one_hot(number, len(self._kept)))
+            writes.append((flag, task, one_hot_mux(here, self._lasts)))
             last = pyrtl.concat(pyrtl.Const(1, 1), resized(task, bits - 1))
             self._lasts = [
                 pyrtl.select(flag & at, last, other) for at, other in zip(here, self._lasts, strict=True)
@@ -64,8 +64,8 @@ class _Space:
 
     def give(self, taken: Signal, number: Signal, size: Signal) -> Signal:
         """Return where free space of a size begins; it is allocated if ``taken``. Call this once."""
-        here = list(decoded(number, len(self._kept)))
-        last = chosen(here, self._lasts)
+        here = list(one_hot(number, len(self._kept)))
+        last = one_hot_mux(here, self._lasts)
         is_old, owner = alias("is_old_space", last[-1]), alias("space_was_of", last[:-1])
         before = self._before[owner]
         for kept, at, now in zip(self._kept, here, self._lasts, strict=True):

@@ -46,16 +46,16 @@ def allocator_contents(parameters: BumpAllocatorParameters) -> PortContents:
     return {"requests": {"coordinate": parameters.size_bits} | who, "grants": {"control": 1} | address | who}
 
 
-def bump_allocator(parameters: BumpAllocatorParameters, between: Streams) -> None:
+def bump_allocator(parameters: BumpAllocatorParameters, streams: Streams) -> None:
     """Build the allocator: a register with the number of allocated units, and logic for the next grant.
 
     The register counts from 0 because registers reset to 0; ``begin`` is added to the granted address.
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    requests, grants = between.inputs["requests"], between.outputs["grants"]
+    requests, grants = streams.inputs["requests"], streams.outputs["grants"]
     width = parameters.end.bit_length() or 1
     allocated: Signal = pyrtl.Register(width, "given")
     after = alias("after", allocated + requests.fields["coordinate"])
@@ -119,7 +119,7 @@ def writer_contents(parameters: NodeWriterParameters) -> PortContents:
     return {"nodes": {**count, **row}, "headers": count | header}
 
 
-def node_writer(parameters: NodeWriterParameters, between: Streams) -> None:
+def node_writer(parameters: NodeWriterParameters, streams: Streams) -> None:
     """Build the node writer: a synchronous memory with the head of each list.
 
     A node reads the old head of its row and writes its own address in the same cycle. The register
@@ -127,9 +127,9 @@ def node_writer(parameters: NodeWriterParameters, between: Streams) -> None:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    nodes, headers = between.inputs["nodes"], between.outputs["headers"]
+    nodes, headers = streams.inputs["nodes"], streams.outputs["headers"]
     row, address = nodes.fields["coordinate"], nodes.fields["reference"]
     full: Signal = pyrtl.Register(1, "full")
     moves = alias("moves", ~full | headers.ready)
@@ -147,7 +147,7 @@ def node_writer(parameters: NodeWriterParameters, between: Streams) -> None:
     end = pyrtl.Const(-1, parameters.address_bits + 1, signed=True)
     following = pyrtl.select(has_head, before.zero_extended(parameters.address_bits + 1), end)
     headers.send(full, {"control": count, "coordinate": own, "reference": following})
-    between.show(PENDING, full | taken)
+    streams.show(PENDING, full | taken)
 
 
 def _kept(name: str, enable: Signal, wire: Signal) -> Signal:

@@ -55,7 +55,7 @@ def multiplier_contents(parameters: MultiplierParameters) -> PortContents:
     return {"operands": {**element, **scaled(parameters.value_field.width)}, "products": element}
 
 
-def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
+def multiplier(parameters: MultiplierParameters, streams: Streams) -> None:
     """Build a multiplier whose pipeline is part of the latency of its output channel.
 
     A slot of the channel is reserved for each token that is taken. The pipeline therefore never stalls, and
@@ -63,18 +63,18 @@ def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    operands, lag = between.inputs["operands"], parameters.latency - 1
+    operands, lag = streams.inputs["operands"], parameters.latency - 1
     fields = operands.fields
     value = fields["value"]
     scales = alias("scales", ~fields["control"] & ~fields["reference"][-1])  # not a stop, reference >= 0
     product = parameters.computed_in(lag, "mul", value, fields[SCALE], parameters.value_bits)
     worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
     worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
-    _held, (taken,) = buffered(parameters, [operands], [worked_on], between.outputs["products"], late=True)
-    between.show(MULTIPLIES, taken & scales)
-    between.show(PASSES, taken & ~scales & ~fields["control"])
+    _held, (taken,) = buffered(parameters, [operands], [worked_on], streams.outputs["products"], late=True)
+    streams.show(MULTIPLIES, taken & scales)
+    streams.show(PASSES, taken & ~scales & ~fields["control"])
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,14 @@ def port_contents(parameters: AccumulatorParameters) -> PortContents:
     }
 
 
-def design(parameters: AccumulatorParameters, between: Streams) -> None:
+def design(parameters: AccumulatorParameters, streams: Streams) -> None:
     """Build the accumulator: registers for the held sum, a comparison of coordinates, and an adder.
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    products, sums, behind = between.inputs["products"], between.outputs["sums"], between.outputs["sums.1"]
+    products, sums, behind = streams.inputs["products"], streams.outputs["sums"], streams.outputs["sums.1"]
     holding: Signal = pyrtl.Register(1, "holding")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "held_coordinate")
     total: Signal = DataRegister(parameters.sum_field.width, "held_sum")

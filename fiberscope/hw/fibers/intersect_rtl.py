@@ -81,27 +81,27 @@ def _fibers(parameters: TwoFingerParameters) -> PortContents:
     return dict.fromkeys((*SIDES, *(f"matches_{side}" for side in SIDES)), element)
 
 
-def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
+def two_finger(_parameters: TwoFingerParameters, streams: Streams) -> None:
     """Build a two-finger intersector: two comparators of the heads, and no registers.
 
     Both tokens of a match leave in the same cycle: ``valid`` is high only while both outputs are ready.
 
     Args:
         _parameters: parameters of the module, not used: the streams have the widths.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    a, b = (between.inputs[side] for side in SIDES)
-    order_a, order_b = (alias(f"order_{side}", order_of(between.inputs[side].fields)) for side in SIDES)
+    a, b = (streams.inputs[side] for side in SIDES)
+    order_a, order_b = (alias(f"order_{side}", order_of(streams.inputs[side].fields)) for side in SIDES)
     shown = alias("both_shown", a.valid & b.valid)
-    paired = alias("paired", shown & (order_a == order_b) & _ready(between))
+    paired = alias("paired", shown & (order_a == order_b) & _ready(streams))
     a.accept(paired | (shown & (order_a < order_b)))
     b.accept(paired | (shown & (order_b < order_a)))
     for side in SIDES:
-        between.outputs[f"matches_{side}"].send(paired, blank_if_stop(between.inputs[side].fields))
+        streams.outputs[f"matches_{side}"].send(paired, blank_if_stop(streams.inputs[side].fields))
 
 
-def _ready(between: Streams) -> Signal:
-    return between.outputs["matches_a"].ready & between.outputs["matches_b"].ready
+def _ready(streams: Streams) -> Signal:
+    return streams.outputs["matches_a"].ready & streams.outputs["matches_b"].ready
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class _Side:
     skipping: Signal
 
 
-def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
+def skip_ahead(parameters: SkipAheadParameters, streams: Streams) -> None:
     """Build a skip-ahead intersector: a window for each side, and the order of all pairs of their tokens.
 
     A register for each side holds whether its skip continues beyond the window; another, whether the source
@@ -135,44 +135,44 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    a, b = (Window(side, parameters.window, between.inputs[side]) for side in SIDES)
+    a, b = (Window(side, parameters.window, streams.inputs[side]) for side in SIDES)
     before = Comparisons(a, b), Comparisons(b, a)
     shown = alias("both_shown", a.present[0] & b.present[0])
     equal = alias("heads_equal", ~before[0].less[0][0] & ~before[1].less[0][0])
-    paired = alias("paired", shown & equal & _ready(between))
+    paired = alias("paired", shown & equal & _ready(streams))
     stopped = alias("any_stopped", a.head["control"] | b.head["control"])
     sides = [
-        _side(between, own, [shown & passed for passed in compared.below()], paired)
+        _side(streams, own, [shown & passed for passed in compared.below()], paired)
         for own, compared in zip((a, b), before, strict=True)
     ]
     for compared in before:
         compared.advance()
     dropped = alias("any_dropped", sides[0].drops | sides[1].drops)
     for side in sides:
-        between.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
+        streams.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
         kept = side.skipping & ~paired & ~dropped
         side.skipping.next <<= pyrtl.select(side.drops, side.empties, kept)
     goes_on = alias("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
-    between.show("step", ~stopped & (paired | (dropped & ~goes_on)))
-    between.show("continued", ~stopped & goes_on)
-    between.show(PENDING, dropped | paired)
-    between.show("dropped", sides[0].dropped | sides[1].dropped)
-    _tell(between, sides, alias("finished", paired & stopped))
+    streams.show("step", ~stopped & (paired | (dropped & ~goes_on)))
+    streams.show("continued", ~stopped & goes_on)
+    streams.show(PENDING, dropped | paired)
+    streams.show("dropped", sides[0].dropped | sides[1].dropped)
+    _tell(streams, sides, alias("finished", paired & stopped))
 
 
-def _side(between: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
+def _side(streams: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
     """Drop the tokens of a side that are below the other side's head, or only the head if it is paired."""
     leaves = [below[0] | paired, *below[1:]]
-    between.show(f"shown_{own.side}", own.present[0])
+    streams.show(f"shown_{own.side}", own.present[0])
     drops = alias(f"drops_{own.side}", below[0])
     empties = alias(f"empties_{own.side}", drops & own.advance(leaves))
     dropped = unless(~drops, own.leaving)
     return _Side(own.side, own.head, drops, dropped, empties, pyrtl.Register(1, f"skipping_{own.side}"))
 
 
-def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
+def _tell(streams: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     """Notify the source of a side whose window a skip has emptied, once for each skip.
 
     ``finished`` is 1 in the cycle in which the stops of both fibers leave.
@@ -182,7 +182,7 @@ def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     number.next <<= (number + finished)[:NUMBER_BITS]
     told_next = sent
     for side, other in zip(sides, reversed(sides), strict=True):
-        skips = between.outputs[f"skips_{side.name}"]
+        skips = streams.outputs[f"skips_{side.name}"]
         already = sent & side.skipping
         asks = alias(f"asks_{side.name}", side.empties & ~already)
         target = blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})

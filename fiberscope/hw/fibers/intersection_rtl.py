@@ -76,7 +76,7 @@ def _clear_up_to(word: Signal) -> Signal:
     return clear
 
 
-def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
+def design(parameters: MaskIntersectorParameters, streams: Streams) -> None:
     """Build the intersector: a register ``done`` with the finished coordinates, all up to some position.
 
     A step finishes the positions up to the lower of the two heads. With the rule ``skip``, it also finishes
@@ -84,9 +84,9 @@ def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    sources, results = (between.inputs["masks_a"], between.inputs["masks_b"]), between.outputs["results"]
+    sources, results = (streams.inputs["masks_a"], streams.inputs["masks_b"]), streams.outputs["results"]
     done: Signal = pyrtl.Register(parameters.bits, "done")
     a, b = (_Side(name, source, done) for name, source in zip("ab", sources, strict=True))
     leapt = a.below | b.below if parameters.rule == SKIP else pyrtl.Const(0, len(done))

@@ -127,7 +127,7 @@ class _Node:
         sent <<= self.valid & ready
 
 
-def design(parameters: MergerParameters, between: Streams) -> None:
+def design(parameters: MergerParameters, streams: Streams) -> None:
     """Build the nodes of the tree: comparators over the heads, and a buffer after each node but the root.
 
     Each node of the first stage has a register that holds whether it merges the current task. The sender must
@@ -135,10 +135,10 @@ def design(parameters: MergerParameters, between: Streams) -> None:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    tasks, merged = between.inputs["tasks"], between.outputs["merged"]
-    heads = [_way(between.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
+    tasks, merged = streams.inputs["tasks"], streams.outputs["merged"]
+    heads = [_way(streams.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
     nodes = nodes_of(parameters.radix, parameters.stages)
     running = [
         pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
@@ -174,7 +174,7 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     merging.next <<= any_of("going_on", going_on)
     if len(nodes) > 1:
         within = [head.valid for head in heads[parameters.radix :]]
-        between.show(PENDING, any_of("within", [*within, *entering]))
+        streams.show(PENDING, any_of("within", [*within, *entering]))
 
 
 def _way(way: InputStream) -> _Head:

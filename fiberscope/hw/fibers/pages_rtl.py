@@ -39,16 +39,16 @@ def port_contents(parameters: PageAllocatorParameters) -> PortContents:
     return {"page_requests": Each({"control": 1}, parameters.askers), "pages": Each(page, parameters.askers)}
 
 
-def design(parameters: PageAllocatorParameters, between: Streams) -> None:
+def design(parameters: PageAllocatorParameters, streams: Streams) -> None:
     """Build the allocator: a register with the number of assigned pages, and a prefix sum of the requests.
 
     A writer gets the next page plus the number of writers before it that get a page in the same cycle.
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    askers, pages = list(between.inputs.values()), list(between.outputs.values())
+    askers, pages = list(streams.inputs.values()), list(streams.outputs.values())
     gets = [asker.valid & page.ready for asker, page in zip(askers, pages, strict=True)]
     counts = ones_up_to(gets)
     width = parameters.page_bits

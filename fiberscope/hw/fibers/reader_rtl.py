@@ -37,10 +37,10 @@ from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
 from fiberscope.hw.rtl.kit.trees import (
     all_up_to,
     any_of,
-    chosen,
-    decoded,
     follows,
     lowest,
+    one_hot,
+    one_hot_mux,
     ones_of,
     ones_up_to,
 )
@@ -182,9 +182,9 @@ class _Way:
         row = (self.delivered + (place - oldest)[: self.low])[: len(self.delivered)]
         self._write(self.lines, row, line, comes)
         here = [flag | (comes & (place == i)) for i, flag in enumerate(self.here)]
-        order = [decoded((oldest + i)[: self.low], len(here)) for i in range(len(here))]
-        complete = all_up_to([chosen(list(at), here) for at in order])
-        self._give_back(complete, [~chosen(list(at), self.ends) for at in order])
+        order = [one_hot((oldest + i)[: self.low], len(here)) for i in range(len(here))]
+        complete = all_up_to([one_hot_mux(list(at), here) for at in order])
+        self._give_back(complete, [~one_hot_mux(list(at), self.ends) for at in order])
         leaves = reduce(or_, (unless(~done, at) for done, at in zip(complete, order, strict=True)))
         for flag, is_here, left in zip(self.here, here, leaves, strict=True):
             flag.next <<= is_here & ~left
@@ -277,8 +277,8 @@ class _Way:
     def _element(self, lane: Signal, row: Mapping[str, Signal]) -> dict[str, Signal]:
         """Return the fields of the element in a lane of the oldest line."""
         lanes = self.elements.lanes(self._oldest(self.lines))
-        at = list(decoded(lane, len(lanes)))
-        coordinate, value = (chosen(at, wires) for wires in zip(*lanes, strict=True))
+        at = list(one_hot(lane, len(lanes)))
+        coordinate, value = (one_hot_mux(at, wires) for wires in zip(*lanes, strict=True))
         unscaled = pyrtl.Const(UNSCALED, INDEX_BITS, signed=True)
         reference = pyrtl.select(row["sources"][-1], unscaled, row["sources"])
         return {"coordinate": coordinate, "reference": reference, "value": value, SCALE: row["scales"]}
@@ -304,34 +304,34 @@ def _next_line(elements: Elements, first: Signal, end: Signal) -> dict[str, Sign
     }
 
 
-def design(parameters: FiberReaderParameters, between: Streams) -> None:
+def design(parameters: FiberReaderParameters, streams: Streams) -> None:
     """Build the reader: parallel ways, which begin a task together and request lines in round-robin order."""
     ways = [_Way(parameters, i) for i in range(parameters.radix)]
-    _receive(parameters, between, ways)
+    _receive(parameters, streams, ways)
     unasked = any_of("unasked", [way.first != way.end for way in ways])
-    begins = _begin(parameters, between, ways, unasked)
-    _ask(parameters, between, ways, begins)
-    shown = [way.give(between.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
-    between.show(PENDING, unasked | any_of("shown", shown))
+    begins = _begin(parameters, streams, ways, unasked)
+    _ask(parameters, streams, ways, begins)
+    shown = [way.give(streams.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
+    streams.show(PENDING, unasked | any_of("shown", shown))
 
 
-def _receive(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way]) -> None:
-    replies = between.inputs["replies"]
+def _receive(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way]) -> None:
+    replies = streams.inputs["replies"]
     replies.accept(pyrtl.Const(1, 1))
     tag, low = replies.fields["coordinate"], index_bits(parameters.buffer_lines)
-    to = decoded(tag[low : low + index_bits(len(ways))], len(ways))
+    to = one_hot(tag[low : low + index_bits(len(ways))], len(ways))
     for way, here in zip(ways, to, strict=True):
         way.receive(replies.valid & here, tag[:low], replies.fields[LINE])
 
 
 def _begin(
-    parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way], unasked: Signal
+    parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], unasked: Signal
 ) -> Signal:
     """Begin the next task if merger and writer accept it; return whether a task begins, not the end."""
     tasks, merge, output = (
-        between.inputs["tasks"],
-        between.outputs["merge_tasks"],
-        between.outputs["output_tasks"],
+        streams.inputs["tasks"],
+        streams.outputs["merge_tasks"],
+        streams.outputs["output_tasks"],
     )
     fields = tasks.fields
     is_end = fields["reference"][-1]
@@ -345,23 +345,23 @@ def _begin(
     return begins
 
 
-def _ask(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way], begins: Signal) -> None:
+def _ask(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], begins: Signal) -> None:
     """Request a line for the first way that can, in round-robin order."""
-    requests, memory = between.outputs["requests"], parameters.memory_port
+    requests, memory = streams.outputs["requests"], parameters.memory_port
     held, coming = [way.may_ask for way in ways], [way.may_begin for way in ways]
     first, asks = _in_turn(begins, held, coming, requests.ready)
     for way, flag in zip(ways, first, strict=True):
         way.ask(flag & requests.ready)
-    is_partial = chosen(first, [way.row["sources"][-1] for way in ways])
+    is_partial = one_hot_mux(first, [way.row["sources"][-1] for way in ways])
     upper = memory.address_bits - TENSOR_SHIFT
     tensor = pyrtl.select(
         is_partial, pyrtl.Const(parameters.partial_tensor, upper), pyrtl.Const(parameters.tensor, upper)
     )
-    line = chosen(first, [way.line["number"] for way in ways])
+    line = one_hot_mux(first, [way.line["number"] for way in ways])
     address = pyrtl.concat(tensor, line_offset(line, parameters.line_bytes))
     operation = pyrtl.select(is_partial, memory.operation(CONSUME), memory.operation(READ))
     numbers = [pyrtl.Const(i, index_bits(len(ways))) for i in range(len(ways))]
-    tag = pyrtl.concat(chosen(first, numbers), chosen(first, [way.place for way in ways]))
+    tag = pyrtl.concat(one_hot_mux(first, numbers), one_hot_mux(first, [way.place for way in ways]))
     requests.send(asks, memory.token(operation, memory.tag(parameters.port, tag), address))
 
 
@@ -383,7 +383,7 @@ def _in_turn(
     ]
     asks = any_of("may_ask", held) | (begins & any_of("may_begin", coming))
     following = [pyrtl.Const((i + 1) % len(held), len(turn)) for i in range(len(held))]
-    turn.next <<= pyrtl.select(asks & ready, chosen(first, following), unless(begins, turn))
+    turn.next <<= pyrtl.select(asks & ready, one_hot_mux(first, following), unless(begins, turn))
     return first, asks
 
 

@@ -117,25 +117,25 @@ def _drive(wire: Signal, source: Signal) -> None:
     wire <<= source
 
 
-def design(parameters: SortedHeadParameters, between: Streams) -> None:
+def design(parameters: SortedHeadParameters, streams: Streams) -> None:
     """Build the merge core in the form that the parameters name.
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
-    control = _control(parameters, between)
+    control = _control(parameters, streams)
     form = _systolic if parameters.form == SYSTOLIC else _sequential
-    _send(between, control, form(parameters, between, control))
+    _send(streams, control, form(parameters, streams, control))
 
 
-def _control(parameters: SortedHeadParameters, between: Streams) -> _Control:
+def _control(parameters: SortedHeadParameters, streams: Streams) -> _Control:
     """Return the state of a row: its registers, and the conditions that follow from them."""
-    tasks, elements = between.inputs["tasks"], between.inputs["elements"]
+    tasks, elements = streams.inputs["tasks"], streams.inputs["elements"]
     running: Signal = pyrtl.Register(1, "running")
     awaited: Signal = pyrtl.Register(parameters.entries.bit_length(), "awaited")
     ends, stays, taken = (pyrtl.WireVector(1, name) for name in ("ends", "stays", "taken"))
-    room = alias("room", between.outputs["merged"].ready & (~stays | between.outputs["successors"].ready))
+    room = alias("room", streams.outputs["merged"].ready & (~stays | streams.outputs["successors"].ready))
     leaves = alias("leaves", ends & room)
     begins = alias("begins", tasks.valid & ~running)
     tasks.accept(~running)
@@ -157,9 +157,9 @@ def _control(parameters: SortedHeadParameters, between: Streams) -> _Control:
     )
 
 
-def _send(between: Streams, control: _Control, smallest: Entry) -> None:
+def _send(streams: Streams, control: _Control, smallest: Entry) -> None:
     """Send the smallest head together with the request for its successor, or the stop of the row alone."""
-    merged, successors = between.outputs["merged"], between.outputs["successors"]
+    merged, successors = streams.outputs["merged"], streams.outputs["successors"]
     fields = {name: unless(~control.stays, wire) for name, wire in smallest.items()}
     merged.send(control.ends & (~control.stays | successors.ready), {"control": ~control.stays} | fields)
     successors.send(control.ends & control.stays & merged.ready, {"reference": smallest["reference"]})
@@ -179,7 +179,7 @@ def _registers(name: str, like: Entry) -> dict[str, Signal]:
     return {part: DataRegister(len(wire), f"{name}_{part}") for part, wire in like.items()}
 
 
-def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Control) -> Entry:
+def _systolic(parameters: SortedHeadParameters, streams: Streams, control: _Control) -> Entry:
     """Build the entries as registers in the order of leaving; return the smallest head.
 
     All entries compare themselves with the new head in the same cycle. The entries after its place then move
@@ -209,12 +209,12 @@ def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Cont
         one_less = pyrtl.select(pushes, full[i], none if is_last else full[i + 1])
         full[i].next <<= pyrtl.select(pops, one_less, one_more)
     position = ones_of(pyrtl.concat_list(before))
-    between.show(STEPS, unless(~pushes, (position + 1)[: count.bit_length()]))
-    between.show(PENDING, none)
+    streams.show(STEPS, unless(~pushes, (position + 1)[: count.bit_length()]))
+    streams.show(PENDING, none)
     return _either(before[0] | ~control.is_head, entries[0], head)
 
 
-def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Control) -> Entry:
+def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Control) -> Entry:
     """Build the entries as a memory with one comparator; return the smallest head.
 
     The first head to leave has the highest address. For a new head, the comparator walks down from the free
@@ -256,8 +256,8 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
         ahead.announce(filled.reg_in - 1, 1)
     else:
         memory[hole[: memory.addrwidth]] <<= pyrtl.MemBlock.EnabledWrite(word, enable=compares)
-    between.show(STEPS, (compares & ~stands).zero_extended(bits))
-    between.show(PENDING, walks & (moves | ~control.none_awaited))
+    streams.show(STEPS, (compares & ~stands).zero_extended(bits))
+    streams.show(PENDING, walks & (moves | ~control.none_awaited))
     first = unpacked(ahead.word(1) if ahead else memory[(filled - 1)[: memory.addrwidth]], head)
     return _either(control.is_head & ~walks, head, first)
 

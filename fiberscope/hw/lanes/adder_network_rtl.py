@@ -47,13 +47,13 @@ def port_contents(parameters: AdderNetworkParameters) -> PortContents:
     return {"leaves": Lanes(leaf, lanes, mask=True), "sums": Lanes(total, lanes, mask=True)}
 
 
-def design(parameters: AdderNetworkParameters, between: Streams) -> None:
+def design(parameters: AdderNetworkParameters, streams: Streams) -> None:
     """Create a stage for each level of adders, and the output register.
 
     Lane a holds leaf a until the level of adder a, and the sum of adder a after that level. The flag
     ``joined`` of a lane says that the next leaf belongs to the same neuron, so that the lane's adder adds.
     """
-    rows = Rows(between, "leaves", "sums", depth(parameters.leaves))
+    rows = Rows(streams, "leaves", "sums", depth(parameters.leaves))
     row = _joined(rows.entering)
     for stage in range(depth(parameters.leaves) - 1):
         row = rows.stage(stage, _added(row, stage))

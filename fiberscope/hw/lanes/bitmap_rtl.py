@@ -53,13 +53,13 @@ def regor_contents(parameters: RegorParameters) -> PortContents:
     return dict.fromkeys(("bitmaps", "kept"), Lanes(word, parameters.lanes))
 
 
-def regor(parameters: RegorParameters, between: Streams) -> None:
+def regor(parameters: RegorParameters, streams: Streams) -> None:
     """Create the filter: a register with the OR of the columns of a slice, and a chain through a row.
 
     The vectors of a row are handled in order. A column is ORed into the value from the vector before it; a
     row is ANDed with that value and sent. The register takes the value after the last vector.
     """
-    rows = Rows(between, "bitmaps", "kept", 0)
+    rows = Rows(streams, "bitmaps", "kept", 0)
     taken = alias("taken", rows.arriving())
     filters: Signal = pyrtl.Register(1, "filters")  # high while the vector before is a row
     seen = [pyrtl.Register(parameters.width, f"seen_{word:02}") for word in range(parameters.words)]
@@ -122,10 +122,10 @@ def popcount_contents(parameters: PrefixPopcountParameters) -> PortContents:
     return {"words": Lanes(word, parameters.lanes), "counts": Lanes(count, parameters.lanes)}
 
 
-def prefix_popcount(parameters: PrefixPopcountParameters, between: Streams) -> None:
+def prefix_popcount(parameters: PrefixPopcountParameters, streams: Streams) -> None:
     """Create a stage that counts the ones of each word, followed by the stages of a prefix sum."""
     form, lanes, registers = parameters.form, parameters.lanes, parameters.registers
-    rows = Rows(between, "words", "counts", (1 + depth(form, lanes)) * registers)
+    rows = Rows(streams, "words", "counts", (1 + depth(form, lanes)) * registers)
     row: Row = [
         {
             **lane,

@@ -40,12 +40,12 @@ def port_contents(parameters: ClusterCounterParameters) -> PortContents:
     return {"sorted": Lanes(parameters.item(), parameters.lanes), "clusters": Lanes(ranked, parameters.lanes)}
 
 
-def design(parameters: ClusterCounterParameters, between: Streams) -> None:
+def design(parameters: ClusterCounterParameters, streams: Streams) -> None:
     """Create a comparator between neighbouring lanes, and the logic of the ranks.
 
     The rank of a lane is the number of equal keys directly before it.
     """
-    rows = Rows(between, "sorted", "clusters", 0)
+    rows = Rows(streams, "sorted", "clusters", 0)
     ranks = _trailing_ones(_equal_to_the_one_before(rows.entering), index_bits(parameters.lanes))
     rows.pass_out(
         [

@@ -48,12 +48,12 @@ def port_contents(parameters: ComparatorBankParameters) -> PortContents:
     }
 
 
-def design(parameters: ComparatorBankParameters, between: Streams) -> None:
+def design(parameters: ComparatorBankParameters, streams: Streams) -> None:
     """Create a comparator for each lane.
 
     The test ``changed`` also has a register with the coordinate of the last item, for the next row.
     """
-    source, flags, kept = between.inputs["lanes"], between.outputs["flags"], between.outputs["kept"]
+    source, flags, kept = streams.inputs["lanes"], streams.outputs["flags"], streams.outputs["kept"]
     moves = alias("row_moves", source.valid & flags.ready & kept.ready)
     source.accept(moves)
     row: Row = list(source.lanes)

@@ -123,17 +123,17 @@ class _Command:
         return unless(self.begins, register)
 
 
-def design(parameters: CounterBanksParameters, between: Streams) -> None:
+def design(parameters: CounterBanksParameters, streams: Streams) -> None:
     """Create the control of commands, the pipeline of updates, the sweeps, and the memory that they share."""
     active: Signal = pyrtl.Register(1, "active")
     drains: Signal = pyrtl.Register(1, "drains")  # the cycle in which the last row of an array is written
-    slots = between.outputs["slots"]
+    slots = streams.outputs["slots"]
     slots_full: Signal = pyrtl.Register(1, "slots_full")
     stall = alias("stall", slots_full & ~slots.ready)
-    command = _command(between, active, ~drains & ~stall)
+    command = _command(streams, active, ~drains & ~stall)
     memory = CounterMemory(parameters.shape)
-    rows = UpdateRows(parameters.shape, _rows(between, command), command.updates, ~stall)
-    swept = _sweep(parameters, between, command, memory, rows)
+    rows = UpdateRows(parameters.shape, _rows(streams, command), command.updates, ~stall)
+    swept = _sweep(parameters, streams, command, memory, rows)
     rows.connect(memory)
     ended = alias("ended", rows.ends | swept)
     active.next <<= (active | command.begins) & ~ended
@@ -141,24 +141,24 @@ def design(parameters: CounterBanksParameters, between: Streams) -> None:
     slots_full.next <<= stall | (rows.completes & command.fetches)
     slots.send_lanes(slots_full, rows.slots(parameters.fetch_lanes or parameters.lanes))
     conflict = alias("waits_for_bank", rows.shows & ~rows.completes)
-    between.show(CONFLICT, conflict)
-    between.show(PENDING, drains | conflict)
+    streams.show(CONFLICT, conflict)
+    streams.show(PENDING, drains | conflict)
     own = command.fetches if parameters.fetch_lanes else pyrtl.Const(0, 1)
     awaits = command.scans, command.updates & own, command.updates & ~own
-    between.show(AWAITS, pyrtl.concat(*(active & kind for kind in awaits)))
+    streams.show(AWAITS, pyrtl.concat(*(active & kind for kind in awaits)))
 
 
-def _rows(between: Streams, command: _Command) -> InputStream | Joined:
+def _rows(streams: Streams, command: _Command) -> InputStream | Joined:
     """Return the rows that the command takes: for ``FETCH`` those of ``fetches``, if there is such a port."""
-    updates = between.inputs["updates"]
-    if "fetches" not in between.inputs:
+    updates = streams.inputs["updates"]
+    if "fetches" not in streams.inputs:
         return updates
-    return Joined((updates, between.inputs["fetches"]), command.fetches)
+    return Joined((updates, streams.inputs["fetches"]), command.fetches)
 
 
-def _command(between: Streams, active: Signal, free: Signal) -> _Command:
+def _command(streams: Streams, active: Signal, free: Signal) -> _Command:
     """Take a command if none is active and ``free`` is high; return the active command."""
-    source = between.inputs["commands"]
+    source = streams.inputs["commands"]
     takes = ~active & free
     source.accept(takes)
     begins = alias("begins", takes & source.valid)
@@ -183,14 +183,14 @@ def _command(between: Streams, active: Signal, free: Signal) -> _Command:
 
 def _sweep(
     parameters: CounterBanksParameters,
-    between: Streams,
+    streams: Streams,
     command: _Command,
     memory: CounterMemory,
     rows: UpdateRows,
 ) -> Signal:
     """Create the sweeps: send counters, and store sums. Return whether the command ends in this cycle."""
     shape = parameters.shape
-    counts, stored, starts = between.outputs["counts"], between.outputs["stored"], between.inputs["starts"]
+    counts, stored, starts = streams.outputs["counts"], streams.outputs["stored"], streams.inputs["starts"]
     sent: Signal = pyrtl.Register(1, "sent")
     row: Signal = DataRegister(index_bits(shape.entries + 1), "sweep_row")  # one more row, of stops
     row_now = command.fresh(row)

@@ -53,7 +53,7 @@ def port_contents(parameters: DividerParameters) -> PortContents:
     }
 
 
-def design(parameters: DividerParameters, between: Streams) -> None:
+def design(parameters: DividerParameters, streams: Streams) -> None:
     """Create a restoring divider: a subtractor for each bit of a quotient, ``bits_per_stage`` in a stage.
 
     The coordinate of a lane has the remaining bits of the dividend above the computed bits of the quotient.
@@ -61,7 +61,7 @@ def design(parameters: DividerParameters, between: Streams) -> None:
     divisor of 0 can always be subtracted: the quotient is all ones, and the remainder is the dividend.
     """
     stages = depth(parameters.width, parameters.bits_per_stage)
-    rows, divisor = constant_of(between, "divisors", "dividends", "results", stages)
+    rows, divisor = constant_of(streams, "divisors", "dividends", "results", stages)
     row: Row = [{**lane, "reference": pyrtl.Const(0, parameters.width)} for lane in rows.entering]
     *first_stages, last_stage = _bits_by_stage(parameters)
     for stage, bits in enumerate(first_stages):
@@ -71,14 +71,14 @@ def design(parameters: DividerParameters, between: Streams) -> None:
 
 
 def constant_of(
-    between: Streams, constants: str, inputs: str, outputs: str, stages: int
+    streams: Streams, constants: str, inputs: str, outputs: str, stages: int
 ) -> tuple[Rows, Signal]:
     """Create a pipeline of rows in which each array has a constant.
 
     A constant is taken with the first row of its array, and held until the array ends.
 
     Args:
-        between: the streams of the module.
+        streams: the streams of the module.
         constants: label of the stream of constants.
         inputs, outputs: labels of the bundles.
         stages: number of register stages, at least 1.
@@ -86,11 +86,11 @@ def constant_of(
     Returns:
         The pipeline, and the constant of the row at the inputs.
     """
-    source = between.inputs[constants]
+    source = streams.inputs[constants]
     within: Signal = pyrtl.Register(1, "in_array")
     name = constants.removesuffix("s")
     held: Signal = DataRegister(len(source.fields["coordinate"]), f"{name}_held")
-    rows = Rows(between, inputs, outputs, stages, alias("loaded", within | source.valid))
+    rows = Rows(streams, inputs, outputs, stages, alias("loaded", within | source.valid))
     source.accept(rows.taken & ~within)
     constant = alias(name, pyrtl.select(within, held, source.fields["coordinate"]))
     within.next <<= pyrtl.select(rows.taken, ~rows.entering[-1]["control"], within)

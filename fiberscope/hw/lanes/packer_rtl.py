@@ -13,7 +13,7 @@ from fiberscope.hw.lanes.packer import Packer
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
-from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_up_to
+from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux, ones_up_to
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     Signal,
@@ -57,13 +57,13 @@ def port_contents(parameters: PackerParameters) -> PortContents:
     return {"lanes": Lanes(item, parameters.inputs, mask=True), "packed": Lanes(item, parameters.outputs)}
 
 
-def design(parameters: PackerParameters, between: Streams) -> None:
+def design(parameters: PackerParameters, streams: Streams) -> None:
     """Create a crossbar from the lanes to a list of places, which begins with the held items.
 
     The first ``outputs`` places are the output row. The register ``held`` is the number of held items, and
     ``ending`` is high while an array has ended whose stops have not been sent.
     """
-    source, sink = between.inputs["lanes"], between.outputs["packed"]
+    source, sink = streams.inputs["lanes"], streams.outputs["packed"]
     bits = parameters.places.bit_length()
     held: Signal = pyrtl.Register(bits, "held")
     ending: Signal = pyrtl.Register(1, "ending")
@@ -130,11 +130,11 @@ def _crossed(
         places: for each lane, the place of its item.
     """
     words = [_word(lane) for lane in row]
-    at = [decoded(place, parameters.places) for place in places]
+    at = [one_hot(place, parameters.places) for place in places]
     crossed = []
     for i in range(parameters.places):
         flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
-        new = alias(f"new_{i:02}", chosen(flags, words))
+        new = alias(f"new_{i:02}", one_hot_mux(flags, words))
         crossed.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
     return crossed
 

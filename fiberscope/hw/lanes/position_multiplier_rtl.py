@@ -42,13 +42,13 @@ def port_contents(parameters: PositionMultiplierParameters) -> PortContents:
     }
 
 
-def design(parameters: PositionMultiplierParameters, between: Streams) -> None:
+def design(parameters: PositionMultiplierParameters, streams: Streams) -> None:
     """Create a stage for each digit of the factor; the last stage has no registers.
 
     The factor accompanies each row through the stages. The reference of a lane is the sum so far: the offset
     plus the products of the number and the digits.
     """
-    rows, factor = constant_of(between, "factors", "lanes", "products", DEPTH - 1)
+    rows, factor = constant_of(streams, "factors", "lanes", "products", DEPTH - 1)
     row: Row = [{**lane, "reference": lane["reference"][: parameters.width]} for lane in rows.entering]
     bits = digit_bits(parameters.width)
     for stage in range(DEPTH):

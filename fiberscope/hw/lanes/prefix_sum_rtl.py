@@ -41,13 +41,13 @@ def port_contents(parameters: PrefixSumParameters) -> PortContents:
     return dict.fromkeys(("lanes", "sums"), Lanes(element, parameters.lanes))
 
 
-def design(parameters: PrefixSumParameters, between: Streams) -> None:
+def design(parameters: PrefixSumParameters, streams: Streams) -> None:
     """Create a stage for each level of the network, and a stage of adders for the offset.
 
     Stops pass through the adders like numbers, and are sent with zeros. The module does not check its inputs:
     no number may follow a stop in its row.
     """
-    rows = Rows(between, "lanes", "sums", depth(parameters.form, parameters.lanes))
+    rows = Rows(streams, "lanes", "sums", depth(parameters.form, parameters.lanes))
     row = rows.entering
     for stage, level in enumerate(network(parameters.form, parameters.lanes)):
         row = rows.stage(stage, added(row, level))

@@ -45,13 +45,13 @@ def status(parameters: SortingNetworkParameters) -> tuple[str, ...]:
     return (PENDING,) if parameters.lanes > LANES[0] else ()
 
 
-def design(parameters: SortingNetworkParameters, between: Streams) -> None:
+def design(parameters: SortingNetworkParameters, streams: Streams) -> None:
     """Create a stage for each column of compare-exchanges; the last column has no registers.
 
     Items are compared by control first, so that stops come last, then by coordinate, then by the lane at the
     input, so that the sort is stable.
     """
-    rows = Rows(between, "lanes", "sorted", depth(parameters.lanes) - 1)
+    rows = Rows(streams, "lanes", "sorted", depth(parameters.lanes) - 1)
     bits = index_bits(parameters.lanes)
     row: Row = [{**lane, "order": pyrtl.Const(i, bits)} for i, lane in enumerate(rows.entering)]
     *first, last = network(parameters.lanes)

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import any_of, decoded
+from fiberscope.hw.rtl.kit.trees import any_of, one_hot
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, unit
 from fiberscope.hw.value_type import AUTO, TYPES
@@ -89,7 +89,7 @@ class _Stage:
         return (self.update | self.read) & (self.place == place)
 
 
-def design(parameters: AtomicUpdateParameters, between: Streams) -> None:
+def design(parameters: AtomicUpdateParameters, streams: Streams) -> None:
     """Create a pipeline with one enable: a read of synchronous memory, the reduction, and the write.
 
     Stage n has the operation that was accepted n + 1 cycles before. An operation leaves in the last stage of
@@ -100,19 +100,19 @@ def design(parameters: AtomicUpdateParameters, between: Streams) -> None:
     behind = parameters.read_latency - 1 if parameters.mode == FORWARD else 0
     bits = index_bits(parameters.entries)
     stages = [_stage(f"{i:02}", bits) for i in range(parameters.window + behind)]
-    entering = _entering(parameters, between, moves, stages[: parameters.window - 1])
+    entering = _entering(parameters, streams, moves, stages[: parameters.window - 1])
     for stage, before in zip(stages, [entering, *stages], strict=False):
         for name, wire in vars(stage).items():
             wire.next <<= pyrtl.select(moves, vars(before)[name], wire)
-    first, value = _values(parameters, between, moves, entering, stages)
+    first, value = _values(parameters, streams, moves, entering, stages)
     last = stages[parameters.window - 1]
-    touched, temporaries = between.outputs["touched"], between.outputs["temporaries"]
+    touched, temporaries = streams.outputs["touched"], streams.outputs["temporaries"]
     tells = alias("tells", last.stop | (last.update & first))
     touched.send(tells, {"control": last.stop, "coordinate": unless(last.stop, last.place)})
     temporaries.send(last.read, {"coordinate": last.place, "value": value})
     moves <<= ~((tells & ~touched.ready) | (last.read & ~temporaries.ready))
     inside = [stage.update | stage.read | stage.stop for stage in stages[: parameters.window - 1]]
-    between.show(PENDING, any_of("inside", inside))
+    streams.show(PENDING, any_of("inside", inside))
 
 
 def _stage(number: str, bits: int) -> _Stage:
@@ -122,17 +122,17 @@ def _stage(number: str, bits: int) -> _Stage:
 
 
 def _entering(
-    parameters: AtomicUpdateParameters, between: Streams, moves: Signal, flying: Sequence[_Stage]
+    parameters: AtomicUpdateParameters, streams: Streams, moves: Signal, flying: Sequence[_Stage]
 ) -> _Stage:
     """Return the operation that enters the first stage if all stages move; drive ``ready`` of the inputs.
 
     Args:
         parameters: the parameters.
-        between: the streams of the module.
+        streams: the streams of the module.
         moves: whether all stages move.
         flying: the stages whose operations are in flight.
     """
-    updates, reads = between.inputs["updates"], between.inputs["reads"]
+    updates, reads = streams.inputs["updates"], streams.inputs["reads"]
     place = pyrtl.select(updates.valid, updates.fields["coordinate"], reads.fields["coordinate"])
     same = [stage.matches(place) for stage in flying]
     flies = alias("same_flies", any_of("same", same))
@@ -148,14 +148,14 @@ def _entering(
     update = alias("enters", updates.valid & ~stop & ~waits)
     updates.accept(moves & (stop | ~waits))
     reads.accept(moves & ~updates.valid & ~waits)
-    between.show(STALLS, moves & updates.valid & ~stop & waits)
-    between.show(FORWARDED, moves & update & flies)
+    streams.show(STALLS, moves & updates.valid & ~stop & waits)
+    streams.show(FORWARDED, moves & update & flies)
     return _Stage(update, reads.valid & ~updates.valid & ~waits, updates.valid & stop, place)
 
 
 def _values(
     parameters: AtomicUpdateParameters,
-    between: Streams,
+    streams: Streams,
     moves: Signal,
     entering: _Stage,
     flying: Sequence[_Stage],
@@ -170,7 +170,7 @@ def _values(
     before = _delayed(
         "before", _property(parameters, memory, entering, flying[window - 2], moves), moves, reads - 1
     )
-    value = _delayed("value", between.inputs["updates"].fields["value"], moves, reads)
+    value = _delayed("value", streams.inputs["updates"].fields["value"], moves, reads)
     results = [DataRegister(parameters.value_bits, f"result_{i:02}") for i in range(len(flying) - reads)]
     if parameters.mode == FORWARD:
         before = _forwarded(
@@ -192,10 +192,10 @@ def _property(
     A register bit for each destination is set by an update, and cleared by a read.
     """
     written: Signal = pyrtl.Register(parameters.entries, "written")
-    place = decoded(writes.place, parameters.entries)
+    place = one_hot(writes.place, parameters.entries)
     less = pyrtl.select(moves & writes.read, written & ~place, written)
     written.next <<= pyrtl.select(moves & writes.update, written | place, less)
-    has_value = _delayed("known", (written & decoded(entering.place, parameters.entries)) != 0, moves, 1)
+    has_value = _delayed("known", (written & one_hot(entering.place, parameters.entries)) != 0, moves, 1)
     (held,) = memory.read(entering.place, moves)
     neutral = pyrtl.Const(parameters.neutral, parameters.value_bits)
     return pyrtl.select(has_value, held, neutral)

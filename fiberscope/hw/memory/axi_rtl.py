@@ -76,14 +76,14 @@ def interface(parameters: AxiParameters) -> Interface:
     )
 
 
-def design(parameters: AxiParameters, between: Streams) -> None:
+def design(parameters: AxiParameters, streams: Streams) -> None:
     """Create the conversion.
 
     A read waits until all earlier writes have a response, as AXI4 keeps no order between reads and writes. A
     write sends its address and its data in the same cycle. Error codes in ``resp`` are ignored.
     """
-    requests, responses = between.inputs["requests"], between.inputs["b"]
-    reads, writes, beats = (between.outputs[name] for name in ("ar", "aw", "w"))
+    requests, responses = streams.inputs["requests"], streams.inputs["b"]
+    reads, writes, beats = (streams.outputs[name] for name in ("ar", "aw", "w"))
     unanswered: Signal = pyrtl.Register(WRITES_BITS, "unanswered")
     is_read = alias("is_read", requests.fields["control"] == READ)
     may_read = alias("may_read", is_read & (unanswered == 0))
@@ -98,7 +98,7 @@ def design(parameters: AxiParameters, between: Streams) -> None:
     responses.accept(pyrtl.Const(1, 1))
     begun = alias("write_begun", requests.valid & may_write)
     unanswered.next <<= (unanswered + begun - responses.valid)[:WRITES_BITS]
-    _reply(parameters, between)
+    _reply(parameters, streams)
 
 
 def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, Signal]:
@@ -112,9 +112,9 @@ def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, 
     }
 
 
-def _reply(parameters: AxiParameters, between: Streams) -> None:
+def _reply(parameters: AxiParameters, streams: Streams) -> None:
     """Send read data as a reply; its address is 0, as no requester uses it."""
-    data, replies, memory = between.inputs["r"], between.outputs["replies"], parameters.memory
+    data, replies, memory = streams.inputs["r"], streams.outputs["replies"], parameters.memory
     none = pyrtl.Const(0, parameters.address_bits)
     fields = data.fields
     replies.send(data.valid, memory.token(memory.operation(READ), fields["id"], none, fields["data"]))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 READ_LANE = "memory_requests.1"  # lane of a line read that leaves together with the write-back of its victim
 
 
-def design(parameters: BankParameters, between: Streams) -> None:
+def design(parameters: BankParameters, streams: Streams) -> None:
     """Create a pipeline for requests, whose last stage stalls while an arrived line is answered.
 
     The set is read in the cycle in which the request is taken. In the next cycles, its ways are compared, and
@@ -66,15 +66,15 @@ def design(parameters: BankParameters, between: Streams) -> None:
         Tags(sets, ways, parameters.priority_limit, parameters.reuse_limit, lines),
         table,
         Lines(sets, ways, parameters.line_bits, stages, table) if parameters.line_bits else None,
-        between,
+        streams,
     )
     _take_line(bank)
-    _decide(bank, _choose(bank, _compare(bank, _look_up(bank, between.inputs["requests"]))))
+    _decide(bank, _choose(bank, _compare(bank, _look_up(bank, streams.inputs["requests"]))))
 
 
 def _take_line(bank: Bank) -> None:
     """Take a line from memory, if no other line is being answered or its miss ends in this cycle."""
-    arrivals, replies = bank.between.inputs["memory_replies"], bank.between.outputs["replies"]
+    arrivals, replies = bank.streams.inputs["memory_replies"], bank.streams.outputs["replies"]
     miss = arrivals.fields["coordinate"][: index_bits(bank.parameters.misses)]
     arrivals.accept(bank.table.take_line(miss, arrivals.valid, replies.ready))
     if bank.lines:
@@ -173,7 +173,7 @@ def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Vic
 
 def _decide(bank: Bank, chosen: Chosen) -> None:
     """Decide the request in the last stage: send its tokens, and change tags and misses."""
-    between, table = bank.between, bank.table
+    streams, table = bank.streams, bank.table
     wish = _wishes(bank, chosen)
     done = _send(bank, chosen, wish)
     decided = alias("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
@@ -182,11 +182,11 @@ def _decide(bank: Bank, chosen: Chosen) -> None:
     if bank.lines:
         bank.lines.write(chosen.operation.write & (done.hit | done.allocated))
     _change_misses(bank, chosen, wish, done)
-    between.show("decided", decided)
-    between.show("missed", done.asked | done.allocated)
-    between.show("evicted", done.placed & chosen.victim.leaves)
-    between.show("working", (any_within & bank.stages.move) | table.closes)
-    between.show(PENDING, any_within | table.answering)
+    streams.show("decided", decided)
+    streams.show("missed", done.asked | done.allocated)
+    streams.show("evicted", done.placed & chosen.victim.leaves)
+    streams.show("working", (any_within & bank.stages.move) | table.closes)
+    streams.show(PENDING, any_within | table.answering)
 
 
 def _decode(control: Signal) -> Operation:
@@ -209,7 +209,7 @@ def _wishes(bank: Bank, chosen: Chosen) -> Wish:
     turn = alias("requests_turn", bank.stages.last_full & ~table.answering)
     under_way = any_of("under_way", chosen.brings)
     waits = alias("may_wait", operation.waits & table.can_wait)
-    can_join = ~table.comes(bank.between.inputs["memory_replies"].valid, chosen.brings)
+    can_join = ~table.comes(bank.streams.inputs["memory_replies"].valid, chosen.brings)
     here = chosen.present & ~under_way & ~operation.through
     allocates = alias("allocates", turn & operation.write & ~chosen.present)
     asks = alias("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
@@ -225,8 +225,8 @@ def _wishes(bank: Bank, chosen: Chosen) -> Wish:
 
 def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     """Send the tokens of the needed actions, if there is space for all of them; return what is done."""
-    between, operation = bank.between, chosen.operation
-    replies, memory, behind = (between.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
+    streams, operation = bank.streams, chosen.operation
+    replies, memory, behind = (streams.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
     replying = alias("replying", (wish.hits & ~operation.fetch) | wish.allocates)
     evicting = alias("evicting", wish.allocates & wish.writes_back)
     room_to_reply = alias("room_to_reply", replies.ready & (~evicting | memory.ready))
@@ -234,9 +234,9 @@ def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     answers = alias("answers", bank.table.answering & bank.table.waiting)
     _send_reply(bank, chosen, answers, replying & (~evicting | memory.ready))
     _send_to_memory(bank, chosen, wish, evicting)
-    between.show("stalled_on_replies", (replying | answers) & ~replies.ready)
+    streams.show("stalled_on_replies", (replying | answers) & ~replies.ready)
     evicting_only = evicting & replies.ready & ~memory.ready
-    between.show(
+    streams.show(
         "stalled_on_memory", evicting_only | (wish.passes & ~memory.ready) | (wish.asks & ~room_to_ask)
     )
     asked = alias("asked", wish.asks & room_to_ask)
@@ -258,7 +258,7 @@ def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) ->
         "coordinate": table.tag,
         "reference": _address(bank, table.line),
     }
-    bank.between.outputs["replies"].send(
+    bank.streams.outputs["replies"].send(
         answers | replies,
         {field: pyrtl.select(table.answering, answer[field], getattr(request, field)) for field in answer}
         | ({LINE: bank.lines.replied} if bank.lines else {}),
@@ -270,7 +270,7 @@ def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) ->
 
     A line read that leaves together with a write-back is on the second lane.
     """
-    outputs, parameters = bank.between.outputs, bank.parameters
+    outputs, parameters = bank.streams.outputs, bank.parameters
     memory, behind = outputs["memory_requests"], outputs[READ_LANE]
     port = parameters.memory_port
     miss = bank.table.next.zero_extended(PORT_SHIFT)

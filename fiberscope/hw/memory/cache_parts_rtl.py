@@ -30,7 +30,7 @@ class Bank:
     tags: Tags
     table: MissTable
     lines: Lines | None
-    between: Streams
+    streams: Streams
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from operator import or_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen
+from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, one_hot_mux
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 
 OPERATION_BITS = 2  # bits of the operation of a target: a read or a consume
@@ -243,7 +243,7 @@ class MissTable:
 
     def of_arriving(self, name: str) -> Signal:
         """Return a register of ``Miss``, for the miss whose line is at the port."""
-        value = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
+        value = one_hot_mux(self.arriving, [getattr(miss, name) for miss in self._misses])
         return alias(f"arriving_{name}", value)
 
     def still(self, flags: Sequence[Signal]) -> list[Signal]:
@@ -264,9 +264,9 @@ class MissTable:
             self._change(miss, opened, joined, self._closing[i], changes)
         behind = alias(
             "target_behind_another",
-            changes.joined & chosen(changes.brings, [m.waiting for m in self._misses]),
+            changes.joined & one_hot_mux(changes.brings, [m.waiting for m in self._misses]),
         )
-        last = alias("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
+        last = alias("joined_last", one_hot_mux(changes.brings, [miss.last for miss in self._misses]))
         self._lines.write(self.next, [changes.line], [changes.opened])
         self._targets.write(target, [pyrtl.concat(changes.tag, changes.operation)], [added])
         self._following.write(last, [target], [added & behind])

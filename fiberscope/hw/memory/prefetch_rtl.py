@@ -136,20 +136,20 @@ class _Moves:
     frees: Signal
 
 
-def design(parameters: StreamPrefetcherParameters, between: Streams) -> None:
+def design(parameters: StreamPrefetcherParameters, streams: Streams) -> None:
     """Create the line buffers, which are used in turn, the requests, the queue of jobs, and their service."""
     moves = _Moves(*(pyrtl.WireVector(1, name) for name in ("takes", "stopped", "ends", "asks", "frees")))
-    asking, is_free, is_here = _buffers(parameters, between, moves)
-    is_asked = _ask(parameters, between, moves, asking, is_free)
-    active, loads, behind = _jobs(parameters, between, moves, is_asked)
+    asking, is_free, is_here = _buffers(parameters, streams, moves)
+    is_asked = _ask(parameters, streams, moves, asking, is_free)
+    active, loads, behind = _jobs(parameters, streams, moves, is_asked)
     job = {name: DataRegister(len(wire), f"job_{name}") for name, wire in behind.items()}
-    stepped = _serve(parameters, between, moves, active, job, is_here)
+    stepped = _serve(parameters, streams, moves, active, job, is_here)
     for name, register in job.items():
         register.next <<= pyrtl.select(loads, behind[name], stepped[name])
 
 
 def _buffers(
-    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves
+    parameters: StreamPrefetcherParameters, streams: Streams, moves: _Moves
 ) -> tuple[Signal, Signal, Signal]:
     """Create the states of the buffers.
 
@@ -157,7 +157,7 @@ def _buffers(
         The number of the buffer for the next request, whether it is free, and whether the line to read has
         arrived.
     """
-    replies = between.inputs["replies"]
+    replies = streams.inputs["replies"]
     replies.accept(pyrtl.Const(1, 1))
     count = parameters.lines
     asking = pointer("asking", count, moves.asks)
@@ -179,10 +179,10 @@ def _buffers(
 
 
 def _ask(
-    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, asking: Signal, is_free: Signal
+    parameters: StreamPrefetcherParameters, streams: Streams, moves: _Moves, asking: Signal, is_free: Signal
 ) -> Signal:
     """Request the lines of the youngest job; return whether all of them are requested."""
-    jobs, requests = between.inputs["jobs"].fields, between.outputs["requests"]
+    jobs, requests = streams.inputs["jobs"].fields, streams.outputs["requests"]
     low, first = parameters.offset_bits, _bytes(parameters, jobs["coordinate"])
     end = _bytes(parameters, jobs["reference"][:-1])
     last = pyrtl.select(jobs["reference"] == jobs["coordinate"], first, end + parameters.line_bytes - 1)
@@ -201,7 +201,7 @@ def _ask(
     requests.send(offers, port.token(port.operation(READ), asking, fitted))
     asks = moves.asks
     asks <<= offers & requests.ready
-    between.show(FETCHED, unless(~asks, pyrtl.Const(parameters.line_bytes)))
+    streams.show(FETCHED, unless(~asks, pyrtl.Const(parameters.line_bytes)))
     return ~more
 
 
@@ -215,7 +215,7 @@ def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
 
 
 def _jobs(
-    parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, is_asked: Signal
+    parameters: StreamPrefetcherParameters, streams: Streams, moves: _Moves, is_asked: Signal
 ) -> tuple[Signal, Signal, Job]:
     """Accept jobs, and queue them behind the job that is served.
 
@@ -223,7 +223,7 @@ def _jobs(
         Whether a job is served, whether another job starts in the next cycle, and this job: the first in the
         queue, or the job that is accepted in this cycle.
     """
-    jobs, low = between.inputs["jobs"], parameters.offset_bits
+    jobs, low = streams.inputs["jobs"], parameters.offset_bits
     first, end = jobs.fields["coordinate"], jobs.fields["reference"]
     reach = (_bytes(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[: low + 2]
     fresh = {"element": first, "end": end[:-1], "open": end[-1], "reach": reach}
@@ -248,7 +248,7 @@ def _jobs(
 
 def _serve(
     parameters: StreamPrefetcherParameters,
-    between: Streams,
+    streams: Streams,
     moves: _Moves,
     active: Signal,
     job: Job,
@@ -258,13 +258,13 @@ def _serve(
 
     Args:
         parameters: the parameters.
-        between: the streams of the module.
+        streams: the streams of the module.
         moves: the actions; this function drives ``stops``, ``ends`` and ``frees``.
         active: whether there is a job.
         job: its state.
         is_here: whether the line to read has arrived.
     """
-    elements, stops = between.outputs["elements"], between.inputs["stops"]
+    elements, stops = streams.outputs["elements"], streams.inputs["stops"]
     size, element = parameters.line_bytes, job["element"]
     at_end = alias("at_end", ~job["open"] & (element == job["end"]))
     stopping = alias("stopping", active & job["open"] & stops.valid)
@@ -281,8 +281,8 @@ def _serve(
     after = (element + gives)[: len(element)]
     is_last = ~job["open"] & (after == job["end"])
     frees <<= passes | (gives & (is_last | (reach > size)))
-    between.show(USED, unless(~gives, pyrtl.Const(parameters.element_bytes)))
-    between.show(PENDING, passes)
+    streams.show(USED, unless(~gives, pyrtl.Const(parameters.element_bytes)))
+    streams.show(PENDING, passes)
     return {**job, "element": after, "reach": pyrtl.select(frees, (reach - size)[: len(reach)], reach)}
 
 

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import any_of, decoded, lowest, ones_of
+from fiberscope.hw.rtl.kit.trees import any_of, lowest, one_hot, ones_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, Lanes, PortContents, StatusCounter, unit
 
@@ -87,7 +87,7 @@ class _Scan:
         return unless(self.begins, (self.word + 1)[: len(self.word)])
 
 
-def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
+def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
     """Create a memory for each writer, the scan over the OR of all memories, and the control of the phases.
 
     Each writer has a memory of its own, so that all can write in the same cycle. The scan sends the lowest
@@ -95,10 +95,10 @@ def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
     """
     phase: Signal = pyrtl.Register(3, "phase")
     collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
-    ready, sink = between.outputs["ready"], between.outputs["found"]
-    scan = _scan(parameters, between, waiting)
+    ready, sink = streams.outputs["ready"], streams.outputs["found"]
+    scan = _scan(parameters, streams, waiting)
     starts = alias("starts", ending & sink.ready)
-    sources = [stream for label, stream in between.inputs.items() if label != "scans"]
+    sources = [stream for label, stream in streams.inputs.items() if label != "scans"]
     puts, all_ended = _collected(sources, collecting, starts)
     banks = [
         _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
@@ -128,13 +128,13 @@ def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
     for event, entered in events:
         behind = pyrtl.select(event, pyrtl.Const(entered, len(phase)), behind)
     phase.next <<= behind
-    between.show(PASSES, scan.done)
-    between.show(PENDING, telling | scanning | ending)
+    streams.show(PASSES, scan.done)
+    streams.show(PENDING, telling | scanning | ending)
 
 
-def _scan(parameters: TouchedBitmapParameters, between: Streams, waiting: Signal) -> _Scan:
+def _scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: Signal) -> _Scan:
     """Take a scan in the phase ``WAITING``; return its progress, with a register for the examined word."""
-    scans = between.inputs["scans"]
+    scans = streams.inputs["scans"]
     scans.accept(waiting)
     taken, clears = alias("scan_taken", waiting & scans.valid), scans.fields["control"]
     word: Signal = DataRegister(index_bits(parameters.words), "word")
@@ -176,8 +176,8 @@ def _bank(
     """
     lane_bits, place_bits = index_bits(parameters.width), index_bits(parameters.words)
     bit = source.fields["coordinate"].zero_extended(lane_bits + place_bits)
-    chosen_bit, place = decoded(bit[:lane_bits], parameters.width), bit[lane_bits:]
-    row = decoded(place, parameters.words)
+    chosen_bit, place = one_hot(bit[:lane_bits], parameters.width), bit[lane_bits:]
+    row = one_hot(place, parameters.words)
     seen: Signal = pyrtl.Register(parameters.words, f"known_{name}")
     new = (seen & row) == 0
     memory = Sram(f"bits_{name}", parameters.words, 1, parameters.width)
@@ -185,10 +185,10 @@ def _bank(
     word = pyrtl.concat_list(memory.read(scan.following, scan.reads))
     is_known: Signal = DataRegister(1, f"is_known_{name}")
     is_known.next <<= pyrtl.select(
-        scan.reads, (seen & decoded(scan.following, parameters.words)) != 0, is_known
+        scan.reads, (seen & one_hot(scan.following, parameters.words)) != 0, is_known
     )
     more = seen | unless(~puts, row)
-    seen.next <<= unless(scan.clears, more & ~unless(~scan.done, decoded(scan.word, parameters.words)))
+    seen.next <<= unless(scan.clears, more & ~unless(~scan.done, one_hot(scan.word, parameters.words)))
     return unless(~is_known, word)
 
 

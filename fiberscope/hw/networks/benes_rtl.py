@@ -69,15 +69,15 @@ def port_contents(parameters: BenesParameters) -> PortContents:
     }
 
 
-def design(parameters: BenesParameters, between: Streams) -> None:
+def design(parameters: BenesParameters, streams: Streams) -> None:
     """Create a register for the settings of a task, and the columns of multiplexers.
 
     Each column uses the lowest remaining bits of each row of settings. Registers between columns also hold
     the settings for the columns after them, so that vectors of two tasks can be in the network.
     """
     left: Signal = pyrtl.Register(parameters.vector_bits, "left")
-    rows = Rows(between, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
-    settings = _settings(parameters, between, rows, left)
+    rows = Rows(streams, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
+    settings = _settings(parameters, streams, rows, left)
     words = [packed(lane) for lane in rows.entering]
     column = _switches if parameters.form == MINIMAL else _nodes
     wires = words if parameters.form == MINIMAL else [wire for word in words for wire in (word, word)]
@@ -91,13 +91,13 @@ def design(parameters: BenesParameters, between: Streams) -> None:
     rows.leave([unpacked(word, rows.entering[0]) for word in wires])
 
 
-def _settings(parameters: BenesParameters, between: Streams, rows: Rows, left: Signal) -> list[Signal]:
+def _settings(parameters: BenesParameters, streams: Streams, rows: Rows, left: Signal) -> list[Signal]:
     """Return the register of the settings.
 
     New settings are taken with their task, in or after the cycle in which the last vector of the previous
     task enters. ``left`` is the number of vectors of the task that have not entered.
     """
-    tasks, settings = between.inputs["tasks"], between.inputs["settings"]
+    tasks, settings = streams.inputs["tasks"], streams.inputs["settings"]
     ends = alias("task_ends", rows.move & ((left == 0) | ((left == 1) & rows.taken)))
     loads = alias("loads", ends & tasks.valid & settings.valid)
     tasks.accept(ends & settings.valid)

@@ -12,7 +12,7 @@ from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.networks.crossbar_rtl import Turn
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.trees import any_of, chosen
+from fiberscope.hw.rtl.kit.trees import any_of, one_hot_mux
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, tokens, unit
 from fiberscope.sim.component import Component
@@ -55,36 +55,36 @@ def port_contents(parameters: ConcentratorParameters) -> PortContents:
     return {"inputs": inputs, "requests": whole, "replies": whole, "outputs": outputs}
 
 
-def design(parameters: ConcentratorParameters, between: Streams) -> None:
+def design(parameters: ConcentratorParameters, streams: Streams) -> None:
     """Create an arbiter for requests, and a decoder of the port for replies."""
-    _send_on(parameters, between)
-    replies = between.inputs["replies"]
+    _send_on(parameters, streams)
+    replies = streams.inputs["replies"]
     tag = replies.fields["coordinate"]
     own = replies.fields | {"coordinate": tag[:PORT_SHIFT]}
     taken = []
     for i in range(parameters.repliers):
-        sink = between.outputs[f"outputs[{i}]"]
+        sink = streams.outputs[f"outputs[{i}]"]
         goes = replies.valid & (tag[PORT_SHIFT:] == parameters.first_port + i)
         sink.send(goes, own)
         taken.append(goes & sink.ready)
     replies.accept(any_of("returned", taken))
 
 
-def _send_on(parameters: ConcentratorParameters, between: Streams) -> None:
+def _send_on(parameters: ConcentratorParameters, streams: Streams) -> None:
     """Send the request that wins the round-robin arbitration, with the requester's port in its tag."""
-    inputs = [between.inputs[f"inputs[{i}]"] for i in range(parameters.requesters)]
-    requests = between.outputs["requests"]
+    inputs = [streams.inputs[f"inputs[{i}]"] for i in range(parameters.requesters)]
+    requests = streams.outputs["requests"]
     asking = [source.valid for source in inputs]
     turn = Turn("requests", asking)
     taken = [first & requests.ready for first in turn.first]
     turn.pass_on(taken)
     for source, flag in zip(inputs, taken, strict=True):
         source.accept(flag)
-    word = unpacked(chosen(turn.first, [packed(source.fields) for source in inputs]), inputs[0].fields)
+    word = unpacked(one_hot_mux(turn.first, [packed(source.fields) for source in inputs]), inputs[0].fields)
     ports: list[Signal] = [
         pyrtl.Const(parameters.first_port + i, parameters.tag_bits - PORT_SHIFT) for i in range(len(inputs))
     ]
-    tag = pyrtl.concat(chosen(turn.first, ports), word["coordinate"])
+    tag = pyrtl.concat(one_hot_mux(turn.first, ports), word["coordinate"])
     requests.send(any_of("sends", asking), word | {"coordinate": tag})
 
 

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
-from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
+from fiberscope.hw.rtl.kit.trees import any_of, lowest, one_hot_mux, ones_of, remainder
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.channel import Channel
@@ -66,21 +66,23 @@ def status(inputs: int, outputs: int) -> Mapping[str, int]:
     return {WAITING: outputs, LOSING: (inputs * outputs).bit_length()}
 
 
-def design(parameters: CrossbarParameters, between: Streams) -> None:
+def design(parameters: CrossbarParameters, streams: Streams) -> None:
     """Create a round-robin arbiter for each output, among the inputs whose token goes there."""
-    inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
+    inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
     goals = [_goals(parameters, source) for source in inputs]
     words = [packed(source.fields) for source in inputs]
     wanting = [[flags[place] for flags in goals] for place in range(parameters.outputs)]
     takes = []
     for place, (sink, flags) in enumerate(zip(outputs, wanting, strict=True)):
         turn = Turn(f"output_{place:02}", flags)
-        sink.send(any_of(f"sends_{place:02}", flags), unpacked(chosen(turn.first, words), inputs[0].fields))
+        sink.send(
+            any_of(f"sends_{place:02}", flags), unpacked(one_hot_mux(turn.first, words), inputs[0].fields)
+        )
         takes.append([flag & sink.ready for flag in turn.first])
         turn.pass_on(takes[-1])
     for i, (source, row) in enumerate(zip(inputs, zip(*takes, strict=True), strict=True)):
         source.accept(any_of(f"moves_{i:03}", row))
-    show_losers(between, wanting, takes)
+    show_losers(streams, wanting, takes)
 
 
 def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
@@ -123,24 +125,24 @@ class Turn:
 
 
 def show_losers(
-    between: Streams, wanting: Sequence[Sequence[Signal]], takes: Sequence[Sequence[Signal]]
+    streams: Streams, wanting: Sequence[Sequence[Signal]], takes: Sequence[Sequence[Signal]]
 ) -> None:
     """Drive the status outputs of a crossbar.
 
     Args:
-        between: the streams of the module.
+        streams: the streams of the module.
         wanting: for each output, whether each input has a token for it.
         takes: for each output, whether each input sends it a token.
     """
-    outputs = list(between.outputs.values())
+    outputs = list(streams.outputs.values())
     wanted = [any_of(f"wanted_{i:02}", flags) for i, flags in enumerate(wanting)]
-    between.show(WAITING, pyrtl.concat_list(wanted))
+    streams.show(WAITING, pyrtl.concat_list(wanted))
     lost = [
         flag & sink.ready & ~taken
         for sink, flags, row in zip(outputs, wanting, takes, strict=True)
         for flag, taken in zip(flags, row, strict=True)
     ]
-    between.show(LOSING, ones_of(pyrtl.concat_list(lost)))
+    streams.show(LOSING, ones_of(pyrtl.concat_list(lost)))
 
 
 class CrossbarAdapter(Adapter):

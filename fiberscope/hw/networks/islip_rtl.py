@@ -13,7 +13,7 @@ from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.rtl.kit.channel import pointer
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.sram import REGISTERED, Sram, memory_kind
-from fiberscope.hw.rtl.kit.trees import any_of, chosen
+from fiberscope.hw.rtl.kit.trees import any_of, one_hot_mux
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     InputStream,
@@ -74,13 +74,13 @@ class _Queues:
     word: Signal
 
 
-def design(parameters: IslipParameters, between: Streams) -> None:
+def design(parameters: IslipParameters, streams: Streams) -> None:
     """Create the FIFOs, a round-robin arbiter for each output, and one for each input.
 
     Each output with space grants the FIFO of one input, and each input accepts one grant. The priorities of
     both arbiters change only if the grant is accepted.
     """
-    inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
+    inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
     queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
     wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
     turns = [
@@ -95,9 +95,9 @@ def design(parameters: IslipParameters, between: Streams) -> None:
     takes = [[row.takes[place] for row in queues] for place in range(parameters.outputs)]
     for place, (sink, turn, column) in enumerate(zip(outputs, turns, takes, strict=True)):
         turn.pass_on(column)
-        word = chosen(column, [row.word for row in queues])
+        word = one_hot_mux(column, [row.word for row in queues])
         sink.send(any_of(f"sends_{place:02}", column), unpacked(word, inputs[0].fields))
-    show_losers(between, wanting, takes)
+    show_losers(streams, wanting, takes)
 
 
 def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
@@ -107,7 +107,7 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     goals = [goal == place for place in range(count)]
     takes: list[Signal] = [pyrtl.WireVector(1, f"takes_{name}_{place:02}") for place in range(count)]
     held: list[Signal] = [pyrtl.Register(depth.bit_length(), f"held_{name}_{i:02}") for i in range(count)]
-    room = alias(f"room_{name}", chosen(goals, [filled < depth for filled in held]))
+    room = alias(f"room_{name}", one_hot_mux(goals, [filled < depth for filled in held]))
     source.accept(room)
     puts = [alias(f"puts_{name}_{i:02}", source.valid & room & here) for i, here in enumerate(goals)]
     for filled, put, take in zip(held, puts, takes, strict=True):
@@ -116,7 +116,7 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     heads = [pointer(f"head_{name}_{i:02}", depth, take) for i, take in enumerate(takes)]
     if parameters.memory == REGISTERED:
         queues = _Fifos(name, takes, held, puts, source)
-        tail = pyrtl.concat(goal, chosen(goals, tails))
+        tail = pyrtl.concat(goal, one_hot_mux(goals, tails))
         return _Queues([filled != 0 for filled in held], takes, queues.word(tail, heads, source.valid & room))
     memory = pyrtl.MemBlock(
         sum(map(len, source.fields.values())),
@@ -125,10 +125,10 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
         asynchronous=True,
     )
     word = packed(source.fields)
-    tail = pyrtl.concat(goal, chosen(goals, tails))
+    tail = pyrtl.concat(goal, one_hot_mux(goals, tails))
     memory[tail] <<= pyrtl.MemBlock.EnabledWrite(word, enable=source.valid & room)
     numbers = [pyrtl.Const(place, index_bits(count)) for place in range(count)]
-    head = pyrtl.concat(chosen(takes, numbers), chosen(takes, heads))
+    head = pyrtl.concat(one_hot_mux(takes, numbers), one_hot_mux(takes, heads))
     return _Queues([filled != 0 for filled in held], takes, memory[head])
 
 
@@ -167,9 +167,11 @@ class _Fifos:
         numbers = [pyrtl.Const(place, len(tail) - len(heads[0])) for place in range(len(heads))]
         memory = Sram(f"queues_{self.name}", 1 << len(tail), len(self.coming))
         memory.write(tail, [self.coming], [writes])
-        following = pyrtl.concat(chosen(self.takes, numbers), chosen(self.takes, [h.reg_in for h in heads]))
+        following = pyrtl.concat(
+            one_hot_mux(self.takes, numbers), one_hot_mux(self.takes, [h.reg_in for h in heads])
+        )
         (read,) = memory.read(following, pyrtl.Const(1, 1))
-        return chosen(self.takes, [self._first(place, read) for place in range(len(heads))])
+        return one_hot_mux(self.takes, [self._first(place, read) for place in range(len(heads))])
 
     def _first(self, place: int, read: Signal) -> Signal:
         """Return the first token of a FIFO: from a register, or from memory after the one before has left."""

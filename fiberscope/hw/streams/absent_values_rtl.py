@@ -120,14 +120,14 @@ def array_contents(parameters: MarkedArrayParameters) -> PortContents:
     }
 
 
-def array_design(parameters: MarkedArrayParameters, between: Streams) -> None:
+def array_design(parameters: MarkedArrayParameters, streams: Streams) -> None:
     """Build the array: a memory of values. A reference that is N gives the absent value, marked."""
-    head, room = Head.from_stream(between.inputs["in_ref"]), tokens.room_in(between)
-    load, sink = between.inputs[LOAD], between.outputs["out_val[0]"]
+    head, room = Head.from_stream(streams.inputs["in_ref"]), tokens.room_in(streams)
+    load, sink = streams.inputs[LOAD], streams.outputs["out_val[0]"]
     load.accept(pyrtl.Const(1, 1))
     words = Memory("words", parameters.entries, parameters.value_field.width)
     words.write(load.fields["address"], load.fields["word"], load.valid)
-    between.inputs["in_ref"].accept(room)
+    streams.inputs["in_ref"].accept(room)
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
     value = pyrtl.select(head.is_empty, parameters.empty_word, words[head.payload])
     sent = tokens.token(sink, kind, head.level, value)
@@ -139,13 +139,13 @@ def alu_contents(parameters: FillingAluParameters) -> PortContents:
     return {"in_val": Each(parameters.marked, 2), "out_val": parameters.marked}
 
 
-def alu_design(parameters: FillingAluParameters, between: Streams) -> None:
+def alu_design(parameters: FillingAluParameters, streams: Streams) -> None:
     """Build the ALU, which accepts both operands together and has no registers."""
-    room, sink = tokens.room_in(between), between.outputs["out_val[0]"]
-    heads = [Head.from_stream(stream) for stream in between.inputs.values()]
+    room, sink = tokens.room_in(streams), streams.outputs["out_val[0]"]
+    heads = [Head.from_stream(stream) for stream in streams.inputs.values()]
     left = heads[0]
     acts = alias("acts", room & left.shown & heads[1].shown)
-    for stream in between.inputs.values():
+    for stream in streams.inputs.values():
         stream.accept(acts)
     empty, bits = parameters.empty_word, parameters.value_bits
     first, second = (pyrtl.select(head.is_empty, empty, head.payload) for head in heads)

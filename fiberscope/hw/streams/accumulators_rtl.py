@@ -116,21 +116,21 @@ def _stream_contents(
     }
 
 
-def sparse_design(parameters: SparseAccumulatorParameters, between: Streams) -> None:
+def sparse_design(parameters: SparseAccumulatorParameters, streams: Streams) -> None:
     """Build the accumulator of pairs; a sum can leave in the cycle in which a point completes it."""
-    points = _Points(parameters, between, 2 - parameters.order)
+    points = _Points(parameters, streams, 2 - parameters.order)
     ended = alias("ended_now", points.ended | points.is_done)
     group = pyrtl.select(points.is_point, points.group_of(points.key), points.group)
     leaves = points.send(points.is_complete(points.sums.first, ended, group), ended)
     points.take(pyrtl.Const(1, 1), leaves)
 
 
-def tensor_design(parameters: TensorAccumulatorParameters, between: Streams) -> None:
+def tensor_design(parameters: TensorAccumulatorParameters, streams: Streams) -> None:
     """Build the accumulator of points; points wait until all complete sums have left.
 
     A sum can leave from the cycle after the one in which the point that completes it is accepted.
     """
-    points = _Points(parameters, between, parameters.kept, parameters.flushes)
+    points = _Points(parameters, streams, parameters.kept, parameters.flushes)
     if parameters.flushes:
         points.flush()
         return
@@ -147,17 +147,17 @@ class _Points:
 
     Args:
         parameters: the parameters of the block.
-        between: the streams of the block.
+        streams: the streams of the block.
         kept: number of outermost coordinates in which points arrive sorted; a change completes sums.
         flushes: whether points arrive as tasks.
     """
 
     def __init__(
-        self, parameters: _AccumulatorParameters, between: Streams, kept: int, flushes: int = 0
+        self, parameters: _AccumulatorParameters, streams: Streams, kept: int, flushes: int = 0
     ) -> None:
         self._flushes = flushes
-        self._between, self._room = between, tokens.room_in(between)
-        *crds, val = (Head.from_stream(stream) for stream in between.inputs.values())
+        self._between, self._room = streams, tokens.room_in(streams)
+        *crds, val = (Head.from_stream(stream) for stream in streams.inputs.values())
         self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
         self.key = alias("key", pyrtl.concat(*(head.payload for head in crds)))
         self._value = unless(val.is_empty, val.payload).sign_extended(parameters.sum_field.width)
@@ -225,14 +225,14 @@ class _Fibers:
     """The output logic of an accumulator: sums as fibers, with the stops between them, and the end.
 
     Args:
-        between: the streams of the block.
+        streams: the streams of the block.
         ways: number of coordinates of a sum.
         flushes: whether there are tasks; the stop of a task also closes one more list.
     """
 
-    def __init__(self, between: Streams, ways: int, flushes: int) -> None:
+    def __init__(self, streams: Streams, ways: int, flushes: int) -> None:
         self._deeper = flushes
-        *self._crds, self._val = (sink for label, sink in between.outputs.items() if label != OVERFLOW)
+        *self._crds, self._val = (sink for label, sink in streams.outputs.items() if label != OVERFLOW)
         self._ways, self._bits = ways, self._crds[0].widths["payload"]
         self._begun: Signal = pyrtl.Register(1, "begun")
         self._stopped: Signal = pyrtl.Register(1, "stopped")

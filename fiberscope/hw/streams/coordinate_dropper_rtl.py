@@ -52,32 +52,32 @@ def port_contents(parameters: CoordinateDropperParameters) -> PortContents:
     return {"in_outer": outer, "in_inner": inner, "out_outer": outer, "out_inner": inner}
 
 
-def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
+def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     """Build the dropper.
 
     Registers hold the outer token that waits for its inner fiber, whether this fiber has an element, and
     the last inner token. An outer stop after a coordinate leaves alone. An outer stop after a stop, or at
     the start, is paired with an inner stop.
     """
-    inner, last = Head.from_stream(between.inputs["in_inner"]), _Last(between, tokens.room_in(between))
+    inner, last = Head.from_stream(streams.inputs["in_inner"]), _Last(streams, tokens.room_in(streams))
     room = alias("goes_on", last.room & ~last.head.is_done)
     holds: Signal = pyrtl.Register(1, "holds")
     seen: Signal = pyrtl.Register(1, "seen")
     behind_data: Signal = pyrtl.Register(1, "behind_data")
     takes: Signal = pyrtl.WireVector(1, "takes_outer")
-    outer, now = _outer(between, holds, takes)
+    outer, now = _outer(streams, holds, takes)
     takes <<= room & ~holds & outer.shown
 
     alone = alias("alone", takes & outer.is_control & behind_data)
     passes = alias("passes", room & now.shown & ~alone & inner.shown)
     ends = alias("ends", passes & inner.is_control)
     has_data = alias("has_data", seen & holds)
-    between.inputs["in_outer"].accept(takes)
-    between.inputs["in_inner"].accept(passes)
+    streams.inputs["in_outer"].accept(takes)
+    streams.inputs["in_inner"].accept(passes)
     holds.next <<= (holds | (takes & ~alone)) & ~ends
     behind_data.next <<= pyrtl.select(takes, outer.is_data, behind_data)
     seen.next <<= (seen & ~takes) | (passes & ~inner.is_control)
-    tokens.pass_on(between.outputs["out_outer[0]"], alone | (ends & (now.is_control | has_data)), now)
+    tokens.pass_on(streams.outputs["out_outer[0]"], alone | (ends & (now.is_control | has_data)), now)
     last.follow(passes, inner, passes & inner.is_stop & now.is_data & ~has_data)
 
 
@@ -88,15 +88,15 @@ class _Last:
     of level 0.
 
     Args:
-        between: the streams of the module.
+        streams: the streams of the module.
         room: 1 if all outputs have a free slot.
     """
 
-    def __init__(self, between: Streams, room: Signal) -> None:
+    def __init__(self, streams: Streams, room: Signal) -> None:
         self.room = room
-        self._sink = between.outputs["out_inner[0]"]
+        self._sink = streams.outputs["out_inner[0]"]
         self._holds: Signal = pyrtl.Register(1, "holds_inner")
-        inner = between.inputs["in_inner"].fields
+        inner = streams.inputs["in_inner"].fields
         self._held = {name: DataRegister(len(wire), f"inner_{name}") for name, wire in inner.items()}
         self.head = Head(self._holds, self._held)
 
@@ -112,9 +112,9 @@ class _Last:
             register.next <<= pyrtl.select(keeps, inner.fields[name], register)
 
 
-def _outer(between: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
+def _outer(streams: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
     """Return the outer token at the input, and the outer token that applies in this cycle."""
-    shown = Head.from_stream(between.inputs["in_outer"])
+    shown = Head.from_stream(streams.inputs["in_outer"])
     held = {name: DataRegister(len(wire), f"outer_{name}") for name, wire in shown.fields.items()}
     for name, register in held.items():
         register.next <<= pyrtl.select(takes, shown.fields[name], register)

@@ -37,16 +37,16 @@ class CounterParameters(LoopParameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 
 
-def design(parameters: CounterParameters, between: Streams) -> None:
+def design(parameters: CounterParameters, streams: Streams) -> None:
     """Build the counter. A register holds the coordinate that was sent, another the end of the piece."""
     size = pyrtl.Const(parameters.size)
     piece = parameters.piece if parameters.size else 0  # a loop without coordinates has no pieces
-    reference = between.inputs["in_ref"].fields["payload"]
+    reference = streams.inputs["in_ref"].fields["payload"]
     coordinate: Signal = DataRegister(index_bits(parameters.size), "coordinate")
     end: Signal = DataRegister(len(size), "end_of_piece") if piece else size
     following = coordinate + pyrtl.Const(parameters.step)
     is_last = following >= end if parameters.size else pyrtl.Const(1, 1)
-    walk = Walk(between, reference >= size if piece else size == 0, is_last)
+    walk = Walk(streams, reference >= size if piece else size == 0, is_last)
     first = resized(reference, len(coordinate)) if piece else pyrtl.Const(0, len(coordinate))
     place = pyrtl.select(walk.starts, first, following[: len(coordinate)])
     coordinate.next <<= pyrtl.select(walk.moves, place, coordinate)

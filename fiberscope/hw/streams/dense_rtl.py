@@ -32,14 +32,14 @@ class DenseScannerParameters(LoopParameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 
 
-def design(parameters: DenseScannerParameters, between: Streams) -> None:
+def design(parameters: DenseScannerParameters, streams: Streams) -> None:
     """Build the scanner. Registers hold the coordinate and the reference of the element that was sent."""
     size, bits = parameters.size, parameters.reference_bits
     coordinate: Signal = DataRegister(index_bits(size), "coordinate")
     reference: Signal = DataRegister(bits, "reference")
     empty, last = pyrtl.Const(size == 0, 1), coordinate == max(0, size - 1)
-    walk = Walk(between, empty, last)
-    first = times(between.inputs["in_ref"].fields["payload"], size)
+    walk = Walk(streams, empty, last)
+    first = times(streams.inputs["in_ref"].fields["payload"], size)
     place = pyrtl.select(walk.starts, pyrtl.Const(0, len(coordinate)), following(coordinate))
     position = pyrtl.select(walk.starts, first, following(reference))
     coordinate.next <<= pyrtl.select(walk.moves, place, coordinate)

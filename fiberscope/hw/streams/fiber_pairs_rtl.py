@@ -165,12 +165,12 @@ class _Side:
             self._registers[field].next <<= value
 
 
-def design(parameters: FiberPairsParameters, between: Streams) -> None:
+def design(parameters: FiberPairsParameters, streams: Streams) -> None:
     """Build the intersector: it makes a step a cycle, and turns to the next pair in the last step of one."""
-    first, second = (Head.from_stream(between.inputs[f"in_ref{way}"]) for way in (0, 1))
-    load = between.inputs[LOAD]
+    first, second = (Head.from_stream(streams.inputs[f"in_ref{way}"]) for way in (0, 1))
+    load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
-    room, shown = tokens.room_in(between), alias("both_shown", first.shown & second.shown)
+    room, shown = tokens.room_in(streams), alias("both_shown", first.shown & second.shown)
     walks, ended, new, owes = (
         pyrtl.Register(1, name) for name in ("walks", "ended", "new_pair", "owes_stop")
     )
@@ -202,17 +202,17 @@ def design(parameters: FiberPairsParameters, between: Streams) -> None:
     walks.next <<= pyrtl.select(starts, present, walks) & ~ends
     new.next <<= turns | (opens & ~sends)
     owes.next <<= sends | (owes & ~closes & ~starts)
-    for stream in (between.inputs["in_ref0"], between.inputs["in_ref1"]):
+    for stream in (streams.inputs["in_ref0"], streams.inputs["in_ref1"]):
         stream.accept(takes | (finishes & first.is_stop))
     passes = alias("passes", takes & first.is_control)
-    between.show(WORKS, skips & ~ends)
-    between.show(STEPS, skips | sends)
-    _send(parameters, between, (row, column), first, (sends, opens, closes, finishes, passes))
+    streams.show(WORKS, skips & ~ends)
+    streams.show(STEPS, skips | sends)
+    _send(parameters, streams, (row, column), first, (sends, opens, closes, finishes, passes))
 
 
 def _send(
     parameters: FiberPairsParameters,
-    between: Streams,
+    streams: Streams,
     sides: Sequence[_Side],
     first: Head,
     events: Sequence[Signal],
@@ -221,7 +221,7 @@ def _send(
 
     Args:
         parameters: the parameters.
-        between: the streams.
+        streams: the streams.
         sides: both operands.
         first: the head of ``in_ref0``.
         events: whether a match leaves, whether it is the first of its pair, whether an earlier pair's stop
@@ -233,12 +233,12 @@ def _send(
     kind = tokens.kind_of(sends, stops, passes & first.is_done)
     for port, side in zip(("out_outer[0]", "out_inner[0]"), sides, strict=True):
         valid = (sends & opens) | passes | finishes
-        tokens.send(between.outputs[port], valid, kind, level, side.coordinate)
+        tokens.send(streams.outputs[port], valid, kind, level, side.coordinate)
     kind = tokens.kind_of(sends, stops | closes, passes & first.is_done)
     level = pyrtl.select(closes, pyrtl.Const(0, tokens.LEVEL_BITS), (level + 1)[: tokens.LEVEL_BITS])
     for port, side in zip(("out_ref0[0]", "out_ref1[0]"), sides, strict=True):
         position = resized(side.head, parameters.reference_bits)
-        tokens.send(between.outputs[port], sends | closes | passes | finishes, kind, level, position)
+        tokens.send(streams.outputs[port], sends | closes | passes | finishes, kind, level, position)
 
 
 class FiberPairsAdapter(StreamAdapter):

@@ -65,17 +65,17 @@ def port_contents(parameters: FiberReducerParameters) -> PortContents:
     }
 
 
-def design(parameters: FiberReducerParameters, between: Streams) -> None:
+def design(parameters: FiberReducerParameters, streams: Streams) -> None:
     """Build the reducer. A register holds whether a fiber is open: begun, but without its stop so far.
 
     A stop that also ends the list is accepted together with the stop of the coordinates. The stop of the
     list leaves in the cycle after the sum.
     """
-    crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
+    crd, val = Head.from_stream(streams.inputs["in_crd"]), Head.from_stream(streams.inputs["in_val"])
     fiber_open: Signal = pyrtl.Register(1, "open")
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
-    room = tokens.room_in(between)
+    room = tokens.room_in(streams)
     acts = alias("acts", room & ~follows)
 
     opens = alias("opens", acts & ~fiber_open & crd.is_data)
@@ -83,8 +83,8 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     ends_list = alias("ends_list", val.is_stop & (val.level != 0))
     takes = alias("takes", (opens | (acts & fiber_open)) & val.shown & ~ends_list)
     ends_both = alias("ends_both", acts & fiber_open & ends_list & crd.shown)
-    between.inputs["in_crd"].accept(opens | passes | ends_both)
-    between.inputs["in_val"].accept(passes | takes | ends_both)
+    streams.inputs["in_crd"].accept(opens | passes | ends_both)
+    streams.inputs["in_val"].accept(passes | takes | ends_both)
     begun, result = reduction(parameters, "sum", val, takes | ends_both)
 
     closes = alias("closes", ends_both | (takes & val.is_stop))
@@ -95,7 +95,7 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     data = closes & (begun | (parameters.marks == 0))
     kind = tokens.kind_of(data, pays | (passes & crd.is_stop), passes & crd.is_done)
     level = pyrtl.select(follows, owed, crd.level)
-    tokens.send(between.outputs["out_val[0]"], closes | pays | passes, kind, level, result)
+    tokens.send(streams.outputs["out_val[0]"], closes | pays | passes, kind, level, result)
 
 
 class FiberReducerAdapter(ScalarReducerAdapter):

@@ -39,10 +39,10 @@ def interface(parameters: ForkParameters) -> Interface:
     return Interface("fork", (parameters.tokens, *streams("out", "output", content, parameters.consumers)))
 
 
-def design(parameters: ForkParameters, between: Streams) -> None:
+def design(parameters: ForkParameters, streams: Streams) -> None:
     """Build the fork: a token goes to all consumers in the same cycle, when all of them accept it."""
-    source = between.inputs["in"]
-    sinks = list(between.outputs.values())
+    source = streams.inputs["in"]
+    sinks = list(streams.outputs.values())
     room = alias("room", reduce(and_, [sink.ready for sink in sinks], pyrtl.Const(1, 1)))
     source.accept(room)
     for sink in sinks:

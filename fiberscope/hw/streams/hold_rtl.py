@@ -42,19 +42,19 @@ def port_contents(parameters: CoordinateHoldParameters) -> PortContents:
     )
 
 
-def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
+def design(_parameters: CoordinateHoldParameters, streams: Streams) -> None:
     """Build the hold: a repeater, whose signal is the kind of the inner token that was passed on last."""
-    room, inner = tokens.room_in(between), Head.from_stream(between.inputs["in_inner"])
+    room, inner = tokens.room_in(streams), Head.from_stream(streams.inputs["in_inner"])
     waits: Signal = pyrtl.Register(1, "signal_waits")
     kind: Signal = DataRegister(tokens.KIND_BITS, "signal")
     signal = Head(waits, {"control": kind})
-    answers = repeat(between.inputs["in_outer"], signal, room, between.outputs["out_outer[0]"])
+    answers = repeat(streams.inputs["in_outer"], signal, room, streams.outputs["out_outer[0]"])
     passes = alias("passes", room & inner.shown & (~waits | answers))
-    between.inputs["in_inner"].accept(passes)
+    streams.inputs["in_inner"].accept(passes)
     waits.next <<= passes | (waits & ~answers)
     repeated = tokens.kind_of(~inner.is_control, inner.is_stop, inner.is_done)
     kind.next <<= pyrtl.select(passes, repeated, kind)
-    tokens.pass_on(between.outputs["out_inner[0]"], passes, inner)
+    tokens.pass_on(streams.outputs["out_inner[0]"], passes, inner)
 
 
 class CoordinateHoldAdapter(StreamAdapter):

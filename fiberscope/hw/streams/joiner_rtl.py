@@ -59,18 +59,18 @@ def port_contents(parameters: JoinerParameters) -> PortContents:
     }
 
 
-def intersect(parameters: JoinerParameters, between: Streams) -> None:
+def intersect(parameters: JoinerParameters, streams: Streams) -> None:
     """Build an intersection: the heads advance if they are equal, else all but the largest; no registers."""
-    heads = _Heads(parameters, between)
+    heads = _Heads(parameters, streams)
     behind = [reduce(or_, [order < other for other in others]) for order, others in heads.orders()]
     equal = alias("equal", ~reduce(or_, behind))
     heads.take([equal | late for late in behind])
     heads.send(equal, [equal] * parameters.ways)
 
 
-def union(parameters: JoinerParameters, between: Streams) -> None:
+def union(parameters: JoinerParameters, streams: Streams) -> None:
     """Build a union: the smallest head leaves, with N for operands without that head; no registers."""
-    heads = _Heads(parameters, between)
+    heads = _Heads(parameters, streams)
     smallest = [~reduce(or_, [other < order for other in others]) for order, others in heads.orders()]
     heads.take(smallest)
     heads.send(pyrtl.Const(1, 1), smallest)
@@ -81,16 +81,16 @@ class _Heads:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
     """
 
-    def __init__(self, parameters: JoinerParameters, between: Streams) -> None:
+    def __init__(self, parameters: JoinerParameters, streams: Streams) -> None:
         ways = range(parameters.ways)
-        self._between = between
-        self._crds = [Head.from_stream(between.inputs[f"in_crd[{way}]"]) for way in ways]
-        self._refs = [Head.from_stream(between.inputs[f"in_ref[{way}]"]) for way in ways]
+        self._between = streams
+        self._crds = [Head.from_stream(streams.inputs[f"in_crd[{way}]"]) for way in ways]
+        self._refs = [Head.from_stream(streams.inputs[f"in_ref[{way}]"]) for way in ways]
         shown = reduce(and_, [head.shown for head in (*self._crds, *self._refs)])
-        self._acts = alias("acts", shown & tokens.room_in(between))
+        self._acts = alias("acts", shown & tokens.room_in(streams))
 
     def orders(self) -> list[tuple[Signal, list[Signal]]]:
         """Return for each head its number for comparison, and the numbers of all other heads."""

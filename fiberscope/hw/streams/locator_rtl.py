@@ -52,16 +52,16 @@ def port_contents(parameters: LocatorParameters) -> PortContents:
     }
 
 
-def design(parameters: LocatorParameters, between: Streams) -> None:
+def design(parameters: LocatorParameters, streams: Streams) -> None:
     """Build the locator: a comparison with the size; no registers."""
-    heads = [Head.from_stream(stream) for stream in between.inputs.values()]
+    heads = [Head.from_stream(stream) for stream in streams.inputs.values()]
     crd, ref = heads[:2]
-    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
     within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1)
     if parameters.size:
         within = within | (crd.payload < parameters.size)
     present = alias("found", reduce(and_, [head.is_data for head in heads]) & within)
-    for stream in between.inputs.values():
+    for stream in streams.inputs.values():
         stream.accept(acts)
     bits = parameters.reference_bits
     base = times(heads[2].payload, parameters.size) if parameters.bases else pyrtl.Const(0, bits)
@@ -69,7 +69,7 @@ def design(parameters: LocatorParameters, between: Streams) -> None:
     place = (base + crd.payload)[:bits]
     for port, payload in (("out_crd", crd.payload), ("out_ref", ref.payload), ("out_ref2", place)):
         sends = acts & (present | crd.is_control)
-        tokens.send(between.outputs[f"{port}[0]"], sends, kind, crd.level, unless(~present, payload))
+        tokens.send(streams.outputs[f"{port}[0]"], sends, kind, crd.level, unless(~present, payload))
 
 
 class LocatorAdapter(StreamAdapter):

@@ -58,28 +58,28 @@ def port_contents(parameters: TablesParameters) -> PortContents:
     return {stream.label: stream for stream in ports}
 
 
-def design(parameters: MergedPointsParameters, between: Streams) -> None:
+def design(parameters: MergedPointsParameters, streams: Streams) -> None:
     """Build the unit: an element leaves with its list's table entry, or for the store; no registers."""
-    merged, groups = between.inputs["merged"], between.inputs["groups"]
+    merged, groups = streams.inputs["merged"], streams.inputs["groups"]
     over = alias("over", groups.fields["control"] == DONE)
-    acts = alias("acts", tokens.room_in(between) & groups.valid & (over | merged.valid))
+    acts = alias("acts", tokens.room_in(streams) & groups.valid & (over | merged.valid))
     points = alias("points", over | (groups.fields["area"] == POINTS))
     ends = alias("ends", merged.fields["control"] != DATA)
     merged.accept(acts & ~over)
     groups.accept(acts & (over | ends))
     kind = tokens.kind_of(~over & ~ends, ~over & ends, over)
     level = pyrtl.Const(1, tokens.LEVEL_BITS)
-    for port, payload in points_of(parameters, between).items():
-        tokens.send(between.outputs[f"{port}[0]"], acts & points, kind, level, payload)
+    for port, payload in points_of(parameters, streams).items():
+        tokens.send(streams.outputs[f"{port}[0]"], acts & points, kind, level, payload)
     stores = alias("stores", acts & ~points)
-    between.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
+    streams.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
     parts = {name: merged.fields[name] for name in ("coordinate", "reference", "value")}
-    between.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})
+    streams.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})
 
 
-def points_of(parameters: TablesParameters, between: Streams) -> dict[str, Signal]:
+def points_of(parameters: TablesParameters, streams: Streams) -> dict[str, Signal]:
     """Return the payload of each output for the element at the output of the merger."""
-    merged, lists = between.inputs["merged"].fields, _tables(parameters, between)
+    merged, lists = streams.inputs["merged"].fields, _tables(parameters, streams)
     source = merged["reference"]
     return {
         "out_outer": merged["coordinate"],
@@ -89,9 +89,9 @@ def points_of(parameters: TablesParameters, between: Streams) -> dict[str, Signa
     }
 
 
-def _tables(parameters: TablesParameters, between: Streams) -> dict[str, Memory]:
+def _tables(parameters: TablesParameters, streams: Streams) -> dict[str, Memory]:
     """Return the memories of coordinates and of references that travel along, by the number of the list."""
-    written = between.inputs[LISTS]
+    written = streams.inputs[LISTS]
     written.accept(pyrtl.Const(1, 1))
     tables = {}
     for name, wire in written.fields.items():

@@ -43,14 +43,14 @@ def _points_and_sums(parameters: TablesParameters) -> PortContents:
     return {**sent, "targets": Stream("targets", "targets", "output", TARGET), out_sum.label: out_sum}
 
 
-def _design_points(parameters: TablesParameters, between: Streams) -> None:
+def _design_points(parameters: TablesParameters, streams: Streams) -> None:
     """Build ``PointsAndSums``; one register holds whether the destination of the fiber has been sent."""
-    merged, groups, targets = between.inputs["merged"], between.inputs["groups"], between.outputs["targets"]
-    sent = merged_points.points_of(parameters, between)
+    merged, groups, targets = streams.inputs["merged"], streams.inputs["groups"], streams.outputs["targets"]
+    sent = merged_points.points_of(parameters, streams)
     begun: Signal = pyrtl.Register(1, "begun")
     over, ends = groups.fields["control"] == DONE, merged.fields["control"] != DATA
-    streams = [stream.ready for label, stream in between.outputs.items() if label != "targets"]
-    shown = alias("shown", reduce(and_, streams) & groups.valid)
+    ready = [stream.ready for label, stream in streams.outputs.items() if label != "targets"]
+    shown = alias("shown", reduce(and_, ready) & groups.valid)
     targets.send(shown & ~begun, {name: groups.fields[name] for name in TARGET})
     acts = alias("acts", shown & (begun | targets.ready) & (over | merged.valid))
     begun.next <<= pyrtl.select(acts & ends, pyrtl.Const(0, 1), begun | (shown & targets.ready))
@@ -60,9 +60,9 @@ def _design_points(parameters: TablesParameters, between: Streams) -> None:
     kind, level = tokens.kind_of(~over & ~ends, ~over & ends, over), pyrtl.Const(1, tokens.LEVEL_BITS)
     for port, payload in sent.items():
         valid = acts if port == "out_outer" else acts & ~sums
-        tokens.send(between.outputs[f"{port}[0]"], valid, kind, level, payload)
+        tokens.send(streams.outputs[f"{port}[0]"], valid, kind, level, payload)
     valid, payload = acts & (over | ends | sums), merged.fields["value"]
-    tokens.send(between.outputs["out_sum[0]"], valid, kind, level, payload)
+    tokens.send(streams.outputs["out_sum[0]"], valid, kind, level, payload)
 
 
 @dataclass(frozen=True)
@@ -82,20 +82,20 @@ def _either(parameters: EitherParameters) -> PortContents:
     return dict.fromkeys(("in_first", "in_second", "out_val"), tokens.values(parameters.value_field))
 
 
-def _design_either(_parameters: EitherParameters, between: Streams) -> None:
+def _design_either(_parameters: EitherParameters, streams: Streams) -> None:
     """Build ``Either``: it sends the first visible value, or the stop of both inputs; no registers."""
-    first, second = (Head.from_stream(between.inputs[port]) for port in ("in_first", "in_second"))
-    room = tokens.room_in(between)
+    first, second = (Head.from_stream(streams.inputs[port]) for port in ("in_first", "in_second"))
+    room = tokens.room_in(streams)
     of_first = alias("of_first", first.is_data | first.is_empty)
     of_second = alias("of_second", ~of_first & (second.is_data | second.is_empty))
     ends = alias("ends", first.is_control & second.is_control)
-    between.inputs["in_first"].accept(room & (of_first | ends))
-    between.inputs["in_second"].accept(room & (of_second | ends))
+    streams.inputs["in_first"].accept(room & (of_first | ends))
+    streams.inputs["in_second"].accept(room & (of_second | ends))
     kind, payload = (
         pyrtl.select(of_second, second.fields[name], first.fields[name]) for name in ("control", "value")
     )
     tokens.send(
-        between.outputs["out_val[0]"], room & (of_first | of_second | ends), kind, first.level, payload
+        streams.outputs["out_val[0]"], room & (of_first | of_second | ends), kind, first.level, payload
     )
 
 
@@ -113,19 +113,19 @@ def _fiber_sums(parameters: TablesParameters) -> PortContents:
     }
 
 
-def _design_sums(parameters: TablesParameters, between: Streams) -> None:
+def _design_sums(parameters: TablesParameters, streams: Streams) -> None:
     """Build ``FiberSums``: a sum goes into the store, or is passed on; no registers."""
-    crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
-    targets = between.inputs["targets"]
-    acts = alias("acts", tokens.room_in(between) & targets.valid & crd.shown & val.shown)
+    crd, val = Head.from_stream(streams.inputs["in_crd"]), Head.from_stream(streams.inputs["in_val"])
+    targets = streams.inputs["targets"]
+    acts = alias("acts", tokens.room_in(streams) & targets.valid & crd.shown & val.shown)
     passes = alias("passes", crd.is_done | (targets.fields["area"] == POINTS))
-    between.inputs["in_crd"].accept(acts)
-    between.inputs["in_val"].accept(acts)
+    streams.inputs["in_crd"].accept(acts)
+    streams.inputs["in_val"].accept(acts)
     targets.accept(acts & ~crd.is_data)
-    tokens.pass_on(between.outputs["out_crd[0]"], acts & passes, crd)
-    tokens.pass_on(between.outputs["out_val[0]"], acts & passes, val)
+    tokens.pass_on(streams.outputs["out_crd[0]"], acts & passes, crd)
+    tokens.pass_on(streams.outputs["out_val[0]"], acts & passes, val)
     stores = alias("stores", acts & ~passes)
-    between.outputs["partials"].send(stores & ~crd.is_data, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
+    streams.outputs["partials"].send(stores & ~crd.is_data, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
     stored = {
         "ends": ~crd.is_data,
         "area": targets.fields["area"][0],
@@ -133,7 +133,7 @@ def _design_sums(parameters: TablesParameters, between: Streams) -> None:
         "reference": ~pyrtl.Const(0, parameters.reference_bits),
         "value": val.payload,
     }
-    between.outputs[STORED].send(stores, stored)
+    streams.outputs[STORED].send(stores, stored)
 
 
 # They are parts of a merger, and run with its other end alone.

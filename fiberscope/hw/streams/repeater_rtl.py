@@ -50,12 +50,12 @@ def generator_contents(parameters: RepeatSignalGeneratorParameters) -> PortConte
     return {"in_crd": tokens.numbers(parameters.coordinate_bits), "out_repsig": tokens.signals()}
 
 
-def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Streams) -> None:
+def generator_design(_parameters: RepeatSignalGeneratorParameters, streams: Streams) -> None:
     """Build a generator: each token other than a stop or done gives one repeat signal."""
-    head, room = Head.from_stream(between.inputs["in_crd"]), tokens.room_in(between)
-    between.inputs["in_crd"].accept(room)
+    head, room = Head.from_stream(streams.inputs["in_crd"]), tokens.room_in(streams)
+    streams.inputs["in_crd"].accept(room)
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
-    between.outputs["out_repsig[0]"].send(room & head.shown, {"control": kind})
+    streams.outputs["out_repsig[0]"].send(room & head.shown, {"control": kind})
 
 
 def port_contents(parameters: RepeaterParameters) -> PortContents:
@@ -64,11 +64,11 @@ def port_contents(parameters: RepeaterParameters) -> PortContents:
     return {"in_ref": references, "in_repsig": tokens.signals(), "out_ref": references}
 
 
-def design(_parameters: RepeaterParameters, between: Streams) -> None:
+def design(_parameters: RepeaterParameters, streams: Streams) -> None:
     """Build a repeater: each repeat signal sends the reference once."""
-    signals = between.inputs["in_repsig"]
-    room, sink = tokens.room_in(between), between.outputs["out_ref[0]"]
-    signals.accept(repeat(between.inputs["in_ref"], Head.from_stream(signals), room, sink))
+    signals = streams.inputs["in_repsig"]
+    room, sink = tokens.room_in(streams), streams.outputs["out_ref[0]"]
+    signals.accept(repeat(streams.inputs["in_ref"], Head.from_stream(signals), room, sink))
 
 
 def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) -> Signal:

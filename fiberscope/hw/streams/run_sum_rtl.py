@@ -42,17 +42,17 @@ def port_contents(parameters: RunSumParameters) -> PortContents:
     }
 
 
-def design(parameters: RunSumParameters, between: Streams) -> None:
+def design(parameters: RunSumParameters, streams: Streams) -> None:
     """Build the registers of a run's coordinate and sum, which leave when a token outside the run arrives."""
-    crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
-    acts = alias("acts", tokens.room_in(between) & crd.shown & val.shown)
+    crd, val = Head.from_stream(streams.inputs["in_crd"]), Head.from_stream(streams.inputs["in_val"])
+    acts = alias("acts", tokens.room_in(streams) & crd.shown & val.shown)
     is_open: Signal = pyrtl.Register(1, "open")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "coordinate")
     bits = parameters.sum_field.width
     total: Signal = DataRegister(bits, "sum")
     ends = alias("ends", is_open & (~crd.is_data | (crd.payload != coordinate)))
     takes = alias("takes", acts & (crd.is_data | ~ends))
-    for stream in between.inputs.values():
+    for stream in streams.inputs.values():
         stream.accept(takes)
     value = unless(~val.is_data, val.payload).sign_extended(bits)
     added = parameters.added(total, value)
@@ -62,7 +62,7 @@ def design(parameters: RunSumParameters, between: Streams) -> None:
     total.next <<= pyrtl.select(counts, pyrtl.select(is_open & ~ends, added, value), total)
     kind = tokens.kind_of(ends, ~ends & crd.is_stop, ~ends & crd.is_done)
     for port, payload in (("out_crd[0]", coordinate), ("out_val[0]", total)):
-        tokens.send(between.outputs[port], acts & (ends | ~crd.is_data), kind, crd.level, payload)
+        tokens.send(streams.outputs[port], acts & (ends | ~crd.is_data), kind, crd.level, payload)
 
 
 class RunSumAdapter(StreamAdapter):

@@ -96,7 +96,7 @@ class Walk:
     token is a stop, both are merged to one stop of a higher level.
 
     Args:
-        between: the streams of the scanner.
+        streams: the streams of the scanner.
         empty: 1 if the reference at the head of ``in_ref`` refers to an empty fiber.
         last: 1 if the last element sent is the last one of its fiber.
 
@@ -105,9 +105,9 @@ class Walk:
         moves: 1 if an element leaves in this cycle.
     """
 
-    def __init__(self, between: Streams, empty: Signal, last: Signal) -> None:
-        self._between = between
-        self._head, self._room = Head.from_stream(between.inputs["in_ref"]), tokens.room_in(between)
+    def __init__(self, streams: Streams, empty: Signal, last: Signal) -> None:
+        self._between = streams
+        self._head, self._room = Head.from_stream(streams.inputs["in_ref"]), tokens.room_in(streams)
         head, room = self._head, self._room
         in_fiber: Signal = pyrtl.Register(1, "in_fiber")
         owes: Signal = pyrtl.Register(1, "owes")
@@ -117,7 +117,7 @@ class Walk:
         self._ends = alias("ends", head.shown & (owes | (in_fiber & last)))
         self._sends = alias("sends", starts | (in_fiber & ~last))
         self._passes = alias("passes", waits & head.is_control)
-        between.inputs["in_ref"].accept(room & ((waits & head.shown) | (self._ends & head.is_stop)))
+        streams.inputs["in_ref"].accept(room & ((waits & head.shown) | (self._ends & head.is_stop)))
         in_fiber.next <<= pyrtl.select(room, starts | (in_fiber & ~self._ends), in_fiber)
         owes.next <<= pyrtl.select(room, (waits & nothing) | (owes & ~self._ends), owes)
         self.starts = starts
@@ -133,27 +133,27 @@ class Walk:
             tokens.send(self._between.outputs[port], offered, kind, level, payload)
 
 
-def design(parameters: CompressedScannerParameters, between: Streams) -> None:
+def design(parameters: CompressedScannerParameters, streams: Streams) -> None:
     """Build a scanner: registers of the position and of the end of its fiber, and their logic."""
     if parameters.memory == REGISTERED:
-        registered_design(parameters, between)
+        registered_design(parameters, streams)
         return
-    segments, coordinates = _memories(parameters, between)
+    segments, coordinates = _memories(parameters, streams)
     position: Signal = DataRegister(parameters.segment_bits, "position")
     end: Signal = DataRegister(parameters.segment_bits, "behind_last")
-    fiber = between.inputs["in_ref"].fields["payload"]
+    fiber = streams.inputs["in_ref"].fields["payload"]
     begins, behind = segments[fiber], segments[following(fiber)]
-    walk = Walk(between, begins == behind, following(position) == end)
+    walk = Walk(streams, begins == behind, following(position) == end)
     place = pyrtl.select(walk.starts, begins, following(position))
     position.next <<= pyrtl.select(walk.moves, place, position)
     end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
     walk.send(coordinates[place], place.zero_extended(parameters.reference_bits))
 
 
-def registered_design(parameters: CompressedScannerParameters, between: Streams) -> None:
+def registered_design(parameters: CompressedScannerParameters, streams: Streams) -> None:
     """Build a scanner in two stages: one reads segments, the other reads coordinates."""
     inner = _inner_streams(parameters)
-    source, sinks = between.inputs["in_ref"], [between.outputs[port] for port in OUTPUTS]
+    source, sinks = streams.inputs["in_ref"], [streams.outputs[port] for port in OUTPUTS]
     flows = alias("flows", sinks[0].ready & sinks[1].ready)
     for port in OUTPUTS:
         _drive(inner, f"{plain(port)}_ready", flows)
@@ -167,7 +167,7 @@ def registered_design(parameters: CompressedScannerParameters, between: Streams)
     for name, register in fields.items():
         register.next <<= pyrtl.select(looks_up, source.fields[name], register)
         _drive(inner, f"in_ref_{name}", register)
-    banks, coordinates = _registered_memories(parameters, between)
+    banks, coordinates = _registered_memories(parameters, streams)
     fiber = source.fields["payload"]
     even, odd = (
         bank.read(half[: index_bits(bank.macro.entries)], looks_up)[0]
@@ -184,7 +184,7 @@ def registered_design(parameters: CompressedScannerParameters, between: Streams)
     (coordinate,) = coordinates.read(place[: index_bits(parameters.elements)], flows)
     nothing = pyrtl.Const(0, parameters.coordinate_bits)
     walk.send(nothing, place.zero_extended(parameters.reference_bits))
-    between.show(WORKS, flows & (takes | inner.ports[f"{plain(OUTPUTS[0])}_valid"]))
+    streams.show(WORKS, flows & (takes | inner.ports[f"{plain(OUTPUTS[0])}_valid"]))
     for port, sink, word in zip(OUTPUTS, sinks, (coordinate, None), strict=True):
         _send_later(inner, port, sink, flows, word)
 
@@ -224,13 +224,13 @@ def plain(port: str) -> str:
 
 
 def _registered_memories(
-    parameters: CompressedScannerParameters, between: Streams
+    parameters: CompressedScannerParameters, streams: Streams
 ) -> tuple[tuple[Sram, Sram], Sram]:
     """Return the memories of the segments of even and odd fibers, and of coordinates, written by ``load``.
 
     The two segments of a fiber are in different banks, so that one read port of each bank is sufficient.
     """
-    load = between.inputs[LOAD]
+    load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     fibers, bits = parameters.fibers, parameters.segment_bits
     even, odd = Sram("segments_even", fibers // 2 + 1, bits), Sram("segments_odd", (fibers + 1) // 2, bits)
@@ -248,9 +248,9 @@ def _registered_memories(
     return (even, odd), coordinates
 
 
-def _memories(parameters: CompressedScannerParameters, between: Streams) -> tuple[Memory, Memory]:
+def _memories(parameters: CompressedScannerParameters, streams: Streams) -> tuple[Memory, Memory]:
     """Return the memories of segments and coordinates, written by ``load``."""
-    load = between.inputs[LOAD]
+    load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     segments = Memory("segments", parameters.fibers + 1, parameters.segment_bits)
     coordinates = Memory("coordinates", parameters.elements, parameters.coordinate_bits)

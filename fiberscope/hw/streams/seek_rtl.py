@@ -71,18 +71,18 @@ def projection_contents(parameters: ProjectionParameters) -> PortContents:
     return {"in_crd": Each(coordinates, parameters.ways), "out_crd": coordinates}
 
 
-def projection_design(parameters: ProjectionParameters, between: Streams) -> None:
+def projection_design(parameters: ProjectionParameters, streams: Streams) -> None:
     """Build a projection: dividers by constants and adders, without registers."""
-    heads = [Head.from_stream(stream) for stream in between.inputs.values()]
+    heads = [Head.from_stream(stream) for stream in streams.inputs.values()]
     first, bits = heads[0], parameters.coordinate_bits
-    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
-    for stream in between.inputs.values():
+    acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
+    for stream in streams.inputs.values():
         stream.accept(acts)
     added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
     total = added - taken
     data = reduce(and_, [head.is_data for head in heads]) & ~total[-1]
     kind = tokens.kind_of(data, first.is_stop, first.is_done)
-    tokens.send(between.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
+    tokens.send(streams.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
 
 
 def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
@@ -193,14 +193,14 @@ def seek_contents(parameters: SeekParameters) -> PortContents:
     }
 
 
-def seek_design(parameters: SeekParameters, between: Streams) -> None:
+def seek_design(parameters: SeekParameters, streams: Streams) -> None:
     """Build a lookup: a memory that is addressed by fiber and coordinate, without registers."""
-    inputs = [stream for label, stream in between.inputs.items() if label != LOAD]
+    inputs = [stream for label, stream in streams.inputs.items() if label != LOAD]
     crd, base, *along = heads = [Head.from_stream(stream) for stream in inputs]
-    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
     for stream in inputs:
         stream.accept(acts)
-    load = between.inputs[LOAD]
+    load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     words = Memory("words", parameters.entries, 1 + index_bits(parameters.elements))
     place, word = load.fields["address"], pyrtl.concat(load.fields["control"], load.fields["word"])
@@ -213,9 +213,9 @@ def seek_design(parameters: SeekParameters, between: Streams) -> None:
     sends = alias("sends", acts & (hits | crd.is_control))
     kind = tokens.kind_of(hits, crd.is_stop, crd.is_done)
     position = resized(located[:-1], parameters.reference_bits)
-    tokens.send(between.outputs["out_located[0]"], sends, kind, crd.level, position)
+    tokens.send(streams.outputs["out_located[0]"], sends, kind, crd.level, position)
     for number_along, head in enumerate(along):
-        tokens.pass_on(between.outputs[f"out_carried{number_along}[0]"], sends, head)
+        tokens.pass_on(streams.outputs[f"out_carried{number_along}[0]"], sends, head)
 
 
 class SeekAdapter(StreamAdapter):

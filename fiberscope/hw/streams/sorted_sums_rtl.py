@@ -13,7 +13,7 @@ from typing import TypeAlias
 import pyrtl
 
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters
-from fiberscope.hw.rtl.kit.trees import any_of, chosen
+from fiberscope.hw.rtl.kit.trees import any_of, one_hot_mux
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias
 
 FULL, KEY, SUM = "full", "key", "sum"
@@ -76,7 +76,7 @@ class SortedSums:
 
     def _added(self, takes: Signal) -> Sequence[Entry]:
         """Return the entries, with the value added to the sum of the point if it is taken."""
-        matching = alias("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
+        matching = alias("found", one_hot_mux(self._equal, [entry[SUM] for entry in self._entries]))
         total = self._parameters.added(matching, self._new[SUM])
         return [
             {**entry, SUM: pyrtl.select(takes & equal, total, entry[SUM])}

@@ -50,12 +50,12 @@ def port_contents(parameters: StopDropperParameters) -> PortContents:
     return {"in_stream": content, "out_stream": content}
 
 
-def design(parameters: StopDropperParameters, between: Streams) -> None:
+def design(parameters: StopDropperParameters, streams: Streams) -> None:
     """Build a stop dropper: all tokens except stops below level ``kept`` pass, without registers."""
-    head, room = Head.from_stream(between.inputs["in_stream"]), tokens.room_in(between)
-    between.inputs["in_stream"].accept(room)
+    head, room = Head.from_stream(streams.inputs["in_stream"]), tokens.room_in(streams)
+    streams.inputs["in_stream"].accept(room)
     stays = ~head.is_stop | (head.level >= parameters.kept) if parameters.kept else pyrtl.Const(1, 1)
-    tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & stays, head)
+    tokens.pass_on(streams.outputs["out_stream[0]"], room & head.shown & stays, head)
 
 
 class StopDropperAdapter(StreamAdapter):

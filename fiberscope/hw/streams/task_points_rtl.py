@@ -54,16 +54,16 @@ def port_contents(parameters: TaskPointsParameters) -> PortContents:
     return {stream.label: stream for stream in ports}
 
 
-def design(parameters: TaskPointsParameters, between: Streams) -> None:
+def design(parameters: TaskPointsParameters, streams: Streams) -> None:
     """Build a filter: points with a value and stops that end a task pass, without registers."""
-    heads = {name: Head.from_stream(stream) for name, stream in between.inputs.items()}
-    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
+    heads = {name: Head.from_stream(stream) for name, stream in streams.inputs.items()}
+    acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]
     within = value.is_stop & (value.level < parameters.level)
     passes = acts if parameters.of_elements else alias("passes", acts & ~(value.is_empty | within))
     for name, head in heads.items():
-        between.inputs[name].accept(acts)
-        tokens.pass_on(between.outputs[f"{name.replace('in_', 'out_')}[0]"], passes, head)
+        streams.inputs[name].accept(acts)
+        tokens.pass_on(streams.outputs[f"{name.replace('in_', 'out_')}[0]"], passes, head)
 
 
 BLOCK = unit(

@@ -91,9 +91,9 @@ class Head:
         return (self.level + 1)[:LEVEL_BITS]
 
 
-def room_in(between: Streams) -> Signal:
+def room_in(streams: Streams) -> Signal:
     """Return whether every output except ``overflow`` has a free slot; if not, a block stalls."""
-    ready = [stream.ready for label, stream in between.outputs.items() if label != OVERFLOW]
+    ready = [stream.ready for label, stream in streams.outputs.items() if label != OVERFLOW]
     return alias("room", reduce(and_, ready))
 
 

@@ -99,18 +99,18 @@ def array_contents(parameters: ArrayParameters) -> PortContents:
     }
 
 
-def array_design(parameters: ArrayParameters, between: Streams) -> None:
+def array_design(parameters: ArrayParameters, streams: Streams) -> None:
     """Build an array: a memory, from which an N loads the value zero.
 
     While the output has no free slot, a registered memory holds the last word read.
     """
     head, room, load = (
-        Head.from_stream(between.inputs["in_ref"]),
-        tokens.room_in(between),
-        between.inputs[LOAD],
+        Head.from_stream(streams.inputs["in_ref"]),
+        tokens.room_in(streams),
+        streams.inputs[LOAD],
     )
     load.accept(pyrtl.Const(1, 1))
-    between.inputs["in_ref"].accept(room)
+    streams.inputs["in_ref"].accept(room)
     if parameters.memory == REGISTERED:
         sram = Sram("words", parameters.entries, parameters.value_field.width)
         sram.write(load.fields["address"], [load.fields["word"]], [load.valid])
@@ -122,7 +122,7 @@ def array_design(parameters: ArrayParameters, between: Streams) -> None:
         word = words[head.payload]
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
     value = unless(head.is_empty, word)
-    tokens.send(between.outputs["out_val[0]"], room & head.shown, kind, head.level, value)
+    tokens.send(streams.outputs["out_val[0]"], room & head.shown, kind, head.level, value)
 
 
 def alu_contents(parameters: AluParameters) -> PortContents:
@@ -133,13 +133,13 @@ def alu_contents(parameters: AluParameters) -> PortContents:
     }
 
 
-def alu_design(parameters: AluParameters, between: Streams) -> None:
+def alu_design(parameters: AluParameters, streams: Streams) -> None:
     """Build an ALU that pops both operands in the same cycle; an N counts as 0."""
-    operands = _Operands(between, parameters.operation)
-    room = tokens.room_in(between)
+    operands = _Operands(streams, parameters.operation)
+    room = tokens.room_in(streams)
     operands.accept(room)
     result = parameters.computed(parameters.operation, operands.left, operands.other, parameters.result_bits)
-    sink = between.outputs["out_val[0]"]
+    sink = streams.outputs["out_val[0]"]
     tokens.send(sink, operands.valid & room, operands.kind, operands.level, result)
 
 
@@ -147,12 +147,12 @@ class _Operands:
     """The heads of both inputs, which are popped in the same cycle.
 
     Args:
-        between: the streams of the module.
+        streams: the streams of the module.
         operation: name of the operation; a take needs both operands.
     """
 
-    def __init__(self, between: Streams, operation: str) -> None:
-        self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]
+    def __init__(self, streams: Streams, operation: str) -> None:
+        self._inputs = [streams.inputs[f"in_val[{side}]"] for side in range(2)]
         left, right = heads = [Head.from_stream(stream) for stream in self._inputs]
         self.valid: Signal = alias("both_shown", left.shown & right.shown)
         self.left, self.other = (unless(head.is_empty, head.payload) for head in heads)
@@ -179,10 +179,10 @@ class PipelineParameters(AluParameters):
     latency: int = number(4, *LATENCY)
 
 
-def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
+def pipeline_design(parameters: PipelineParameters, streams: Streams) -> None:
     """Build a pipelined ALU. A slot of the channel is reserved at the pop, so registers need no enable."""
-    operands = _Operands(between, parameters.operation)
-    sink, lag = between.outputs["out_val[0]"], parameters.latency - 1
+    operands = _Operands(streams, parameters.operation)
+    sink, lag = streams.outputs["out_val[0]"], parameters.latency - 1
     result = parameters.computed_in(
         lag, parameters.operation, operands.left, operands.other, parameters.result_bits
     )
@@ -195,13 +195,13 @@ def reducer_contents(parameters: ScalarReducerParameters) -> PortContents:
     return {"in_val": tokens.values(parameters.value_field), "out_val": tokens.values(parameters.sum_field)}
 
 
-def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> None:
+def reducer_design(parameters: ScalarReducerParameters, streams: Streams) -> None:
     """Build a reducer: a result for each fiber; a stop above level 0 follows it, one level lower."""
-    head, room = Head.from_stream(between.inputs["in_val"]), tokens.room_in(between)
+    head, room = Head.from_stream(streams.inputs["in_val"]), tokens.room_in(streams)
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
     takes = alias("takes", room & ~follows & head.shown)
-    between.inputs["in_val"].accept(room & ~follows)
+    streams.inputs["in_val"].accept(room & ~follows)
     begun, result = reduction(parameters, parameters.operation, head, takes)
 
     empty = alias("empty", head.is_stop & ~begun)
@@ -215,7 +215,7 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
     data = ~follows & head.is_stop & ~drops & ~marks
     kind = tokens.kind_of(data, follows | drops, ~follows & head.is_done)
     sent = pyrtl.select(follows, owed, level)
-    tokens.send(between.outputs["out_val[0]"], room & sends, kind, sent, result)
+    tokens.send(streams.outputs["out_val[0]"], room & sends, kind, sent, result)
 
 
 def reduction(

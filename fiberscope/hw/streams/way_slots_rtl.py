@@ -27,11 +27,11 @@ class LevelMemory:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module; ``load`` writes the memories.
+        streams: the streams of the module; ``load`` writes the memories.
     """
 
-    def __init__(self, parameters: WaysParameters, between: Streams) -> None:
-        load, ports = between.inputs[LOAD], parameters.radix
+    def __init__(self, parameters: WaysParameters, streams: Streams) -> None:
+        load, ports = streams.inputs[LOAD], parameters.radix
         load.accept(pyrtl.Const(1, 1))
         self.segments = Memory("segments", parameters.fibers + 1, parameters.elements.bit_length())
         self.coordinates = Memory("coordinates", parameters.elements, parameters.coordinate_bits, ports)
@@ -47,11 +47,11 @@ class PartialStore:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module; ``stored`` appends an element, or ends a fiber.
+        streams: the streams of the module; ``stored`` appends an element, or ends a fiber.
     """
 
-    def __init__(self, parameters: WaysParameters, between: Streams) -> None:
-        stored, ports = between.inputs[STORED], parameters.radix
+    def __init__(self, parameters: WaysParameters, streams: Streams) -> None:
+        stored, ports = streams.inputs[STORED], parameters.radix
         stored.accept(pyrtl.Const(1, 1))
         self._parts = parameters.coordinate_bits, parameters.reference_bits, parameters.value_field.width
         self.elements = Memory("partial_elements", 2 * parameters.partials, sum(self._parts), ports)
@@ -96,7 +96,7 @@ class TaskLists:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
         level: memories of the level. A list is stored as the position of its first element and the one after
             its last element.
         done: 1 if the block is done, so that it accepts nothing.
@@ -109,10 +109,10 @@ class TaskLists:
     """
 
     def __init__(
-        self, parameters: WaysParameters, between: Streams, level: LevelMemory, done: Signal
+        self, parameters: WaysParameters, streams: Streams, level: LevelMemory, done: Signal
     ) -> None:
         bits = index_bits(parameters.lists)
-        inputs = [between.inputs[label] for label in between.inputs if label.startswith("in_")]
+        inputs = [streams.inputs[label] for label in streams.inputs if label.startswith("in_")]
         crd, ref, *along = (Head.from_stream(stream) for stream in inputs)
         self.all: Signal = pyrtl.Register(1, "all_came")  # whether done has arrived
         self._tail: Signal = pyrtl.Register(bits, "next_list")  # number of the next list, modulo the table
@@ -130,7 +130,7 @@ class TaskLists:
         self.ends = Memory("fibers_of_lists", parameters.lists, 2 * len(begin), parameters.radix)
         self.ends.write(self._tail, pyrtl.concat(begin, end), adds)
         fields = {f"carried{place}": head.payload for place, head in enumerate(along)}
-        between.outputs[LISTS].send(adds, {"number": self._tail, "coordinate": crd.payload, **fields})
+        streams.outputs[LISTS].send(adds, {"number": self._tail, "coordinate": crd.payload, **fields})
         self._closes = alias("closes_task", takes & crd.is_stop)
         # A task that ends in this cycle counts at once, so that its first merge can start in the same cycle.
         self.waits = alias("task_waits", self._closes | (self._closed != 0))
@@ -160,7 +160,7 @@ class MergeSlots:
 
     Args:
         parameters: parameters of the module.
-        between: the streams of the module.
+        streams: the streams of the module.
         level: memories of the level, which merges of the first round read.
         store: memory of partial fibers, which merges of later rounds read.
 
@@ -171,7 +171,7 @@ class MergeSlots:
     """
 
     def __init__(
-        self, parameters: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
+        self, parameters: WaysParameters, streams: Streams, level: LevelMemory, store: PartialStore
     ) -> None:
         self._parameters, self._level, self._store = parameters, level, store
         self._turn: Signal = pyrtl.Register(1, "slot")  # slot of the current merge
@@ -181,7 +181,7 @@ class MergeSlots:
             [_Way(parameters, f"{slot}_{way:02}") for way in range(parameters.radix)] for slot in range(SLOTS)
         ]
         self.busy = alias("busy", self._begun != 0)
-        handed = [self._hand(between, way) for way in range(parameters.radix)]
+        handed = [self._hand(streams, way) for way in range(parameters.radix)]
         self._handed = handed
         lacks = [
             any_of(
@@ -202,12 +202,12 @@ class MergeSlots:
         reads = pyrtl.select(self._slot, self._areas[1], self._areas[0])
         self.reads = pyrtl.select(self._left == 0, pyrtl.Const(POINTS, AREA_BITS), reads)
 
-    def _hand(self, between: Streams, way: int) -> tuple[Signal, Signal]:
+    def _hand(self, streams: Streams, way: int) -> tuple[Signal, Signal]:
         """Offer the next element or stop of a way; return whether it is taken, and whether it is the stop."""
         first, second = (slot[way] for slot in self._ways)
         now = first.or_else(second, self._turn)
         area = pyrtl.select(self._turn, self._areas[1], self._areas[0])
-        sink = between.outputs[f"ways[{way}]"]
+        sink = streams.outputs[f"ways[{way}]"]
         shows = alias(f"shows_{way:02}", self.busy & now["lacks"])
         ends = alias(f"ends_{way:02}", now["place"] == now["last"])
         level = self._level.coordinates[now["place"]], now["source"], self._level.values[now["place"]]

@@ -47,9 +47,9 @@ def port_contents(parameters: WaysParameters) -> PortContents:
     }
 
 
-def design(parameters: WaysParameters, between: Streams) -> None:
+def design(parameters: WaysParameters, streams: Streams) -> None:
     """Build the logic that receives lists, starts merges and sends elements, all in the same cycle."""
-    _Ways(parameters, between).design()
+    _Ways(parameters, streams).design()
 
 
 class _Ways:
@@ -60,11 +60,11 @@ class _Ways:
     that have started, and ``behind`` is the number of the first list after the current task.
     """
 
-    def __init__(self, parameters: WaysParameters, between: Streams) -> None:
-        self.parameters, self.between = parameters, between
+    def __init__(self, parameters: WaysParameters, streams: Streams) -> None:
+        self.parameters, self.streams = parameters, streams
         self.index_bits = index_bits(parameters.lists)
         self.count_bits = self.index_bits + 1
-        self.level, self.store = LevelMemory(parameters, between), PartialStore(parameters, between)
+        self.level, self.store = LevelMemory(parameters, streams), PartialStore(parameters, streams)
         self.done: Signal = pyrtl.Register(1, "done")
         self.place: Signal = pyrtl.Register(self.count_bits, "place")
         self.count: Signal = pyrtl.Register(self.count_bits, "count")
@@ -77,8 +77,8 @@ class _Ways:
 
     def design(self) -> None:
         """Build the logic of the ways."""
-        came = TaskLists(self.parameters, self.between, self.level, self.done)
-        slots = MergeSlots(self.parameters, self.between, self.level, self.store)
+        came = TaskLists(self.parameters, self.streams, self.level, self.done)
+        slots = MergeSlots(self.parameters, self.streams, self.level, self.store)
         self._begin(came, slots)
 
     def _is_long(self, count: Signal) -> Signal:
@@ -102,12 +102,12 @@ class _Ways:
         pending = alias("has_merge", self.pending | rounds | turns)
         target = self._target(area, self._is_long(count))
         opens = alias("opens_round", place == 0)
-        partial, whole = self.between.inputs["partials"], self.whole
+        partial, whole = self.streams.inputs["partials"], self.whole
         partial.accept(pyrtl.Const(1, 1))
         now_whole = (whole + partial.valid)[:count_bits]
         read = slots.reads
         lacks = opens & (((area != POINTS) & (now_whole < count)) | ((read != POINTS) & (read == target)))
-        tasks, groups = self.between.outputs["tasks"], self.between.outputs["groups"]
+        tasks, groups = self.streams.outputs["tasks"], self.streams.outputs["groups"]
         ready = slots.has_room & pending & ~lacks & ~self.done
         begins = alias("begins", ready & tasks.ready & groups.ready)
         left = (count - place)[:count_bits]

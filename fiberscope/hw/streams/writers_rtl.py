@@ -58,12 +58,12 @@ def values_contents(parameters: ValuesWriterParameters) -> PortContents:
     return {"in_val": tokens.values(parameters.value_field), STORE: store}
 
 
-def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
+def values_design(parameters: ValuesWriterParameters, streams: Streams) -> None:
     """Build a writer of values: a counter of the values written is the address."""
-    head, store = Head.from_stream(between.inputs["in_val"]), between.outputs[STORE]
+    head, store = Head.from_stream(streams.inputs["in_val"]), streams.outputs[STORE]
     count: Signal = pyrtl.Register(index_bits(parameters.entries), "count")
     takes = alias("takes", head.shown & (~head.is_data | store.ready))
-    between.inputs["in_val"].accept(takes)
+    streams.inputs["in_val"].accept(takes)
     count.next <<= pyrtl.select(takes & head.is_data, (count + 1)[: len(count)], count)
     store.send(head.is_data, {"address": count, "word": head.payload})
 
@@ -77,13 +77,13 @@ def compressed_contents(parameters: CompressedWriterParameters) -> PortContents:
     return {"in_crd": tokens.numbers(parameters.coordinate_bits), STORE: store}
 
 
-def compressed_design(parameters: CompressedWriterParameters, between: Streams) -> None:
+def compressed_design(parameters: CompressedWriterParameters, streams: Streams) -> None:
     """Build a writer of a compressed level: counters of coordinates and of fibers are the addresses.
 
     A stop ends a fiber, unless it can be the stop of a list without fibers. That is a stop of level 1 or
     higher at the start of the stream, or directly after another stop of level 1 or higher.
     """
-    head, store = Head.from_stream(between.inputs["in_crd"]), between.outputs[STORE]
+    head, store = Head.from_stream(streams.inputs["in_crd"]), streams.outputs[STORE]
     count: Signal = pyrtl.Register(parameters.elements.bit_length(), "count")
     fibers: Signal = pyrtl.Register(index_bits(parameters.fibers + 1), "fibers")
     begun: Signal = pyrtl.Register(1, "begun")
@@ -91,7 +91,7 @@ def compressed_design(parameters: CompressedWriterParameters, between: Streams) 
     ends = alias("ends", head.is_stop & (begun | behind_fiber | (head.level == 0)))
     stores = alias("stores", head.is_data | head.is_empty | ends)
     takes = alias("takes", head.shown & (~stores | store.ready))
-    between.inputs["in_crd"].accept(takes)
+    streams.inputs["in_crd"].accept(takes)
     following, next_fiber = (count + 1)[: len(count)], (fibers + 1)[: len(fibers)]
     count.next <<= pyrtl.select(takes & stores & ~ends, following, count)
     fibers.next <<= pyrtl.select(takes & ends, next_fiber, fibers)

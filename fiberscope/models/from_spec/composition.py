@@ -37,7 +37,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         kernel: kernel that runs the machine; by default a new ``LookaheadKernel``.
 
     Attributes:
-        walking: clock of the blocks before the cut, with ``timing.walk`` times the frequency of the core.
+        outer_clock: clock of the blocks before the cut, with ``timing.walk`` times the frequency of the core.
         lane_clock: clock of the blocks of stages on lanes; the core's clock if no stage has lanes.
         instances: largest number of instances of a stage.
     """
@@ -64,7 +64,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         super().__init__(parameters, parts, kernel or LookaheadKernel())
         self.specification, self.value_type = specification, TYPES[value_name(parameters)]
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
-        self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
+        self.outer_clock = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
         ratio = clock_ratio(max(stage.lanes for stage in stages))
         self.lane_clock = self.kernel.clock("lanes", core.hertz * ratio) if ratio > 1 else core
         self._stages = stages

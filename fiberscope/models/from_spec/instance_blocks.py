@@ -37,14 +37,14 @@ from fiberscope.sim.clock import Clock
 if TYPE_CHECKING:
     from fiberscope.models.from_spec.composition import MappedComposition
 
-End: TypeAlias = tuple[Component, str]  # a component and one of its ports
+PortOf: TypeAlias = tuple[Component, str]  # a component and one of its ports
 
 
 class InstanceBlocks:
     """The blocks of one instance of a stage, or the blocks before the cut.
 
     The constructor adds the blocks to the machine. ``connect`` then adds the channels between them, and the
-    stage connects their other ports with ``input`` and ``output``.
+    stage connects their other ports with ``find_input`` and ``take_output``.
 
     Args:
         machine: the machine to which the blocks are added.
@@ -83,43 +83,43 @@ class InstanceBlocks:
         self.blocks: dict[str, Component] = {}
         self.roots: list[Component] = []
         self.merges: list[Merge] = []
-        self._inputs: dict[tuple[str, str], End] = {}
-        self._outputs: dict[tuple[str, str], End] = {}
-        self._consumers: Counter[End] = Counter()
-        # whether partial fibers are sums; a unit that sorts heads makes no partial fibers
-        self.reduces = memory.stage.reduces and not self._orders_heads
+        self._inputs: dict[tuple[str, str], PortOf] = {}
+        self._outputs: dict[tuple[str, str], PortOf] = {}
+        self._consumers: Counter[PortOf] = Counter()
+        # Whether partial fibers are sums. A unit that sorts heads makes no partial fibers.
+        self.reduces = memory.stage.reduces and not self._sorts_heads
         for node in nodes:
-            self._make(node, self.block_name(node))
-            self._wait_for_coordinates(node)
+            self._add_block(node, self.block_name(node))
+            self._delay_coordinates(node)
             if node.type == "runsum" and self.reduces:
-                self._keep_sums(node, self.block_name(node))
+                self._add_partial_sum_path(node, self.block_name(node))
 
     def block_name(self, node: Node) -> str:
         """Return the name of a node's block."""
         return f"{self.name}{self.memory.graph.names[node.name]}"
 
-    def _wait_for_coordinates(self, node: Node) -> None:
+    def _delay_coordinates(self, node: Node) -> None:
         """Delay what a scanner or a look-up sends until its coordinates have arrived from memory."""
         fetch = self.memory.coordinate_fetch(self.name, node, self.block_name(node))
         if fetch is not None:
             for port in ("ref", "crd") if node.primitive.scans else ():
-                self._wire(self.output(node, port), (fetch, f"in_{port}"))
+                self._connect(self.take_output(node, port), (fetch, f"in_{port}"))
                 self._outputs[node.name, port] = fetch, f"out_{port}"
             if node.primitive.position_output == LOCATED:
-                self._wire(self.output(node, LOCATED), (fetch, "in_ref"))
+                self._connect(self.take_output(node, LOCATED), (fetch, "in_ref"))
                 self._outputs[node.name, LOCATED] = fetch, "out_ref"
 
-    def _make(self, node: Node, name: str) -> None:
+    def _add_block(self, node: Node, name: str) -> None:
         """Add the block of a node, or for a merger or an accumulator its group of blocks."""
         if node.type == "swap":
-            self._merger(node, name)
+            self._add_merger(node, name)
         elif node.primitive.accumulates:
-            self._accumulator(node, name)
+            self._add_accumulator(node, name)
         elif node.type in PART_OF and not node.is_unary:
             arguments = node.primitive.arguments(node, self.context)
             if node.type == "runsum":
                 arguments = (self.arithmetic.sum,) if self.arithmetic.sum != STANDARD_SUM else ()
-            part = self.machine.parts[self._part(node)]
+            part = self.machine.parts[self._part_name(node)]
             self.blocks[node.name] = self.machine.add_at(self.clock, part, name, *arguments)
         else:
             self.blocks[node.name] = self.machine.kernel.add(
@@ -127,11 +127,11 @@ class InstanceBlocks:
             )
         self.arithmetic.set(node, self.blocks[node.name])
 
-    def _part(self, node: Node) -> str:
+    def _part_name(self, node: Node) -> str:
         """Return the name of the part that implements a node with a component of the architecture."""
         return self.machine.part_name(PART_OF[node.type], unit_of(self.memory.stage, node))
 
-    def _accumulator(self, node: Node, name: str) -> None:
+    def _add_accumulator(self, node: Node, name: str) -> None:
         """Add an accumulator that the stop of each task empties, after droppers of all other stops."""
         variables = accumulated_variables(node)
         add, clock = self.machine.add_at, self.clock
@@ -144,14 +144,14 @@ class InstanceBlocks:
             depth = len(self.context.nests[stream.source, stream.output])
             points = add(clock, StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
             target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
-            self._wire((points, "out_stream[0]"), (block, target))
+            self._connect((points, "out_stream[0]"), (block, target))
             self._inputs[node.name, stream.input] = points, "in_stream"
         for output in ("crd_outer", "crd_inner", *(f"crd[{number}]" for number in range(len(variables)))):
             port = pairs.get(output, output.replace("[", "").replace("]", ""))
             self._outputs[node.name, output] = block, f"out_{port}"
 
     @property
-    def _orders_heads(self) -> bool:
+    def _sorts_heads(self) -> bool:
         """Return whether fibers are merged by a unit that sorts their heads, not by a tree of comparators.
 
         A merger without a bound on its inputs needs this unit for more fibers than a tree has ways.
@@ -160,7 +160,7 @@ class InstanceBlocks:
         swaps = [int(node["radix"]) for node in self.nodes.values() if node.type == "swap"]
         return merger is not None and merger.inputs is None and max(swaps, default=0) > RADIX[1]
 
-    def _merger(self, node: Node, name: str) -> None:
+    def _add_merger(self, node: Node, name: str) -> None:
         """Add a merger with the block that feeds it and the one that follows it."""
         tensor = self.context.tensors[node["tensor"]]
         level = tensor.levels[int(node["mode"])]
@@ -169,7 +169,7 @@ class InstanceBlocks:
         lists, timing = Lists(carried), self.timing
         arrays = self.memory.merger_arrays(self.name, node)
         ways = self.machine.add(
-            FiberHeads if self._orders_heads else FiberWays,
+            FiberHeads if self._sorts_heads else FiberWays,
             f"{name}.ways",
             int(node["radix"]),
             integers_of(level.segments),
@@ -183,7 +183,11 @@ class InstanceBlocks:
         for number, (chain, _lines) in enumerate(arrays):
             copy = self.memory.copy_of(chain, self.name)
             self.memory.memory.connect_reads(chain, self.name, copy, ways, f"[{number}]")
-        points = self._order_heads(node, name, ways) if self._orders_heads else self._merge(node, name, ways)
+        points = (
+            self._add_head_sorter(node, name, ways)
+            if self._sorts_heads
+            else self._add_comparator_tree(node, name, ways)
+        )
         self.blocks[node.name] = ways
         inputs = {"crd": "in_crd", "ref": "in_ref"}
         outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
@@ -192,7 +196,7 @@ class InstanceBlocks:
         self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
         self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
 
-    def _merge(self, node: Node, name: str, ways: FiberWays) -> Component:
+    def _add_comparator_tree(self, node: Node, name: str, ways: FiberWays) -> Component:
         """Add a merger after its ways, and return the block that follows the merger."""
         add, connect, timing, reduces = (
             self.machine.add,
@@ -200,7 +204,7 @@ class InstanceBlocks:
             self.timing,
             self.reduces,
         )
-        merger = add(self._part(node), f"{name}.merger", ways.radix, timing.stages)
+        merger = add(self._part_name(node), f"{name}.merger", ways.radix, timing.stages)
         points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", ways.table)
         connect(ways, "tasks", merger, "tasks", capacity=2)
         connect(ways, "groups", points, "groups", capacity=4)
@@ -212,13 +216,13 @@ class InstanceBlocks:
         self.merges.append((ways, merger, points))
         return points
 
-    def _order_heads(self, node: Node, name: str, heads: FiberWays) -> Component:
+    def _add_head_sorter(self, node: Node, name: str, heads: FiberWays) -> Component:
         """Add the unit that keeps the heads of all fibers sorted, and return the block that follows it.
 
         Raises:
             ConfigurationError: a part of the user's own replaces the merger.
         """
-        if self.machine.parts[self._part(node)] is not HighRadixMerger:
+        if self.machine.parts[self._part_name(node)] is not HighRadixMerger:
             raise ConfigurationError(
                 f"{name}.merger: a task has {heads.radix:,} fibers to merge, and a part in the place of a "
                 f"merger has at most {RADIX[1]} ways; give the merger a number of inputs"
@@ -233,7 +237,7 @@ class InstanceBlocks:
         connect(merger, "merged", points, "merged", capacity=2)
         return points
 
-    def _keep_sums(self, node: Node, name: str) -> None:
+    def _add_partial_sum_path(self, node: Node, name: str) -> None:
         """Add the path of partial sums around the node that adds runs.
 
         Partial sums that are merged again bypass the multiplier, and partial fibers are stored.
@@ -241,25 +245,25 @@ class InstanceBlocks:
         swap = next(candidate for candidate in self.nodes.values() if candidate.type == "swap")
         ways, points = cast(FiberWays, self.blocks[swap.name]), self._outputs[swap.name, "outer"][0]
         runs, connect = self.blocks[node.name], self.machine.kernel.connect
-        either = self.machine.add(Either, f"{name}.operands")
+        operands = self.machine.add(Either, f"{name}.operands")
         sums = self.machine.add(FiberSums, f"{name}.fibers", ways.table)
-        self._wire((points, "out_sum[0]"), (either, "in_second"))
-        self._wire((either, "out_val[0]"), (runs, "in_val"))
+        self._connect((points, "out_sum[0]"), (operands, "in_second"))
+        self._connect((operands, "out_val[0]"), (runs, "in_val"))
         for port in ("crd", "val"):
-            self._wire((runs, f"out_{port}[0]"), (sums, f"in_{port}"))
+            self._connect((runs, f"out_{port}[0]"), (sums, f"in_{port}"))
             self._outputs[node.name, port] = sums, f"out_{port}"
-        self._inputs[node.name, "val"] = either, "in_first"
+        self._inputs[node.name, "val"] = operands, "in_first"
         connect(points, "targets", sums, "targets", capacity=4)
         connect(sums, "partials", ways, "partials", capacity=None)
 
-    def _wire(self, source: End, target: End, *, bounded: bool = True) -> None:
+    def _connect(self, source: PortOf, target: PortOf, *, bounded: bool = True) -> None:
         self.machine.kernel.connect(*source, *target, capacity=self.capacity if bounded else None)
 
-    def input(self, node: Node, port: str) -> End:
+    def find_input(self, node: Node, port: str) -> PortOf:
         """Return the component and port at which a stream into a block ends.
 
-        This is a port of the block, or of a block that is added before it, such as a fetch. Each call adds
-        fetches, so the method is called once for each port.
+        This is a port of the block, or of a fetch or lanes before it. Each call adds these blocks, so call
+        the method once for each port.
 
         Args:
             node: the node of the block.
@@ -270,9 +274,9 @@ class InstanceBlocks:
         for fetch in reversed(
             [*self.memory.input_fetches(self.name, node, port, f"{self.block_name(node)}.{port}")]
         ):
-            self._wire((fetch, "out_ref[0]"), end)
+            self._connect((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
-        return self._pace(end) if (node.name, port) == self._lane_port else end
+        return self._add_lanes(end) if (node.name, port) == self._lane_port else end
 
     @cached_property
     def _lane_port(self) -> tuple[str, str] | None:
@@ -287,17 +291,20 @@ class InstanceBlocks:
                 return node.name, port
         return None
 
-    def _pace(self, end: End) -> End:
-        """Add lanes, which run in the core's clock, before a block, and return their input."""
+    def _add_lanes(self, end: PortOf) -> PortOf:
+        """Add the lanes before a port, and return their input.
+
+        Lanes run in the core's clock, and group the sizes that look-ups on lanes send.
+        """
         stage = self.memory.stage
         lanes = self.machine.add(Lanes, f"{self.name}lanes", stage.lanes, stage.vectors - 1)
-        self._wire((lanes, "out_stream[0]"), end)
+        self._connect((lanes, "out_stream[0]"), end)
         for node in self.nodes.values():
             if node.type == LANE_SEEK:
-                self._wire((self.blocks[node.name], "out_sizes[0]"), (lanes, "in_sizes"), bounded=False)
+                self._connect((self.blocks[node.name], "out_sizes[0]"), (lanes, "in_sizes"), bounded=False)
         return lanes, "in_stream"
 
-    def output(self, node: Node, port: str) -> End:
+    def take_output(self, node: Node, port: str) -> PortOf:
         """Return the component and port for one more consumer of an output.
 
         Each consumer has its own port, so each call returns another port.
@@ -312,7 +319,7 @@ class InstanceBlocks:
         self._consumers[block, name] += 1
         return block, f"{name}[{number}]"
 
-    def all_roots(self) -> list[Component]:
+    def find_roots(self) -> list[Component]:
         """Return the added roots of tensors, and the roots that are blocks of nodes."""
         return [*self.roots, *(block for block in self.blocks.values() if isinstance(block, Root))]
 
@@ -326,19 +333,18 @@ class InstanceBlocks:
         """
         for node in self.nodes.values():
             if node.root and node.primitive.inputs:
-                block, port = self.input(node, "ref")
+                block, port = self.find_input(node, "ref")
                 root = self.machine.kernel.add(Root(f"{block.name}.root"), self.clock)
                 self.roots.append(root)
-                self._wire((root, "out_ref[0]"), (block, port))
+                self._connect((root, "out_ref[0]"), (block, port))
         for stream in streams:
             if stream.source in self.nodes and stream.target in self.nodes:
                 source, target = self.nodes[stream.source], self.nodes[stream.target]
-                bounded = (
-                    target.primitive.input("outer") is None
-                )  # the channel holds a coordinate until its fiber ends
-                end = self.input(target, stream.input)
-                self._wire(self.output(source, stream.output), end, bounded=bounded)
+                # The channel to a block with an input ``outer`` holds coordinates until their fibers end.
+                bounded = target.primitive.input("outer") is None
+                end = self.find_input(target, stream.input)
+                self._connect(self.take_output(source, stream.output), end, bounded=bounded)
                 if target.primitive.writes:
                     name = self.block_name(target)
                     for writer in self.memory.writers(self.name, self.number, target, name):
-                        self._wire(self.output(source, stream.output), (writer, "in_stream"))
+                        self._connect(self.take_output(source, stream.output), (writer, "in_stream"))

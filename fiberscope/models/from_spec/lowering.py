@@ -47,7 +47,7 @@ from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Access, Expression, Index
 
-SWAPPED = 2  # number of ranks that a merger exchanges
+SWAPPED_RANKS = 2  # number of ranks that a merger exchanges
 
 
 def lower_stage(
@@ -73,18 +73,18 @@ class _Lowering:
         self, specification: Specification, stage: Stage, einsum_loops: Sequence[EinsumLoops]
     ) -> None:
         self._specification, self._stage, self._einsum_loops = specification, stage, einsum_loops
-        self._writing = einsum_loops[-1]
+        self._last_loops = einsum_loops[-1]
         formats = {
             name: tensor.format for nest in reversed(einsum_loops) for name, tensor in nest.tensors.items()
         }
         self._graph = Graph(formats)
-        self._terms = [term_of(self._expression(nest), formats) for nest in einsum_loops]
+        self._terms = [term_of(self._translate(nest), formats) for nest in einsum_loops]
         self._blocks = TaskBlocks(self._graph, 1, size_sources(self._terms[0]))
         self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
         self._crossed: dict[str, Wire] = {}  # by loop before the cut, the loop's coordinates after the cut
 
-    def _expression(self, einsum_loops: EinsumLoops) -> Expression:
+    def _translate(self, einsum_loops: EinsumLoops) -> Expression:
         plan, accesses = einsum_loops.plan, iter(einsum_loops.accesses)
         operators = plan.einsum.operators
         return translate_expression(plan.equation.expression, lambda _access: next(accesses), operators)
@@ -94,28 +94,28 @@ class _Lowering:
         term, outer = self._terms[0], self._stage.outer
         loops: list[LoweredLoop] = []
         for variable in outer:
-            loops.append(self._loop(term, variable, loops))
+            loops.append(self._add_loop(term, variable, loops))
         cut = self._add_cut(term, loops)
         outer_nodes = set(self._graph.nodes)
         output_coordinates = self._lower_merger(term) if self._stage.merger else self._lower_inner_loops(term)
         sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
         return StageGraph(
-            self._writing.plan.einsum,
+            self._last_loops.plan.einsum,
             self._graph,
             cut,
             tuple(self._crossings),
             frozenset(self._graph.nodes.keys() - outer_nodes - ({sums.name} if sums else set())),
             sums,
             output_coordinates,
-            self._writing.plan,
+            self._last_loops.plan,
             {name: tensor for nest in reversed(self._einsum_loops) for name, tensor in nest.tensors.items()},
             self._orders(),
             self._orders() | dict(pair for nest in self._einsum_loops for pair in nest.orders.items()),
-            StageArithmetic.from_einsum(self._specification, self._writing.plan.einsum),
+            StageArithmetic.from_einsum(self._specification, self._last_loops.plan.einsum),
         )
 
     def _orders(self) -> dict[str, tuple[str, ...]]:
-        plan, output = self._writing.plan, self._writing.plan.einsum.output
+        plan, output = self._last_loops.plan, self._last_loops.plan.einsum.output
         read = {
             access.tensor: access.variables
             for nest in reversed(self._einsum_loops)
@@ -128,7 +128,7 @@ class _Lowering:
             output: tuple(level.rank.name for level in output_levels(plan, uses, tensor.empty) if uses),
         }
 
-    def _loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
+    def _add_loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         """Add the blocks of a loop inside ``loops``, and the look-ups that its coordinates determine."""
         iteration = iteration_of(term, variable)
         if iteration is None:
@@ -142,14 +142,14 @@ class _Lowering:
         for operand in operands_in(term):
             for lookup in self._lookups(operand):
                 if lookup.loop == variable:
-                    self._seek(term, operand, lookup, [*loops, loop])
+                    self._add_lookup(term, operand, lookup, [*loops, loop])
         return loop
 
     def _add_counter(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         """Add a counter for a loop that no operand has."""
         count = count_of(self._einsum_loops[0].plan, variable)
         if count is None:
-            raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
+            raise self._error(f"no tensor on the right has {variable}, so its range is not known")
         if count.pieces:
             outer = self._repeated_coordinates(count.pieces, loops)
         elif loops:
@@ -163,15 +163,22 @@ class _Lowering:
         return LoweredLoop(variable, coordinates, intersects=False, filled=count.size > 0)
 
     def _repeated_coordinates(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
-        """Return the coordinates of a loop, repeated for each iteration of the last of ``loops``."""
+        """Return coordinates of a loop, before the cut or in ``loops``, repeated in the last of ``loops``."""
         names = [loop.variable for loop in loops]
         if name in names:
-            return self._hold(loops[names.index(name) :])
-        wire, outer = self._crossed[name], name
-        for loop in loops:
-            inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
-            wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
-        return wire
+            return self._repeat_first(loops[names.index(name) :])
+        return self._repeat(self._crossed[name], name, loops)
+
+    def _repeat_first(self, loops: Sequence[LoweredLoop]) -> Wire:
+        return self._repeat(loops[0].coordinates, loops[0].variable, loops[1:])
+
+    def _repeat(self, coordinates: Wire, outer: str, inner: Sequence[LoweredLoop]) -> Wire:
+        """Return the coordinates of loop ``outer``, repeated for each iteration of the last inner loop."""
+        for loop in inner:
+            inputs: dict[str, Wire | None] = {"outer": coordinates, "inner": loop.coordinates}
+            node = self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable)
+            coordinates = Wire(node, "outer")
+        return coordinates
 
     def _loops_needed_after_cut(self, term: Term) -> set[str]:
         """Return the loops before the cut whose coordinates look-ups and counters after the cut need."""
@@ -190,7 +197,7 @@ class _Lowering:
     def _lookups(self, operand: Operand) -> tuple[LookUp, ...]:
         return self._einsum_loops[0].lookups[operand.access.tensor]
 
-    def _seek(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
+    def _add_lookup(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
         """Look up a rank of an operand in the last of the loops; iterations without a match are dropped."""
         coordinates = [self._repeated_coordinates(index.loop, loops) for index in lookup.sought.terms]
         other_operands = [other for other in operands_in(term) if other is not operand]
@@ -201,32 +208,33 @@ class _Lowering:
             other.references = wire
         loops[-1].intersects, loops[-1].filled = True, False
 
-    def _refusal(self, reason: str) -> Exception:
-        return refuse(self._specification, f"{self._writing.plan.einsum.name}: {reason}")
+    def _error(self, reason: str) -> Exception:
+        return refuse(self._specification, f"{self._last_loops.plan.einsum.name}: {reason}")
 
     def _add_cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
         """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
-        node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
+        cut = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
         required, loops_needed = set(_required_operands(term)), self._loops_needed_after_cut(term)
         for operand in operands_in(term):
             wire = operand.references or Wire(self._graph.add("rootref"), "ref")
             segments = self._segments_below(operand) if operand in required else None
-            operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
+            operand.references = self._add_crossing(cut, wire, Crossing("ref", segments=segments))
         for depth, loop in enumerate(loops):
-            is_output, by_round = loop.variable in self._output_loops(), depth < self._stage.rounds
-            groups = self._stage.eager and self._belongs_to_output(loop.variable)
-            parts = [pair for pair in self._projections.items() if pair[1].terms[0].loop == loop.variable]
-            crosses = is_output or by_round or groups or loop.variable in loops_needed
-            coordinates = self._hold(loops[depth:]) if crosses or parts else loop.coordinates
-            if crosses:
-                crossing = Crossing("crd", loop.variable, is_output, groups)
-                self._crossed[loop.variable] = self._cross(node, coordinates, crossing)
-            for name, projection in parts:
+            is_output, is_round_loop = loop.variable in self._output_loops(), depth < self._stage.rounds
+            is_group_loop = self._stage.eager and self._belongs_to_output(loop.variable)
+            projected = [item for item in self._projections.items() if item[1].terms[0].loop == loop.variable]
+            is_crossing = is_output or is_round_loop or is_group_loop or loop.variable in loops_needed
+            repeats = is_crossing or projected
+            coordinates = self._repeat_first(loops[depth:]) if repeats else loop.coordinates
+            if is_crossing:
+                crossing = Crossing("crd", loop.variable, is_output, is_group_loop)
+                self._crossed[loop.variable] = self._add_crossing(cut, coordinates, crossing)
+            for name, projection in projected:
                 wire = project_coordinates(self._blocks, projection, [coordinates])
-                self._cross(node, wire, Crossing("crd", name, is_output=True))
-        return node
+                self._add_crossing(cut, wire, Crossing("crd", name, is_output=True))
+        return cut
 
-    def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
+    def _add_crossing(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
         number = len(self._crossings)
         self._graph.connect(wire.node, wire.output, node, f"in[{number}]")
         self._crossings.append(crossing)
@@ -234,15 +242,15 @@ class _Lowering:
 
     def _segments_below(self, operand: Operand) -> Integers | None:
         tensor = next(nest.tensors[operand.access.tensor] for nest in self._einsum_loops)
-        passed = {lookup.variable for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
-        passed.update(self._stage.outer)
-        depth = sum(variable in passed for variable in operand.access.variables)
+        outer = {lookup.variable for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
+        outer.update(self._stage.outer)
+        depth = sum(variable in outer for variable in operand.access.variables)
         level = tensor.levels[depth] if depth < len(tensor.levels) else None
         return level.segments if isinstance(level, CompressedLevel) else None
 
     def _output_loops(self) -> list[str]:
         """Return the output's coordinates by name, in loop order: loops and parts of flattened ranks."""
-        plan = self._writing.plan
+        plan = self._last_loops.plan
         loop_of_rank = {rank: plan.loop_of(rank) for rank in plan.equation.output.ranks}
         ranks = [rank for loop in plan.loops for rank in loop_of_rank if loop_of_rank[rank] == loop]
         return [plan.lowest(rank) for rank in ranks]
@@ -250,51 +258,43 @@ class _Lowering:
     @cached_property
     def _projections(self) -> dict[str, Projection]:
         """The coordinates of the output that are parts of flattened ranks, each computed from its loop."""
-        plan = self._writing.plan
+        plan = self._last_loops.plan
         names = [name for name in self._output_loops() if name not in plan.loops]
         return {name: projection_of(plan, Index(((name, 1),))) for name in names}
 
     def _inner_output_loops(self) -> tuple[str, ...]:
         """Return the output's coordinates of the loops after the cut, by name."""
-        plan = self._writing.plan
+        plan = self._last_loops.plan
         return tuple(name for name in self._output_loops() if plan.loop_of(name) not in self._stage.outer)
 
     @property
     def _sums_tasks(self) -> bool:
-        """Return whether the Einsum sums over a loop before the cut."""
+        """Return whether the last Einsum sums over a loop before the cut, so that tasks share points."""
         return not all(self._belongs_to_output(loop) for loop in self._stage.outer)
 
     def _belongs_to_output(self, loop: str) -> bool:
-        plan = self._writing.plan
+        plan = self._last_loops.plan
         base = plan.base(loop)
         if base in plan.flattened:
             return all(self._belongs_to_output(rank) for rank in plan.flattened[base].ranks)
         return base in plan.equation.output.ranks
 
-    def _hold(self, loops: Sequence[LoweredLoop]) -> Wire:
-        """Return the coordinates of the first of the loops, repeated for each iteration of the last."""
-        wire, outer = loops[0].coordinates, loops[0].variable
-        for loop in loops[1:]:
-            inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
-            wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
-        return wire
-
     def _lower_inner_loops(self, term: Term) -> tuple[str, ...]:
         """Lower the loops after the cut, and return the output's coordinates that they write."""
-        plan, output_loops = self._writing.plan, self._inner_output_loops()
+        plan, output_loops = self._last_loops.plan, self._inner_output_loops()
         inner = plan.loops[len(self._stage.outer) :]
-        lists = lists_in(self._specification, self._stage, self._einsum_loops[0], term)
-        if lists is not None and self._sums_tasks and output_loops == lists.loops[:2]:
-            sum_pairs(self._blocks, term, lists, plan.einsum.output)
+        pairs = lists_in(self._specification, self._stage, self._einsum_loops[0], term)
+        if pairs is not None and self._sums_tasks and output_loops == pairs.loops[:2]:
+            sum_pairs(self._blocks, term, pairs, plan.einsum.output)
             return output_loops
         loops: list[LoweredLoop] = []
         for variable in inner:
-            loops.append(self._loop(term, variable, loops))
+            loops.append(self._add_loop(term, variable, loops))
         output = Access.plain(plan.einsum.output, output_loops)
-        make = TaskSum if self._sums_tasks else WrittenResult
+        result_class = TaskSum if self._sums_tasks else WrittenResult
         projections = {name: self._projections[name] for name in output_loops if name in self._projections}
         format = Format("s" * len(output_loops), tuple(range(len(output_loops))))
-        result = make(output, format, inner, projections)
+        result = result_class(output, format, inner, projections)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _operand: None))
         return output_loops
 
@@ -303,11 +303,11 @@ class _Lowering:
         first, second = (nest.plan for nest in self._einsum_loops)
         depth = len(self._stage.outer)
         inner, swapped = first.loops[depth:], second.loops[depth:]
-        if len(inner) != SWAPPED or swapped != inner[::-1]:
-            raise self._refusal(f"a merger of {first.einsum.output} that does more than exchange two loops")
+        if len(inner) != SWAPPED_RANKS or swapped != inner[::-1]:
+            raise self._error(f"a merger of {first.einsum.output} that does more than exchange two loops")
         upper, lower = inner
         merged, other_operands = self._merged_operand(term, lower)
-        loop = self._loop(term, upper, [])
+        loop = self._add_loop(term, upper, [])
         carried = self._carried_operands(other_operands)
         node = self._add_merger(merged, loop, lower, [other_operands[name] for name in carried])
         for number, operands in enumerate(carried.values()):
@@ -325,7 +325,7 @@ class _Lowering:
         while isinstance(selected, Function) and selected.name == "take":
             selected = selected.terms[-1]
         if len(owners) != 1 or selected is not owners[0] or owners[0].access.variables[-1] != lower:
-            raise self._refusal(
+            raise self._error(
                 f"{self._stage.einsums[0].output} is merged, but is no take of one tensor's fibers of {lower}"
             )
         return owners[0], {operand.access.tensor: operand for operand in operands if operand is not owners[0]}
@@ -344,7 +344,7 @@ class _Lowering:
                 continue
             carried = other_operands.get(base_name(name))
             if carried is None or set(carried.access.variables) != set(operand.access.variables):
-                raise self._refusal(f"{name} is read behind a merger, but not before it")
+                raise self._error(f"{name} is read behind a merger, but not before it")
             operands.setdefault(carried.access.tensor, []).append(operand)
         return operands
 
@@ -353,11 +353,11 @@ class _Lowering:
         assert merger is not None
         radix = merger.radix if merger.inputs is not None else self._max_fibers(merged, lower)
         if radix is None:
-            raise self._refusal(
+            raise self._error(
                 f"{merger.name} has no bound on its inputs, and the number of fibers is not known"
             )
         inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": merged.references}
-        inputs |= {f"carried[{number}]": scan.references for number, scan in enumerate(carried)}
+        inputs |= {f"carried[{number}]": operand.references for number, operand in enumerate(carried)}
         return self._blocks.add(
             "swap",
             inputs,
@@ -375,9 +375,9 @@ class _Lowering:
 
     def _add_run_writers(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
         """Add the blocks that sum each run of equal coordinates and write the sums."""
-        plan = self._writing.plan
+        plan = self._last_loops.plan
         if self._inner_output_loops() != (lower,):
-            raise self._refusal(
+            raise self._error(
                 f"behind a merger, the output should have {lower} and no other rank of the inner loops"
             )
         node = self._blocks.add("runsum", {"crd": crd, "val": value})

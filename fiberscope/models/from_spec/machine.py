@@ -203,9 +203,9 @@ class MappedMachine(MappedComposition):
         if len(self.stages) == 1:
             return {}
         statistics = self.kernel.statistics()
-        core, walk = self.kernel.clocks[0].hertz, self.walking.hertz
+        core, walk = self.kernel.clocks[0].hertz, self.outer_clock.hertz
         waits = [
-            [statistics[root.name].input_stall.get("after", 0) for root in stage.outer_blocks.all_roots()]
+            [statistics[root.name].input_stall.get("after", 0) for root in stage.outer_blocks.find_roots()]
             for stage in self.stages
         ]
         starts = [-(-max(cycles, default=0) * core // walk) for cycles in waits]

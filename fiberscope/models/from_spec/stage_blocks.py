@@ -35,17 +35,16 @@ from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.fibertree import FiberTree
 
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
-
 OPERATION_NAMES = {"mul": "multiply"}  # by operator, the name of its operations in a report if it differs
-# Upper bound of a channel's capacity between blocks on lanes, unless it is below 2 per lane
+# Upper bound of a channel's capacity in tokens between blocks on lanes, unless it is below 2 per lane
 MAX_LANE_CAPACITY = 1 << 14
-OutputPart: TypeAlias = tuple[
-    Mapping[str, Integers], Values
-]  # a part of an output: coordinates by loop, and values
+OutputPart: TypeAlias = tuple[Mapping[str, Integers], Values]  # coordinates by loop, and values
 
 
 class BuiltStage:
     """A stage whose blocks are in the kernel of a machine.
+
+    The constructor adds the blocks and all their channels, but those to memory.
 
     Args:
         stores: the stores of the machine to which the stage is added.
@@ -60,7 +59,7 @@ class BuiltStage:
         cut: the block that dispatches tasks.
         leaves: the blocks of each instance, by number of the instance.
         sums: the block that sums the results of tasks; None if tasks write different points.
-        clock, walking: clock of the blocks after the cut, and of the blocks before it.
+        clock, outer_clock: clock of the blocks after the cut, and of the blocks before it.
     """
 
     def __init__(
@@ -81,34 +80,34 @@ class BuiltStage:
         }
         outer_chains = {key: chain.outer_chain() for key, chain in chains.items()}
         inner_clock, outer_clock = _clocks(machine, stage)
-        self.clock, self.walking = inner_clock, outer_clock
+        self.clock, self.outer_clock = inner_clock, outer_clock
         names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
         memory_chains = inner_chains or chains
         self.memory = StageMemory(
             stores, stage, graph, memory_chains, context.nests, names, clock=inner_clock
         )
-        in_front = StageMemory(stores, stage, graph, outer_chains, context.nests, clock=outer_clock)
+        outer_memory = StageMemory(stores, stage, graph, outer_chains, context.nests, clock=outer_clock)
         nodes = graph.graph.nodes.values()
-        front = [
+        outer_nodes = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
         ]
-        depth = self._depth
+        capacity = self._channel_capacity
         self.outer_blocks = InstanceBlocks(
-            machine, f"{prefix}outer.", 0, front, in_front, context, outer_clock, depth
+            machine, f"{prefix}outer.", 0, outer_nodes, outer_memory, context, outer_clock, capacity
         )
         leaf_nodes = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [
-            InstanceBlocks(machine, name, number, leaf_nodes, self.memory, context, inner_clock, depth)
+            InstanceBlocks(machine, name, number, leaf_nodes, self.memory, context, inner_clock, capacity)
             for number, name in enumerate(names)
         ]
         self.cut = self._add_cut(prefix)
         self.sums = self._add_sums(prefix) if graph.sums else None
         self._connect()
         if previous is not None:
-            self._follow(previous)
+            self._start_after(previous)
 
     @property
-    def _depth(self) -> int | None:
+    def _channel_capacity(self) -> int | None:
         """Capacity of a channel in tokens, in proportion to the number of lanes; None for no bound."""
         capacity = self.machine.parameters.timing.capacity
         if capacity is None or not self.stage.lanes:
@@ -120,7 +119,7 @@ class BuiltStage:
         banked_loop = self.stage.outer[-1] if self.stage.banked else ""
         loops = [crossing.loop for crossing in crossings]
         return self.machine.add_at(
-            self.walking,
+            self.outer_clock,
             Cut,
             f"{prefix}cut",
             self.stage.instances,
@@ -143,13 +142,13 @@ class BuiltStage:
         round_loops = self.stage.outer[: self.stage.rounds]
         rounds = [elements[index] for index, crossing in enumerate(crossings) if crossing.loop in round_loops]
         groups = [elements[index] for index, crossing in enumerate(crossings) if crossing.groups]
-        name = f"{prefix}{self.graph.names[self._output.name]}"
+        name = f"{prefix}{self.graph.names[self._output_node.name]}"
         sums = self.machine.add_at(
             self.clock,
             TaskSum,
             name,
             self.stage.instances,
-            self.graph.graph.arity(self._output),
+            self.graph.graph.arity(self._output_node),
             outer,
             at_once=self.machine.parameters.timing.sums,
             rounds=rounds,
@@ -171,7 +170,7 @@ class BuiltStage:
             instance: number of the output, and of the instance.
         """
         reads_back = self.stage.rounds > 0
-        capacity = None if reads_back else self._depth
+        capacity = None if reads_back else self._channel_capacity
         leaf, name, connect = self.leaves[instance].name, f"{unit}.{instance}", self.machine.kernel.connect
         for number, writer in enumerate(self.memory.sum_writers(leaf, instance, name, reads_back=reads_back)):
             connect(sums, f"out_element{instance}[{number}]", writer, "in_stream", capacity=capacity)
@@ -179,7 +178,7 @@ class BuiltStage:
                 connect(sums, f"out_again{instance}[{number}]", writer, "in_again", capacity=None)
 
     @property
-    def _output(self) -> Node:
+    def _output_node(self) -> Node:
         """Return the node that receives the values of the output."""
         graph = self.graph
         return graph.sums or next(node for node in graph.graph.nodes.values() if node.writes_values)
@@ -187,21 +186,21 @@ class BuiltStage:
     @property
     def _value_stream(self) -> Stream:
         """Return the stream of the output's values."""
-        stream = self.graph.graph.stream_into(self._output, "val")
+        stream = self.graph.graph.stream_into(self._output_node, "val")
         assert stream is not None  # a graph that was lowered has no open ports
         return stream
 
-    def _last_level(self) -> int:
-        """Return the level of the stop that ends a task in the output; ``EACH`` if each element ends one."""
+    def _task_stop_level(self) -> int:
+        """Return the level of the stop that ends a task's values; ``EACH`` if each element ends a task."""
         if self.stage.of_elements:
             return EACH
         nest = self.outer_blocks.context.nests[self._value_stream.source, self._value_stream.output]
         return max(0, len(nest) - 1)
 
-    def _follow(self, previous: BuiltStage) -> None:
-        """Let this stage begin when the stage before it has ended."""
+    def _start_after(self, previous: BuiltStage) -> None:
+        """Let the roots of this stage wait until the previous stage has ended."""
         last = previous.sums or previous.cut
-        for number, root in enumerate(self.outer_blocks.all_roots()):
+        for number, root in enumerate(self.outer_blocks.find_roots()):
             self.machine.kernel.connect(last, f"out_over[{number}]", root, "after", capacity=None)
 
     def _connect(self) -> None:
@@ -212,8 +211,8 @@ class BuiltStage:
         for stream in graph.streams_into(cut):
             source = graph.nodes[stream.source]
             number = stream.input[len("in") :]
-            end = self.outer_blocks.output(source, stream.output)
-            connect(*end, self.cut, f"in_stream{number}", capacity=self._depth)
+            end = self.outer_blocks.take_output(source, stream.output)
+            connect(*end, self.cut, f"in_stream{number}", capacity=self._channel_capacity)
         for instance, leaf in enumerate(self.leaves):
             leaf.connect(streams)
             self._connect_tasks(instance, leaf)
@@ -227,7 +226,7 @@ class BuiltStage:
                 number = int(stream.output[len("out[") : -1])
                 port = f"out_{number}_{instance}[{used_ports[number]}]"
                 used_ports[number] += 1
-                target = leaf.input(leaf.nodes[stream.target], stream.input)
+                target = leaf.find_input(leaf.nodes[stream.target], stream.input)
                 self.machine.kernel.connect(self.cut, port, *target, capacity=None)
         for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
             for writer in (
@@ -243,17 +242,17 @@ class BuiltStage:
         """
         graph, connect = self.graph.graph, self.machine.kernel.connect
         add, clock = self.machine.add_at, self.clock
-        task_end = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())
-        source = leaf.output(leaf.nodes[self._value_stream.source], self._value_stream.output)
+        task_end = add(clock, TaskEnd, f"{leaf.name}task_end", self._task_stop_level())
+        source = leaf.take_output(leaf.nodes[self._value_stream.source], self._value_stream.output)
         connect(*source, task_end, "in_stream", capacity=None)
         connect(task_end, "ended", self.cut, f"ended[{instance}]", capacity=None)
         if self.sums is not None:
-            arity = graph.arity(self._output)
-            points = add(clock, TaskPoints, f"{leaf.name}points", arity, self._last_level())
-            for stream in graph.streams_into(self._output):
+            arity = graph.arity(self._output_node)
+            points = add(clock, TaskPoints, f"{leaf.name}points", arity, self._task_stop_level())
+            for stream in graph.streams_into(self._output_node):
                 port = stream.input.removeprefix("crd[").removesuffix("]")
-                end = leaf.output(leaf.nodes[stream.source], stream.output)
-                connect(*end, points, f"in_{port}", capacity=self._depth)
+                end = leaf.take_output(leaf.nodes[stream.source], stream.output)
+                connect(*end, points, f"in_{port}", capacity=self._channel_capacity)
                 capacity = self.machine.parameters.timing.partials
                 connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{instance}]", capacity=capacity)
 
@@ -261,7 +260,7 @@ class BuiltStage:
         """Return the number of operations so far of all blocks of the stage, by kind."""
         operations = Counter[str]()
         for node, blocks in self._counting_blocks:
-            _count(operations, node, blocks, adds=self.graph.arithmetic.adds)
+            _add_operations(operations, node, blocks, adds=self.graph.arithmetic.adds)
         if self.sums is not None and self.graph.arithmetic.adds:
             operations["add"] += self.sums.additions
         return dict(operations)
@@ -292,7 +291,7 @@ class BuiltStage:
         declared = specification.tensors[self.graph.einsum.output].ranks
         shape = {name: plan.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
         loops = [plan.lowest(str(rank)) for rank in ranks]
-        columns = [_concatenate([columns[loop] for columns, _values in parts]) for loop in loops]
+        columns = [_concatenate_columns([columns[loop] for columns, _values in parts]) for loop in loops]
         values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
         if not self.graph.arithmetic.is_standard and shape:
             is_stored = values != self.graph.arithmetic.empty
@@ -305,17 +304,17 @@ class BuiltStage:
         """Return the part of the output that each instance's writers wrote."""
         owners = np.array(self.cut.owner.integers(), np.int64)
         outer = {
-            crossing.loop: np.array(self.cut.elements[instance].integers(), np.int64)
-            for instance, crossing in enumerate(self.graph.crossings)
+            crossing.loop: np.array(self.cut.elements[number].integers(), np.int64)
+            for number, crossing in enumerate(self.graph.crossings)
             if crossing.is_output
         }
-        entries = []
+        parts = []
         for instance, leaf in enumerate(self.leaves):
             is_own = owners == instance
             if is_own.any():
                 columns = {loop: column[is_own] for loop, column in outer.items()}
-                entries.append(_written_part(leaf, int(is_own.sum()), columns, self.graph.loops))
-        return entries
+                parts.append(_written_part(leaf, int(is_own.sum()), columns, self.graph.loops))
+        return parts
 
     def _summed_part(self) -> list[OutputPart]:
         """Return the output of the unit that sums all tasks, as a single part."""
@@ -334,7 +333,7 @@ def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
     inner_clock = machine.lane_clock if stage.lanes else machine.kernel.clocks[0]
     space = stage.einsums[0].spacetime.space if stage.einsums[0].spacetime else ()
     shares_steps = stage.lanes and len(space) == stage.vectors
-    return inner_clock, machine.lane_clock if shares_steps else machine.walking
+    return inner_clock, machine.lane_clock if shares_steps else machine.outer_clock
 
 
 def _written_part(
@@ -367,33 +366,32 @@ def _written_part(
     return columns_by_loop, np.array(values.values, np.float64)  # type: ignore[attr-defined]
 
 
-def _concatenate(columns: Sequence[Integers]) -> Integers:
+def _concatenate_columns(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *, adds: bool) -> None:
+def _add_operations(operations: Counter[str], node: Node, blocks: Sequence[Component], *, adds: bool) -> None:
     """Add the operations of a node's blocks to ``operations``; additions only if the Einsum ``adds``."""
     counters = blocks[0].counters()
     if "operations" in counters:
-        absent = sum(
-            getattr(block, "absent", 0) for block in blocks
-        )  # a part of the user's own may lack the counter
+        # A part of the user's own may lack the counter ``absent``.
+        absent = sum(getattr(block, "absent", 0) for block in blocks)
         counted = OPERATION_NAMES.get(node["counted"], node["counted"]) or node.primitive.operation_name
-        operations[counted] += _total("operations", blocks) - absent
+        operations[counted] += _sum_counter("operations", blocks) - absent
     if adds and "reductions" in counters:
         skipped = sum(block.missing + block.nonempty_fibers for block in blocks)  # type: ignore[attr-defined]
-        operations["add"] += _total("reductions", blocks) - skipped
+        operations["add"] += _sum_counter("reductions", blocks) - skipped
     if adds and "points" in counters and "elements" in counters:
-        operations["add"] += _total("points", blocks) - _total("elements", blocks)
+        operations["add"] += _sum_counter("points", blocks) - _sum_counter("elements", blocks)
     if adds and "additions" in counters:
-        operations["add"] += _total("additions", blocks)
+        operations["add"] += _sum_counter("additions", blocks)
     if "steps" in counters:
-        operations["intersect"] += _total("steps", blocks)
+        operations["intersect"] += _sum_counter("steps", blocks)
     if "merged" in counters and "lists" in counters:
-        operations["merge"] += _total("merged", blocks)
+        operations["merge"] += _sum_counter("merged", blocks)
 
 
-def _total(counter: str, blocks: Sequence[Component]) -> int:
+def _sum_counter(counter: str, blocks: Sequence[Component]) -> int:
     """Return the sum of a counter over blocks; read as an attribute where possible, which is faster."""
     if all(kind.counters is StreamBlock.counters for kind in {type(block) for block in blocks}):
         return sum(map(attrgetter(counter), blocks))

@@ -31,7 +31,7 @@ from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, LANE_SEEK, LO
 from fiberscope.sim.clock import Clock
 from fiberscope.workloads.canonical import Integers
 
-READERS = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two tensors themselves
+READER_TYPES = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two tensors themselves
 
 
 class StageMemory(StageWriters):
@@ -70,9 +70,8 @@ class StageMemory(StageWriters):
             for operand in (0, 1)
             for attribute in ("mode", "below")
         }  # tensor and level of data that is fetched as whole subtrees
-        self.intervals: dict[
-            tuple[str, tuple[str, int]], tuple[Integers, Integers]
-        ] = {}  # first and last lines of subtrees
+        # First and last lines of subtrees, by tensor and by the name and copies of the store.
+        self.subtree_lines: dict[tuple[str, tuple[str, int]], tuple[Integers, Integers]] = {}
 
     def input_fetches(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
         """Yield the fetches before an input of references: of the starts of their fibers, or of values.
@@ -87,21 +86,18 @@ class StageMemory(StageWriters):
         stream = self.graph.graph.stream_into(node, port)
         nest = () if stream is None else self.nests[stream.source, stream.output]
         tensor, level = self._referenced_level(node, port)
+        # The fetch of a coordinate of a compressed level has already loaded its element.
         has_element = level < 0 or isinstance(self.graph.tensors[tensor].levels[level], CompressedLevel)
-        kinds = (
-            ("payload",) if has_element else ("payload", "elem")
-        )  # the fetch of a coordinate has loaded its element
+        kinds = ("payload",) if has_element else ("payload", "elem")
         for kind in kinds if level >= 0 and (tensor, level) not in self.eager_levels else ():
             chain = self._chain(tensor, level, kind)
             if chain is not None and self._is_fetched_here(chain, node, port, stream):
                 yield self._fetch(leaf, tensor, level, kind, chain, nest, f"{name}_payloads")
                 break
-        if node.type in READERS:
+        if node.type in READER_TYPES:
             for kind, chain in self._coordinates(tensor, level + 1):
-                segments = self._segments(tensor, level + 1)
-                fibers = f"{name}_coordinates"
-                yield self._fetch(leaf, tensor, level + 1, kind, chain, nest, fibers, segments)
-
+                segments = self._fiber_starts(tensor, level + 1)
+                yield self._fetch(leaf, tensor, level + 1, kind, chain, nest, f"{name}_coordinates", segments)
         if node.type == FIBER_PAIRS:
             yield from self._subtrees(leaf, tensor, level + 1, f"{name}_subtrees")
 
@@ -115,10 +111,10 @@ class StageMemory(StageWriters):
                     stores.setdefault((chain.shared, chain.copies), []).append((inner, kind, chain))
         for store, entries in stores.items():
             arrays = [(inner, self._array(tensor, inner, kind, chain)) for inner, kind, chain in entries]
-            if (tensor, store) not in self.intervals:
+            if (tensor, store) not in self.subtree_lines:
                 intervals = intervals_below(self.graph.tensors[tensor], level, arrays)
-                self.intervals[tensor, store] = intervals
-            first, last = self.intervals[tensor, store]
+                self.subtree_lines[tensor, store] = intervals
+            first, last = self.subtree_lines[tensor, store]
             memory, chain = self.memory, entries[0][-1]
             fetch = memory.machine.add_at(
                 self.clock,
@@ -136,14 +132,14 @@ class StageMemory(StageWriters):
             yield fetch
 
     def _coordinates(self, tensor: str, level: int) -> Iterator[tuple[str, Chain]]:
-        """Yield the kind and the chain of a level's coordinates, if they are moved."""
+        """Yield the kind and the chain of a level's coordinates; nothing if coordinates are not moved."""
         for kind in ("coord", "elem"):
             chain = self._chain(tensor, level, kind)
             if chain is not None:
                 yield kind, chain
                 return
 
-    def _segments(self, tensor: str, level: int) -> memoryview[int]:
+    def _fiber_starts(self, tensor: str, level: int) -> memoryview[int]:
         compressed = self.graph.tensors[tensor].levels[level]
         assert isinstance(compressed, CompressedLevel)  # such a unit reads compressed levels only
         return integers_of(compressed.segments)
@@ -166,7 +162,7 @@ class StageMemory(StageWriters):
             graph = self.graph.graph
             consumer = next(stream for stream in graph.streams_from(node) if stream.output == port)
             return self._referenced_level(graph.nodes[consumer.target], consumer.input)
-        if node.type in (*READERS, FIBER_PAIRS):
+        if node.type in (*READER_TYPES, FIBER_PAIRS):
             operand = port[len("ref[") : -1]
             return node[f"tensor{operand}"], int(node[f"mode{operand}"]) - 1
         tensor, level = node["tensor"], -1
@@ -188,7 +184,7 @@ class StageMemory(StageWriters):
         if not (node.type == "seek" or (node.primitive.scans and node.level.loads_coordinates)):
             return None
         tensor, level = node["tensor"], int(node["mode"])
-        nest = self.nests[node.name, "crd" if node.primitive.scans else LOCATED]
+        nest = self.nests[node.name, "crd" if node.primitive.scans else LOCATED]  # of the delayed stream
         for kind, chain in self._coordinates(tensor, level):
             return self._fetch(leaf, tensor, level, kind, chain, nest, f"{name}.coordinates")
         return None
@@ -245,9 +241,8 @@ class StageMemory(StageWriters):
         if chain.buffer is None:
             return None
         name, bits = chain.buffer
-        if (
-            self.stage.lanes and self.stage.instances == 1
-        ):  # one instance stands for all instances and their buffers
+        if self.stage.lanes and self.stage.instances == 1:
+            # One instance stands for all instances, and has their buffers.
             bits *= self.memory.machine.component(name).all_instances
         return self.free_lines.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
 
@@ -282,17 +277,23 @@ class StageMemory(StageWriters):
             banks = self._banks(tensor, level, chain)
             stored = self.graph.tensors[tensor]
             specification = self.memory.machine.specification
-            above, here = (
+            parent_places, places = (
                 places_in_memory(specification, self.stage, self.graph, tensor, number)
                 for number in (level - 1, level)
             )
             if any(eager_tensor == tensor for eager_tensor, _level in self.eager_levels):
-                above = here = None  # a subtree is fetched as consecutive lines
-            if chain.format.kind == "L" and here is not None:
-                array = linked_array(here, rows)
+                parent_places = places = None  # a subtree is fetched as consecutive lines
+            if chain.format.kind == "L" and places is not None:
+                array = linked_array(places, rows)
             else:
                 array = stored_array(
-                    stored, level, uncompressed=dense, rows=rows, piece=piece, banks=banks, places=above
+                    stored,
+                    level,
+                    uncompressed=dense,
+                    rows=rows,
+                    piece=piece,
+                    banks=banks,
+                    places=parent_places,
                 )
             name, number = base_name(tensor), banks.count if banks else 1
             key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], level, kind, number)
@@ -310,6 +311,8 @@ class StageMemory(StageWriters):
     def merger_arrays(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """Return the chains and arrays from which the ways of a merger read lines.
 
+        Arrays of one shared store have consecutive ports.
+
         Args:
             leaf: name of the instance.
             node: node of the merger.
@@ -321,10 +324,10 @@ class StageMemory(StageWriters):
             if chain is not None:
                 array = self._array(tensor, level, kind, chain)
                 rows, first = array.rows, integers_of(array.first)
-                input_fetches = sum(
-                    bool(chain.shared) and chain_.shared == chain.shared for chain_, _lines in chains
+                earlier_ports = sum(
+                    bool(chain.shared) and earlier.shared == chain.shared for earlier, _lines in chains
                 )
-                port = self.memory.port(chain, self.copy_of(chain, leaf)) + input_fetches
+                port = self.memory.port(chain, self.copy_of(chain, leaf)) + earlier_ports
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
                 chains.append((chain, lines))
         return chains

@@ -11,15 +11,15 @@ from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.hdl import read_order
 from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
-from fiberscope.models.graphs.verilog import machine_of, verilog_of
+from fiberscope.models.graphs.verilog import build_machine, build_verilog
 
 
 @cocotb.test()
 async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Compare the streams of the module with those of the event model, token by token."""
     order = read_order()
-    machine = machine_of(prepare(order["graph"], order["tensors"]), graph_settings(order["settings"]))
-    graph = verilog_of(machine, order["module"], order["value_bits"], order["points"])
+    machine = build_machine(prepare(order["graph"], order["tensors"]), graph_settings(order["settings"]))
+    graph = build_verilog(machine, order["module"], order["value_bits"], order["points"])
     expected = machine_transcript(machine)
 
     def run() -> Any:  # noqa: ANN401  (of cocotb's thread)

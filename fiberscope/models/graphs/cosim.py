@@ -18,10 +18,10 @@ from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.transcript import machine_transcript
 from fiberscope.models.graphs.verilog import (
     GraphVerilog,
-    machine_of,
-    module_name,
+    build_machine,
+    build_verilog,
     strip_machine,
-    verilog_of,
+    to_module_name,
     write_verilog,
 )
 from fiberscope.results.report.files import make_folder
@@ -88,8 +88,8 @@ def cosimulate(
         FailedBenchError: a token differs, or moves in another cycle.
         HdlError: a tool is missing, or reports an error.
     """
-    machine = machine_of(prepare(graph, tensors), graph_settings(settings))
-    hardware, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
+    machine = build_machine(prepare(graph, tensors), graph_settings(settings))
+    hardware, module = build_verilog(machine, to_module_name(name), value_bits, points), to_module_name(name)
     simulator = find(choose(simulator)).name
     make_folder(folder)
     file = folder / f"{name}.gv"

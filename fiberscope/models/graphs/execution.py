@@ -55,13 +55,13 @@ class RunOptions:
 
     Args:
         cycle_limit, histograms, drive_phase: the arguments of ``run`` with these names.
-        tell: the argument ``progress`` of ``run``.
+        report_progress: the argument ``progress`` of ``run``; ignores reports by default.
         recorders: recorders of the last phase: waveform, memory trace, timeline, and ``drive``.
     """
 
     cycle_limit: int | None = None
     histograms: bool = False
-    tell: Progress = ignore_progress
+    report_progress: Progress = ignore_progress
     recorders: Recorders = NO_RECORDERS
     drive_phase: Drive | None = None
 
@@ -114,7 +114,7 @@ def run(
     source = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), request)
     recorders = Recorders(waveform, memory_trace, timeline, drive)
     options = RunOptions(cycle_limit, histograms, progress or ignore_progress, recorders, drive_phase)
-    prepared = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
+    prepared = prepare(graph, tensors, exact=exact, progress=options.report_progress).timed(parameters.timing)
     return PhaseRuns(prepared, parameters, source, options=options).execute()
 
 
@@ -141,7 +141,11 @@ def graph_settings(settings: Mapping[str, object], config: str | Path | None = N
 
 
 def _check_memory(parameters: GraphParameters, trace: Path | None) -> None:
-    """Refuse a memory trace of a graph without a memory before the operands are loaded."""
+    """Refuse a memory trace of a graph without a memory, before the operands are loaded.
+
+    Raises:
+        InputError: a trace is requested, and ``scratchpad.latency`` is 0.
+    """
     if trace is not None and not parameters.scratchpad.latency:
         raise InputError(
             "the graph has no memory whose requests could be written; give --set scratchpad.latency=N"
@@ -155,7 +159,9 @@ def prepare(
     exact: bool = False,
     progress: Progress = ignore_progress,
 ) -> PreparedGraph:
-    """Check a graph, and then load its operands.
+    """Check a graph, load its operands, and read its expression.
+
+    A graph whose expression cannot be determined has no assignments, but a reason for it.
 
     Args:
         graph, tensors, exact: the arguments of ``run``.
@@ -201,7 +207,7 @@ class PhaseRuns(GraphRun):
                 report.
             InputError: a phase cannot read the result of an earlier phase, or a block refuses its input.
         """
-        start, simulating = time.perf_counter(), 0.0
+        start, simulation_seconds = time.perf_counter(), 0.0
         self._tensors = {name: operand.stored for name, operand in self.prepared.operands.items()}
         self._expected: dict[str, SparseTensor | Points] = {
             name: operand.entries() for name, operand in self.prepared.operands.items()
@@ -210,12 +216,12 @@ class PhaseRuns(GraphRun):
         for phase in self.prepared.graph.phases:
             phase_start = time.perf_counter()
             self.last_run = self._run_phase(phase)
-            simulating += time.perf_counter() - phase_start
+            simulation_seconds += time.perf_counter() - phase_start
             if not self.last_run.complete:
                 break
-            self.options.tell("verifying", 0, 0)
+            self.options.report_progress("verifying", 0, 0)
             self._take_results(self.machines[-1])
-        self.timing = Timing(time.perf_counter() - start, simulating)
+        self.timing = Timing(time.perf_counter() - start, simulation_seconds)
         result = report(self)
         wrong = (
             f"{name} is wrong: {comparison.differences}"
@@ -234,9 +240,9 @@ class PhaseRuns(GraphRun):
         if phase != self.prepared.graph.phases[-1]:
             drive = self.options.drive_phase
             recorders = Recorders(states=recorders.states, drive=drive, only_unfinished_states=True)
-        limit, tell = self.options.cycle_limit, self.options.tell
+        limit, report_progress = self.options.cycle_limit, self.options.report_progress
         try:
-            recorded = run_recorded(machine, self.watch, recorders, limit, tell)
+            recorded = run_recorded(machine, self.watch, recorders, limit, report_progress)
         except SimulationError as error:
             raise InputError(f"{self.prepared.name}: {error}{_notes_of(error)}") from error
         if recorded.deadlock is not None:
@@ -283,7 +289,10 @@ class PhaseRuns(GraphRun):
                 )
 
     def _take_results(self, machine: GraphMachine) -> None:
-        """Verify the results of a phase, and store the results for later phases."""
+        """Store the results of a phase for later phases, and compare those with an expression.
+
+        A failed comparison is stored in ``comparisons``, and raises no error here.
+        """
         for name, contents in machine.result().items():
             assignment = next(
                 (candidate for candidate in self.prepared.assignments if candidate.result.tensor == name),
@@ -312,13 +321,13 @@ class PhaseRuns(GraphRun):
 
     def _rounding(self, assignment: Assignment) -> Rounding:
         """Return the accepted rounding error of a result."""
-        kind = self.parameters.value_type
-        if not kind.floats:
+        value_type = self.parameters.value_type
+        if not value_type.floats:
             return DOUBLE_LIMITS
         terms = count_terms(assignment, self._terms, self.prepared.sizes)
         self._terms[assignment.result.tensor] = terms
         return Rounding.estimate(
-            kind, terms.sizes.max(initial=1.0), len(accesses_in(self.prepared.assignments))
+            value_type, terms.sizes.max(initial=1.0), len(accesses_in(self.prepared.assignments))
         )
 
     def _join_splits(self, tensor: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:

@@ -42,7 +42,7 @@ from fiberscope.sim.wiring import End, Link
 
 VALUE_BITS = 32
 POINTS = 64
-WRITER_WORDS = 1 << 16  # words of a writer's memory
+WRITER_WORDS = 1 << 16  # words of a writer's memory, independent of the graph's tensors
 _LOADED = f"""\
 // Streams that end with {LOAD} fill memories, a word a token: send all words before the first other token.
 """
@@ -159,7 +159,7 @@ def _word(field: Field, value: float) -> int:
     return int(value) if field.kind == "whole" else field.codec.encode(float_bits(value))
 
 
-def machine_of(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
+def build_machine(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
     """Build the machine of a graph with one phase, and do not run the machine.
 
     Args:
@@ -180,7 +180,7 @@ def machine_of(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMac
     )
 
 
-def module_name(text: str, kind: str = "graph") -> str:
+def to_module_name(text: str, kind: str = "graph") -> str:
     """Return a module name for a text: letters, digits and underscores, and no Verilog keyword.
 
     Args:
@@ -190,10 +190,10 @@ def module_name(text: str, kind: str = "graph") -> str:
     return f"{kind}_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
 
 
-def verilog_of(
+def build_verilog(
     machine: GraphMachine, module: str, value_bits: int = VALUE_BITS, points: int = POINTS
 ) -> GraphVerilog:
-    """Return the Verilog of a graph, with memories that fit its tensors.
+    """Return the Verilog of a graph. Memories of operands fit the tensors; writers have ``WRITER_WORDS``.
 
     Args:
         machine: the machine of the graph, not yet run; the module has the machine's channel depths.
@@ -203,8 +203,8 @@ def verilog_of(
         points: capacity of an accumulator in points; further points leave at its port ``overflow``.
 
     Raises:
-        InputError: a block has no twin, or a value does not fit; the message names the first. Also for a
-            machine with the timing of the public simulator, unbounded channels or quirks.
+        InputError: the machine has the timing of the public simulator, unbounded channels or quirks; a block
+            has no twin; or a value does not fit. The message names the first block.
     """
     if machine.parameters.capacity is None or machine.parameters.mask:
         raise InputError(
@@ -258,34 +258,34 @@ class Hardware:
                 open_inputs[isinstance(link.producer.component, Root)].append(reader)
             elif source and not isinstance(link.consumer.component, TaskEnd):
                 exits.append(f"{source}.{link.producer.label}")
-        _pipeline(twins, readers, channels)
+        _pipeline_float_alus(twins, readers, channels)
         roots, entries = open_inputs[True], open_inputs[False]
         composition = netlist(
             self.module, twins, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
         )
-        return GraphVerilog(composition, self._loads(), tuple(self.blocks), roots, entries, exits)
+        return GraphVerilog(composition, self._find_loads(), tuple(self.blocks), roots, entries, exits)
 
     def _wires(self) -> list[Wire]:
         """Return the wires between the two ends of a merger, which share a table."""
-        points, stores = dict[int, str](), dict[int, str]()
+        points_by_table, writers_by_table = dict[int, str](), dict[int, str]()
         for name, block in self.blocks.items():
             if isinstance(block, MergedPoints):
-                points[id(block.table)] = name
+                points_by_table[id(block.table)] = name
             if isinstance(block, FiberSums) or type(block) is MergedPoints:
-                stores[id(block.table)] = name
-        tables = {
+                writers_by_table[id(block.table)] = name
+        table_of_ways = {
             name: id(block.table) for name, block in self.blocks.items() if isinstance(block, FiberWays)
         }
         return [
             wire
-            for name, table in tables.items()
+            for name, table in table_of_ways.items()
             for wire in (
-                Wire(f"{name}.{LISTS}", f"{points[table]}.{LISTS}", 0),
-                Wire(f"{stores[table]}.{STORED}", f"{name}.{STORED}", 0),
+                Wire(f"{name}.{LISTS}", f"{points_by_table[table]}.{LISTS}", 0),
+                Wire(f"{writers_by_table[table]}.{STORED}", f"{name}.{STORED}", 0),
             )
         ]
 
-    def _loads(self) -> Loads:
+    def _find_loads(self) -> Loads:
         contents = {
             name: node.primitive.memory_contents(node, self.blocks[name], self.sizes)
             for name, node in self.nodes.items()
@@ -319,7 +319,7 @@ class Hardware:
         """
         if _fills_absent(block):
             return absent_values_rtl.ALU
-        twin, needs_absent_wire = _twins().get(type(block)), id(block) in self._absent_value_sources
+        twin, needs_absent_wire = _find_twins().get(type(block)), id(block) in self._absent_value_sources
         if type(block) is ArrayLoad and (needs_absent_wire or block.empty != 0.0):
             return absent_values_rtl.ARRAY
         if needs_absent_wire:
@@ -337,7 +337,7 @@ def _fills_absent(block: Component) -> bool:
     return type(block) is Alu and block.fills
 
 
-def _pipeline(
+def _pipeline_float_alus(
     twins: dict[str, Part], readers: Mapping[str, Sequence[str]], channels: dict[str, tuple[int, int]]
 ) -> None:
     """Replace a float ALU and the single channel after it by a pipelined ALU with the channel's latency."""
@@ -353,13 +353,16 @@ def _pipeline(
 
 
 def _stream_at(name: str, twin: Part, end: End) -> str:
-    """Return the name of an output stream; the consumers of an output form an array of ports."""
+    """Return the name of an output stream. Unlike the block, a twin has one stream for all consumers.
+
+    A twin with an array of streams of this name is the exception.
+    """
     is_array = sum(stream.port[0] == end.port.name for stream in twin.interface.streams) > 1
     return f"{name}.{end.label if is_array else end.port.name}"
 
 
 @cache
-def _twins() -> Mapping[type[Component], RtlBlock]:
+def _find_twins() -> Mapping[type[Component], RtlBlock]:
     """Return the twins of the stream blocks, by event class."""
     modules = [module.name for module in iter_modules(stream_blocks.__path__) if module.name.endswith("_rtl")]
     blocks = [
@@ -372,7 +375,7 @@ def _twins() -> Mapping[type[Component], RtlBlock]:
 
 
 def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
-    """Write a module and the contents of its memories, and return both paths.
+    """Write a module and the contents of its memories, and return the paths of both files.
 
     Args:
         hardware: the module.

@@ -153,8 +153,8 @@ def formal_kit(
     twin = block.twin(parameters, status=status)
     collected: list[Properties] = []
 
-    def design(between: Streams) -> None:
-        properties = Properties(interface, between.ports, twin.block)
+    def design(streams: Streams) -> None:
+        properties = Properties(interface, streams.ports, twin.block)
         add_properties(properties)
         collected.append(properties)
 

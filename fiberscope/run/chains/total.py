@@ -84,9 +84,7 @@ def build_chain_report(
         operations=operations,
         traffic=traffic,
         traffic_minimum_bytes=sum(report.traffic_minimum_bytes or 0 for report in reports) or None,
-        memory=memory_of(
-            _sum_memory_use([report.memory for report in reports if report.memory]), traffic, seconds
-        ),
+        memory=memory_of(_sum_memory_use(reports), traffic, seconds),
         product=last.product if comparison else None,
         verification=verification(reference, [comparison] if comparison else []),
         bottleneck=_describe_longest(run.reports),
@@ -134,8 +132,9 @@ def _sum_moved_bytes(traffic: Iterable[parts.TensorTraffic]) -> int:
     return sum(tensor.moved_bytes for tensor in traffic)
 
 
-def _sum_memory_use(uses: list[parts.Memory]) -> MemoryUse | None:
+def _sum_memory_use(reports: Iterable[Report]) -> MemoryUse | None:
     """Add the memory statistics of all products, which share one memory; None if there are none."""
+    uses = [report.memory for report in reports if report.memory]
     if not uses:
         return None
     rows = {name: sum(getattr(memory, name) for memory in uses) for name in _ROWS}

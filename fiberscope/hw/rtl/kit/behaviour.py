@@ -59,17 +59,17 @@ class _Seat:
     seen: dict[str, Signal]
 
 
-def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: Streams) -> None:
+def leave_seat(interface: Interface, model: Callable[[], Behaviour], streams: Streams) -> None:
     """Leave a seat for a model in the current PyRTL block, in place of a module's logic.
 
     Args:
         interface: ports of the module.
         model: creates the model, in its state after reset.
-        between: the streams around the module.
+        streams: the streams around the module.
     """
     seat = _Seat(interface.module, model, {}, {})
     for wire in interface.wires():
-        port = between.ports.get(wire.name)
+        port = streams.ports.get(wire.name)
         if port is None:
             continue  # clock and reset
         if wire.direction == "output":

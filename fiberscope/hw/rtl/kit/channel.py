@@ -143,22 +143,22 @@ def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
     return Interface("channel", (*sources, out), (PENDING,))
 
 
-def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
+def design(parameters: ChannelParameters | ChannelOf, streams: Streams) -> None:
     """Create a buffer that forwards tokens unchanged.
 
     Args:
         parameters: the parameters.
-        between: the streams of ``interface``.
+        streams: the streams of ``interface``.
     """
-    inputs = dict(between.inputs)
+    inputs = dict(streams.inputs)
     drained = inputs.pop(DRAINED, None)
     sources = list(inputs.values())
     held, pushes = buffered(
-        parameters, sources, [source.fields for source in sources], between.outputs["out"]
+        parameters, sources, [source.fields for source in sources], streams.outputs["out"]
     )
     if drained is not None:
         drained.accept(held == 0)
-    between.show(PENDING, (held != 0) | reduce(or_, pushes))
+    streams.show(PENDING, (held != 0) | reduce(or_, pushes))
 
 
 class Sized(Protocol):

@@ -30,7 +30,7 @@ def foreign(source: Path, interface: Interface, model: Callable[[], Behaviour]) 
         Parameters,
         Parameters,
         lambda _parameters: interface,
-        lambda _parameters, between: leave_seat(interface, model, between),
+        lambda _parameters, streams: leave_seat(interface, model, streams),
         Adapter,
         source=source,
         model=model,

@@ -25,7 +25,7 @@ class Rows:
     or its row leaves. Without stages, a valid input row is at the outputs in the same cycle.
 
     Args:
-        between: the streams of the module.
+        streams: the streams of the module.
         inputs, outputs: the bundles.
         depth: number of register stages.
         loaded: whether the data that a row needs beside its tokens is ready; None for always.
@@ -35,9 +35,9 @@ class Rows:
     """
 
     def __init__(
-        self, between: Streams, inputs: str, outputs: str, depth: int, loaded: Signal | None = None
+        self, streams: Streams, inputs: str, outputs: str, depth: int, loaded: Signal | None = None
     ) -> None:
-        source, self._sink = between.inputs[inputs], between.outputs[outputs]
+        source, self._sink = streams.inputs[inputs], streams.outputs[outputs]
         self.entering: Row = list(source.lanes)
         full: list[Signal] = [pyrtl.Register(1, f"full_{stage:02}") for stage in range(depth)]
         self.move = alias("move", ~full[-1] | self._sink.ready if full else self._sink.ready)
@@ -50,7 +50,7 @@ class Rows:
         shown = source.valid if loaded is None else source.valid & loaded
         self._before_last, self._last = before[-1] if full else shown, [shown, *full][-1]
         if full:
-            between.show(PENDING, reduce(or_, full) | self.taken)
+            streams.show(PENDING, reduce(or_, full) | self.taken)
 
     def arriving(self) -> Signal:
         """Return whether a row enters the last stage, or without stages passes."""

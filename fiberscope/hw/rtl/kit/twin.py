@@ -161,10 +161,10 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.wire._wvIndexer = origins = Origins()
         pyrtl.memory._reset_memory_indexer()  # and memories
-        between = Streams.from_interface(interface, _port)
-        design(between)
+        streams = Streams.from_interface(interface, _port)
+        design(streams)
         name_what_is_held(block, origins.names)
-        if between.unseen:
+        if streams.unseen:
             pyrtl.passes._remove_unlistened_nets(block)  # logic that only feeds omitted status outputs
             pyrtl.passes._remove_unused_wires(block)
     block.sanity_check()

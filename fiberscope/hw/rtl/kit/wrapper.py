@@ -32,11 +32,11 @@ def _inner_nets(composition: Composition, instances: list[Instance]) -> dict[str
     }
 
 
-def flat(composition: Composition, between: Streams) -> None:
+def flat(composition: Composition, streams: Streams) -> None:
     """Create all parts within one PyRTL block, each in its own name scope."""
     instances = composition.instances()
     inner = _inner_nets(composition, instances)
-    nets = {**between.ports} | {name: pyrtl.WireVector(width, name) for name, width in inner.items()}
+    nets = {**streams.ports} | {name: pyrtl.WireVector(width, name) for name, width in inner.items()}
     for instance in instances:
         with pyrtl.name_scope(instance.name):
             inside = Streams.from_interface(
@@ -47,10 +47,10 @@ def flat(composition: Composition, between: Streams) -> None:
             if wire.name in instance.nets:
                 join(wire, inside.ports[wire.name], nets[instance.nets[wire.name]])
     for status, shown in composition.shown(instances).items():
-        between.show(status, reduce(or_, [nets[name] for name in shown]) if shown else pyrtl.Const(0, 1))
+        streams.show(status, reduce(or_, [nets[name] for name in shown]) if shown else pyrtl.Const(0, 1))
     for status, (valid, ready, *value) in composition.tapped(instances).items():
         moves = nets[valid] & nets[ready]
-        between.show(status, unless(~moves, nets[value[0]]) if value else moves)
+        streams.show(status, unless(~moves, nets[value[0]]) if value else moves)
 
 
 def join(wire: Wire, pin: Signal, net: Signal) -> None:
@@ -151,7 +151,7 @@ def composed(
         parameters,
         parameters,
         lambda numbers: compose(numbers).interface(),
-        lambda numbers, between: flat(compose(numbers), between),
+        lambda numbers, streams: flat(compose(numbers), streams),
         adapter,
         compose=compose,
     )

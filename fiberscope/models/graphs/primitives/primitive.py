@@ -56,7 +56,7 @@ def bare_port(port: str) -> str:
     return f"{port.partition('[')[0]}[]" if port.endswith("]") else port
 
 
-def _port(ports: tuple[Port, ...], name: str) -> Port | None:
+def _find_port(ports: tuple[Port, ...], name: str) -> Port | None:
     return next((port for port in ports if port.name == bare_port(name)), None)
 
 
@@ -236,11 +236,11 @@ class Primitive:
 
     def input(self, port: str) -> Port | None:
         """Return the input of this name, or None."""
-        return _port(self.inputs, port)
+        return _find_port(self.inputs, port)
 
     def output(self, port: str) -> Port | None:
         """Return the output of this name, or None."""
-        return _port(self.outputs, port)
+        return _find_port(self.outputs, port)
 
     def register_operands(self, node: Node) -> tuple[int, ...]:
         """Return the numbers of the operands that the register of an ALU can hold, the best first."""

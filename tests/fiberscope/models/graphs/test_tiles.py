@@ -11,7 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import graph_settings, prepare, run
 from fiberscope.models.graphs.tiles import tile_sizes
-from fiberscope.models.graphs.verilog import machine_of
+from fiberscope.models.graphs.verilog import build_machine
 from fiberscope.page.drawing import draw_report
 
 SIDE = 3  # coordinates per side of a tile
@@ -234,4 +234,4 @@ def test_tiles_and_a_scratchpad_are_not_both_the_memory_of_a_graph():
 @pytest.mark.parametrize("chosen", [UNLIMITED, {**LOOPS, "tiles.restart": 2}])
 def test_there_is_no_verilog_of_tiles(chosen):
     with pytest.raises(InputError, match=r"no RTL of tiles; leave tiles\.capacity and tiles\.restart at 0"):
-        machine_of(prepare(tiled(), operands()), graph_settings(chosen))
+        build_machine(prepare(tiled(), operands()), graph_settings(chosen))

@@ -21,7 +21,7 @@ from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.random_tensors import generate_operands as drawn_for
 from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
-from fiberscope.models.graphs.verilog import machine_of, verilog_of
+from fiberscope.models.graphs.verilog import build_machine, build_verilog
 
 GRAPHS = Path(__file__).parents[4] / "examples" / "graphs"
 OPERANDS = {"spmv": {"B": (7, 9), "c": (9,)}, "fig12_ijk": {"B": (5, 7), "C": (7, 4)}}
@@ -42,7 +42,7 @@ def drawn(shape, generator):
 def machine(name, seed, **settings):
     generator = np.random.default_rng(seed)
     operands = {operand: drawn(shape, generator) for operand, shape in OPERANDS[name].items()}
-    return machine_of(prepare(GRAPHS / f"{name}.gv", operands), graph_settings(settings))
+    return build_machine(prepare(GRAPHS / f"{name}.gv", operands), graph_settings(settings))
 
 
 def backend(graph, seed):
@@ -69,7 +69,7 @@ def test_the_module_is_the_graph_with_registered_memories(name):
 def check_module(name, seed, **settings):
     """Compare every token of a graph's module, and its cycle, with those of the event model."""
     model = machine(name, seed, **settings)
-    graph = verilog_of(model, name)
+    graph = build_verilog(model, name)
     expected = machine_transcript(model)
     found, stored = module_transcript(graph, backend(graph, seed), model.kernel.cycle + 20)
     assert len(found) == len(model.channel_of) + len(graph.roots)
@@ -82,8 +82,8 @@ def check_module(name, seed, **settings):
 def test_an_accumulator_is_its_event_model():
     compiled = compile_expression("x(j) = B(i,j)", ["x:s,B:ss"], ("i", "j"))
     operands = {"B": drawn((5, 4), np.random.default_rng(4))}
-    model = machine_of(prepare(compiled.graph, operands), graph_settings({}))
-    graph, cramped = (verilog_of(model, "sums", points=points) for points in (4, 2))
+    model = build_machine(prepare(compiled.graph, operands), graph_settings({}))
+    graph, cramped = (build_verilog(model, "sums", points=points) for points in (4, 2))
     expected = machine_transcript(model)
     found, _stored = module_transcript(graph, backend(graph, 1), model.kernel.cycle + 20)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
@@ -102,8 +102,8 @@ def test_a_dropper_of_stops_is_its_event_model():
     graph.streams.remove(stream)
     graph.connect(graph.nodes[stream.source], stream.output, dropper, "in")
     graph.connect(dropper, "out", sums, "val")
-    model = machine_of(prepare(graph, {"B": drawn((5, 4), np.random.default_rng(4))}), graph_settings({}))
-    made = verilog_of(model, "stops")
+    model = build_machine(prepare(graph, {"B": drawn((5, 4), np.random.default_rng(4))}), graph_settings({}))
+    made = build_verilog(model, "stops")
     expected = machine_transcript(model)
     found, _stored = module_transcript(made, backend(made, 1), model.kernel.cycle + 20)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
@@ -137,7 +137,7 @@ UNITS = {"b": np.eye(3)[0], "c": np.eye(3)[1]}
 )
 def test_what_has_no_verilog_is_refused(graph, operands, more, message):
     with pytest.raises(InputError, match=message):
-        verilog_of(machine_of(prepare(GRAPHS / f"{graph}.gv", operands), graph_settings(more)), graph)
+        build_verilog(build_machine(prepare(GRAPHS / f"{graph}.gv", operands), graph_settings(more)), graph)
 
 
 @pytest.mark.parametrize(
@@ -160,14 +160,14 @@ def test_what_has_no_verilog_is_said_as_it_was_written(expression, formats, mess
     compiled = compile_expression(expression, formats)
     operands = {name: np.ones(3) for name in "Bc" if f"{name}(" in expression}
     with pytest.raises(InputError, match=message):
-        verilog_of(machine_of(prepare(compiled.graph, operands), graph_settings({})), "graph")
+        build_verilog(build_machine(prepare(compiled.graph, operands), graph_settings({})), "graph")
 
 
 def test_copies_of_a_loop_have_no_verilog():
     compiled = compile_expression("x(i) = B(i) * c(i)", ["x:s", "B:s", "c:s"], parallelize="i:2")
     ready = prepare(compiled.graph, {"B": np.ones(3), "c": np.ones(3)})
     with pytest.raises(InputError, match=r"^scatter i .*; compile the graph without --parallelize$"):
-        verilog_of(machine_of(ready, graph_settings({})), "graph")
+        build_verilog(build_machine(ready, graph_settings({})), "graph")
 
 
 def test_the_command_writes_the_module_and_its_words(tmp_path, capsys):
@@ -183,7 +183,7 @@ def test_the_command_writes_the_module_and_its_words(tmp_path, capsys):
 def test_planted_a_stop_that_is_not_raised_is_found(monkeypatch):
     monkeypatch.setattr(tokens.Head, "raised", property(lambda head: head.level))
     model = machine("spmv", 2)
-    graph = verilog_of(model, "spmv")
+    graph = build_verilog(model, "spmv")
     found, _stored = module_transcript(graph, backend(graph, 2), model.kernel.cycle + 20)
     expected = machine_transcript(model)
     assert found != {stream: tokens for stream, tokens in expected.items() if stream in found}
@@ -197,8 +197,8 @@ def transcripts(text, formats, value="auto", latency=1, **options):
     compiled = compile_expression(text, [formats], **options)
     settings = graph_settings({"value": value, "latency.alu": latency})
     given = drawn_for(compiled.graph, integers=not settings.value_type.floats)
-    model = machine_of(prepare(compiled.graph, given), settings)
-    graph = verilog_of(model, "graph_kernel")
+    model = build_machine(prepare(compiled.graph, given), settings)
+    graph = build_verilog(model, "graph_kernel")
     expected = machine_transcript(model)
     found, _stored = module_transcript(graph, backend(graph, 1), model.kernel.cycle + 20)
     return found, {stream: tokens for stream, tokens in expected.items() if stream in found}
