@@ -23,7 +23,7 @@ from fiberscope.commands.graph_source import (
 from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.group import Group
 from fiberscope.commands.option_groups import expand_groups
-from fiberscope.commands.options import Exact
+from fiberscope.commands.options import Exact, Settings, setting_values
 from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -121,8 +121,16 @@ def check(file: _File) -> None:
 
 
 @graph.command()
-def draw(source: Source, formats: Formats = None, order: Order = "", output: _Output = None) -> None:
+def draw(
+    source: Source,
+    formats: Formats = None,
+    order: Order = "",
+    settings: Settings = None,
+    output: _Output = None,
+) -> None:
     """Draw the blocks and streams of a graph as SVG.
+
+    With the settings of a run, the drawing has the memories of tiles and the unions of that run.
 
     \b
     Examples:
@@ -130,12 +138,18 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
       fiberscope graph draw "x(i) = b(i) + c(i)" --format "x:s,b:s,c:s" -o sum.svg
     """
     from fiberscope.models.graphs.draw import svg_text
+    from fiberscope.models.graphs.execution import graph_settings
+    from fiberscope.models.graphs.rewrites.joiners import chain_unions
+    from fiberscope.models.graphs.tiles import memory_names
     from fiberscope.results.report.files import write_text
 
     name, drawn_graph = named_graph(source, formats, order)
     path = output or Path(f"{name}.svg")
     check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
-    write_text(path, svg_text(drawn_graph, name))
+    parameters = graph_settings(setting_values(settings))
+    if parameters.timing == "sam":
+        drawn_graph = chain_unions(drawn_graph)
+    write_text(path, svg_text(drawn_graph, name, memory_names(drawn_graph, parameters.tiles)))
     print(f"Picture: {path}")
 
 
@@ -176,12 +190,14 @@ def cost(
     tensors: Tensors = None,
     formats: Formats = None,
     order: Order = "",
+    settings: Settings = None,
     exact: Exact = False,
     streams: _Streams = False,
 ) -> None:
     """Estimate the tokens and cycles of a graph without a run.
 
-    The estimate uses statistics of the tensors and is a guess.
+    The estimate uses statistics of the tensors and is a guess. With --set tiles.capacity=..., it includes
+    memories of tiles, and lists their loads, energy and area.
 
     \b
     Examples:
@@ -190,13 +206,21 @@ def cost(
     from fiberscope.commands.output import show
     from fiberscope.models.graphs.cost import estimate_graph
     from fiberscope.models.graphs.cost.estimate import cost_line, cost_table
-    from fiberscope.models.graphs.execution import prepare
+    from fiberscope.models.graphs.cost.tile_memories import memories_table
+    from fiberscope.models.graphs.execution import graph_settings, prepare
+    from fiberscope.models.graphs.settings import check_estimated
 
-    operands = tensors_by_name(tensors)
+    operands, values = tensors_by_name(tensors), setting_values(settings)
+    check_estimated(values)
+    parameters = graph_settings(values)
     prepared = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
-    estimate = estimate_graph(prepared)
+    prepared = prepared.timed(parameters.timing)
+    estimate = estimate_graph(prepared, parameters)
     print(cost_line(prepared.graph, estimate))
-    show([cost_table(prepared.graph, estimate)] if streams else [], markdown=False)
+    tables = [cost_table(prepared.graph, estimate)] if streams else []
+    if estimate.tiles and estimate.tiles.memories:
+        tables.append(memories_table(estimate.tiles, estimate.streams, estimate.cycles / parameters.clock))
+    show(tables, markdown=False)
 
 
 def _files(operands: dict[str, str]) -> dict[str, Path | None]:

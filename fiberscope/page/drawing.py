@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,8 +24,7 @@ from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.netlist import Graph as BlockGraph
-    from fiberscope.models.graphs.netlist import Stream
+    pass
 
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
 SCRATCHPAD: Final = "graph.scratchpad"  # name of a graph's memory and of its port, which have no box
@@ -111,12 +110,17 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
     from fiberscope.models.graphs.draw import drawing_of  # noqa: PLC0415  (needed for graphs only)
     from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv  # noqa: PLC0415
     from fiberscope.models.graphs.machine import block_names  # noqa: PLC0415
+    from fiberscope.models.graphs.settings import TileParameters  # noqa: PLC0415
+    from fiberscope.models.graphs.tiles import memory_names  # noqa: PLC0415
 
     if report.source is None:
         raise InputError("the report does not say of which graph it is")
     request = report.source.asked
     graph = read_gv(Path(request.machine)) if request.graph is None else graph_from_text(request.graph)
-    drawing = drawing_of(graph, _tile_memories(graph, report))
+    entries = report.config.get("tiles")
+    drawing = drawing_of(
+        graph, memory_names(graph, TileParameters.model_validate(entries) if entries else None)
+    )
     names = block_names(graph.nodes.values())
     boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawing.boxes, strict=False)}
     boxes |= {f"graph.{box}": box for box in drawing.boxes if f"graph.{box}" in report.components}
@@ -127,19 +131,6 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
     if missing:
         raise InputError(f"{request.machine} has no block {', '.join(missing)} any more")
     return drawing, boxes
-
-
-def _tile_memories(graph: BlockGraph, report: Report) -> Callable[[Stream], str | None]:
-    """Return a function that names the memory of tiles in a stream, if the run had one there."""
-    from fiberscope.models.graphs.settings import TileParameters  # noqa: PLC0415  (needed for graphs only)
-    from fiberscope.models.graphs.tiles import memory_name, tile_loops  # noqa: PLC0415
-
-    entries = report.config.get("tiles")
-    parameters = TileParameters.model_validate(entries) if entries else None
-    if parameters is None or not parameters.capacity:
-        return lambda stream: None
-    loops = tile_loops(graph, parameters)
-    return lambda stream: memory_name(graph.tensor_at(stream), stream) if loops.enters_tile(stream) else None
 
 
 def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> StateShares:

@@ -14,14 +14,15 @@ from fiberscope.results.drawing.layout import arrange
 from fiberscope.results.drawing.svg import svg
 
 
-def svg_text(graph: Graph, name: str) -> str:
+def svg_text(graph: Graph, name: str, memory_of: Callable[[Stream], str | None] = lambda stream: None) -> str:
     """Return the text of an SVG file; a tooltip at each line lists its streams.
 
     Args:
         graph: the graph.
         name: first part of the title; the expressions of the graph follow.
+        memory_of: the argument of ``drawing_of``.
     """
-    drawing = drawing_of(graph)
+    drawing = drawing_of(graph, memory_of)
     return svg(drawing, arrange(drawing), f"{name}: {_meaning(graph)}")
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from fiberscope.accelerators.configuration import Bytes, Configuration, Hertz
+from fiberscope.base.errors import InputError
 from fiberscope.hw.streams import quirks as quirk_masks
 from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 
 DEFAULTS = Path(__file__).parent / "config.yaml"
 COMBINATIONAL: Final = "combinational"  # the default of ``memory``, which no report mentions
 QUIRK_SETS = ("auto", "none", "all")  # values of ``quirks`` in place of numbers
+
+
+ESTIMATED = ("tiles", "timing", "clock")  # first parts of the settings that an estimate takes
 
 
 class ScratchpadParameters(Configuration):
@@ -164,3 +169,17 @@ class GraphParameters(Configuration):
             for number in text.split(","):
                 mask |= int(getattr(quirk_masks, f"Q{number}"))
         return mask & ~quirk_masks.Q12 if self.tiles.capacity else mask
+
+
+def check_estimated(settings: Iterable[str]) -> None:
+    """Refuse settings that an estimate does not take into account.
+
+    Args:
+        settings: dotted keys.
+
+    Raises:
+        InputError: a setting has no effect on an estimate.
+    """
+    for key in settings:
+        if key.partition(".")[0] not in ESTIMATED:
+            raise InputError(f"{key} is no setting of an estimate, which takes tiles.*, timing and clock")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -89,12 +89,20 @@ class TileLoops:
 
     def outer_levels(self, tensor: StoredTensor, name: str) -> int:
         """Return the number of levels of a tensor that the outer loops scan."""
-        dimensions = {
-            int(node["mode"])
+        dimensions = {int(node["mode"]) for node in self._outer_scanners(name)}
+        return sum(dimension in dimensions for dimension in tensor.format.order)
+
+    def tile_variables(self, name: str) -> set[str]:
+        """Return the index variables of the outer loops that choose a tile of a tensor."""
+        return {node["index"] for node in self._outer_scanners(name)}
+
+    def _outer_scanners(self, name: str) -> list[Node]:
+        """Return the nodes that scan levels of a tensor outside of its tiles."""
+        return [
+            node
             for node in self.graph.nodes.values()
             if node.primitive.position_output and node["tensor"] == name and self.inner_output(node) is None
-        }
-        return sum(dimension in dimensions for dimension in tensor.format.order)
+        ]
 
 
 def tile_loops(graph: Graph, parameters: TileParameters) -> TileLoops:
@@ -134,10 +142,44 @@ def tile_sizes(tensor: StoredTensor, outer_levels: int, parameters: TileParamete
     return sizes
 
 
+def checked_sizes(loops: TileLoops, name: str, tensor: StoredTensor, parameters: TileParameters) -> Integers:
+    """Return the bytes of each tile of a tensor that has a memory.
+
+    Args:
+        loops: the loops over tiles.
+        name, tensor: the name of the tensor, and the stored tensor.
+        parameters: capacity of the memory, bytes of coordinates and values.
+
+    Raises:
+        InputError: two tiles do not fit in the memory.
+    """
+    sizes = tile_sizes(tensor, loops.outer_levels(tensor, name), parameters)
+    least = int(np.sort(sizes)[-2:].sum())
+    if least > parameters.capacity:
+        raise InputError(
+            f"tiles.capacity is {parameters.capacity:,} B; it should be at least {least:,} B, for the "
+            f"two largest tiles of {name}"
+        )
+    return sizes
+
+
 def memory_name(tensor: str, stream: Stream) -> str:
     """Return the name of the memory that holds back a stream of references to tiles of a tensor."""
     source = f"{stream.source}{stream.output.removeprefix(REF)}"
     return re.sub(r"[^0-9A-Za-z]+", "_", f"tiles_{tensor}_{source}").rstrip("_")
+
+
+def memory_names(graph: Graph, parameters: TileParameters | None) -> Callable[[Stream], str | None]:
+    """Return a function that names the memory of tiles in a stream; None for a stream without one.
+
+    Args:
+        graph: the graph.
+        parameters: the settings of tiles; None for a graph without memories of tiles.
+    """
+    if parameters is None or not parameters.capacity:
+        return lambda stream: None
+    loops = tile_loops(graph, parameters)
+    return lambda stream: memory_name(graph.tensor_at(stream), stream) if loops.enters_tile(stream) else None
 
 
 class TileMemories:
@@ -178,15 +220,8 @@ class TileMemories:
         Raises:
             InputError: two tiles do not fit in the memory.
         """
-        tensor = self.loops.graph.tensor_at(stream)
-        stored, parameters = self.tensors[tensor], self.parameters
-        sizes = tile_sizes(stored, self.loops.outer_levels(stored, tensor), parameters)
-        least = int(np.sort(sizes)[-2:].sum())
-        if least > parameters.capacity:
-            raise InputError(
-                f"tiles.capacity is {parameters.capacity:,} B; it should be at least {least:,} B, for the "
-                f"two largest tiles of {tensor}"
-            )
+        tensor, parameters = self.loops.graph.tensor_at(stream), self.parameters
+        sizes = checked_sizes(self.loops, tensor, self.tensors[tensor], parameters)
         memory = TileMemory(
             f"graph.{memory_name(tensor, stream)}",
             memoryview(array("q", sizes.tolist())),

@@ -116,7 +116,10 @@ def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> P
         attributes: the attributes by name.
     """
     part = book.document["parts"].get(name)
-    if part is None or not set(_names_in({**part, "operations": []})) <= {*attributes, *book.areas}:
+    if part is None:
+        return None
+    accesses = {f"{sram}{suffix}" for sram in part["srams"] for suffix in ("", ".read", ".write")}
+    if not set(_names_in({**part, "operations": []})) <= {*attributes, *book.areas, *accesses}:
         return None
     return _Pricing(book, attributes).part(part)
 

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
 from fiberscope.models.graphs.cost.statistics import LevelStatistics, TensorStatistics
+from fiberscope.models.graphs.cost.tile_memories import TileEstimate
 from fiberscope.models.graphs.loops import Nests
 from fiberscope.models.graphs.nests import nests_of, topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
@@ -28,11 +29,13 @@ class Estimate:
             at a port, or more if the block needs further cycles, as an expander of bit vectors does.
         cycles: expected cycles of all phases. A block ends at least one cycle after its producers, and not
             before its work is done. An accumulator that sends after its last input adds its output tokens.
+        tiles: estimate of the memories of tiles; None without memories and restarts.
     """
 
     streams: Mapping[tuple[str, str], ExpectedStream]
     work: Mapping[str, float]
     cycles: float
+    tiles: TileEstimate | None = None
 
     @property
     def tokens(self) -> float:
@@ -45,17 +48,21 @@ class Estimate:
         return max(self.work, key=self.work.__getitem__)
 
 
-def estimate(graph: Graph, statistics: Mapping[str, TensorStatistics]) -> Estimate:
+def estimate(
+    graph: Graph, statistics: Mapping[str, TensorStatistics], tiles: TileEstimate | None = None
+) -> Estimate:
     """Estimate the tokens of a graph.
 
     Args:
         graph: a checked graph.
         statistics: statistics of the operands, by name; statistics of written tensors are estimated.
+        tiles: estimate of memories of tiles and restarts; None without them.
 
     Raises:
         InestimableError: a block has no estimate.
+        InputError: two tiles do not fit in a memory.
     """
-    walk = Walk(graph, statistics)
+    walk = Walk(graph, statistics, tiles)
     cycles = 0.0
     for phase in graph.phases:
         nodes = [node for node in topological_order(graph) if node.phase == phase]
@@ -63,18 +70,21 @@ def estimate(graph: Graph, statistics: Mapping[str, TensorStatistics]) -> Estima
             walk.visit(node)
         cycles += max(walk.ends[node.name] for node in nodes)
         walk.take_results([node for node in nodes if node.primitive.writes])
-    return Estimate(walk.streams, walk.work, cycles)
+    return Estimate(walk.streams, walk.work, cycles, tiles)
 
 
 class Walk:
     """Walk along the streams, which visits a block after all blocks that feed it."""
 
-    def __init__(self, graph: Graph, statistics: Mapping[str, TensorStatistics]) -> None:
-        self.graph, self.statistics = graph, dict(statistics)
+    def __init__(
+        self, graph: Graph, statistics: Mapping[str, TensorStatistics], tiles: TileEstimate | None = None
+    ) -> None:
+        self.graph, self.statistics, self.tiles = graph, dict(statistics), tiles
         self.nests: Nests = nests_of(graph)
         self.streams: dict[tuple[str, str], ExpectedStream] = {}
         self.bits: dict[str, ExpectedStream] = {}  # coordinates in bit-vector words, by their producer
         self.work: dict[str, float] = {}
+        self.starts: dict[str, float] = {}  # cycle in which the first tile arrives at a block
         self.ends: dict[str, float] = {}
 
     def visit(self, node: Node) -> None:
@@ -87,13 +97,28 @@ class Walk:
         outputs = node.primitive.estimate(self, node, inputs)
         self.streams.update({(node.name, output): stream for output, stream in outputs.items()})
         largest = max(stream.tokens for stream in (*outputs.values(), *inputs.values()))
-        self.work[node.name] = max(largest, self.work.get(node.name, 0.0))
+        restarts = self.tiles.restart_cycles(node, self.streams) if self.tiles else 0.0
+        self.work[node.name] = max(largest, self.work.get(node.name, 0.0)) + restarts
+        self.starts[node.name], last_input = self._inputs_of(node)
         last_tokens = node.primitive.tokens_after_input(node, outputs)
-        self.ends[node.name] = max(self.work[node.name], self._last_input(node) + 1 + last_tokens)
+        self.ends[node.name] = max(
+            self.starts[node.name] + self.work[node.name], last_input + 1 + last_tokens
+        )
 
-    def _last_input(self, node: Node) -> float:
-        forward = (stream for stream in self.graph.streams_into(node) if stream.input != "skip")
-        return max((self.ends[stream.source] for stream in forward), default=0.0)
+    def _inputs_of(self, node: Node) -> tuple[float, float]:
+        """Return the start of a block and the cycle of its last input, through memories of tiles."""
+        starts, ends = [0.0], [0.0]
+        for stream in self.graph.streams_into(node):
+            if stream.input == "skip":
+                continue
+            start, end = self.starts[stream.source], self.ends[stream.source]
+            if self.tiles and self.tiles.holds(stream):
+                memory = self.tiles.memory(stream, self.streams[stream.source, stream.output])
+                start += memory.first_arrival
+                end = max(end + 1, start + memory.transfer_cycles)
+            starts.append(start)
+            ends.append(end)
+        return max(starts), max(ends)
 
     def take_results(self, writers: Sequence[Node]) -> None:
         """Estimate the statistics of written tensors, for later phases.

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.base.errors import InputError
+from fiberscope.commands.command_line import execute
+from fiberscope.hw.rtl.tools.sram_table import estimate as estimate_sram
 from fiberscope.models.graphs.compiler.compile import compile_expression
+from fiberscope.models.graphs.cost import estimate_graph
+from fiberscope.models.graphs.cost.tile_memories import memories_table
 from fiberscope.models.graphs.execution import graph_settings, prepare, run
 from fiberscope.models.graphs.tiles import tile_sizes
 from fiberscope.models.graphs.verilog import build_machine
@@ -235,3 +239,59 @@ def test_tiles_and_a_scratchpad_are_not_both_the_memory_of_a_graph():
 def test_there_is_no_verilog_of_tiles(chosen):
     with pytest.raises(InputError, match=r"no RTL of tiles; leave tiles\.capacity and tiles\.restart at 0"):
         build_machine(prepare(tiled(), operands()), graph_settings(chosen))
+
+
+def expected(graph, given_operands, chosen):
+    parameters = graph_settings(chosen)
+    return estimate_graph(prepare(graph, given_operands).timed(parameters.timing), parameters)
+
+
+@pytest.mark.parametrize("order", ["i_0,k_0,j_0", "i_0,j_0,k_0", "k_0,j_0,i_0"])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"capacity": "64 KiB", "bandwidth": 16, "latency": 100},
+        {"capacity": 1400, "bandwidth": 16, "latency": 100, "restart": 2},
+        {"capacity": 1400, "bandwidth": 0.5},
+        {"capacity": "64 KiB", "latency": 100, "ahead": 1},
+    ],
+)
+def test_an_estimate_loads_the_tiles_of_the_run_in_about_its_cycles(order, chosen):
+    sides = {"B": "uniform:rows=80,cols=80,nonzeros=600", "C": "uniform:rows=80,cols=80,nonzeros=600,seed=1"}
+    graph = compile_expression(
+        "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss", f"{order},i_1,k_1,j_1", split="i:16,k:16,j:16"
+    ).graph
+    chosen = {f"tiles.{key}": value for key, value in chosen.items()} | {"timing": "sam"}
+    report, estimate = run(graph, sides, chosen), expected(graph, sides, chosen)
+    loads = {name.removeprefix("graph."): counters["loads"] for name, counters in memories(report).items()}
+    assert {memory.name: round(memory.loads) for memory in estimate.tiles.memories.values()} == loads
+    assert estimate.cycles == pytest.approx(report.cycles, rel=0.06)
+
+
+def test_each_coordinate_segment_and_value_of_a_tile_is_a_read():
+    """Eight products of tiles with one element: two references, two coordinates and a value each."""
+    estimate = expected(tiled(), one_element(2), UNLIMITED)
+    reads = {name: estimate.tiles.word_reads(name, estimate.streams) for name in "BC"}
+    assert reads == {"B": 8 * 5, "C": 8 * 5}
+    sram = estimate_sram(10**6, 64)
+    (row, _other) = memories_table(estimate.tiles, estimate.streams, 1e-6).rows
+    words = 4 * bytes_of_tile(np.eye(1)) / 8
+    nanojoules = 1e-3 * (words * sram.write_pj + 8 * 5 * sram.read_pj)
+    assert row[4] == f"{nanojoules:,.1f} to {2 * nanojoules:,.1f}"
+    assert row[5].startswith(f"{sram.leakage_uw * 1e-3:,.1f} to ")
+    assert row[6] == f"{sram.area_um2:,.0f} to {1.55 * sram.area_um2:,.0f}"
+
+
+def test_graph_cost_lists_memories_of_tiles_and_refuses_settings_without_effect(capsys):
+    arguments = ["graph", "cost", "X(i,j) = B(i,j)", "--format", "X:ss,B:ss", "B=ones:shape=4x4", "--set"]
+    assert execute([*arguments, "tiles.loops=i", "--set", "tiles.capacity=1KiB"]) == 0
+    assert "tiles_B_" in capsys.readouterr().out
+    assert execute([*arguments, "depth=4"]) == 2
+    assert "depth is no setting of an estimate, which takes tiles.*, timing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("settings", "boxes"), [([], 0), (["--set", "tiles.capacity=1KiB"], 1)])
+def test_graph_draw_has_the_memories_of_tiles_of_a_run(settings, boxes, tmp_path):
+    arguments = ["graph", "draw", "X(i,j) = B(i,j)", "--format", "X:ss,B:ss", "--set", "tiles.loops=i"]
+    assert execute([*arguments, *settings, "-o", str(tmp_path / "g.svg")]) == 0
+    assert (">tiles_B_" in (tmp_path / "g.svg").read_text()) == boxes

@@ -1,0 +1,204 @@
+"""Estimate of the memories of tiles: loads, transfers, accesses, energy and area, without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, count_distinct
+from fiberscope.models.graphs.loops import Nest
+from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.graphs.primitives.primitive import CRD, REF, VAL
+from fiberscope.models.graphs.settings import TileParameters
+from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.models.graphs.tiles import TileLoops, checked_sizes, memory_name
+from fiberscope.results.costs.cost import Cost
+from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.prices import price_part
+from fiberscope.results.report.cost_lines import format_cost_interval
+from fiberscope.results.report.table import Table
+
+COSTS = Path(__file__).with_name("costs.yaml")
+PART = "TileMemory"  # in ``COSTS``
+BITS_PER_BYTE = 8
+
+
+@dataclass(frozen=True)
+class ExpectedMemory:
+    """Estimate of one memory of tiles.
+
+    Args:
+        name, tensor: name of the memory in a run, without ``graph.``, and its tensor.
+        loads: number of tiles that are loaded.
+        load_bytes: bytes of these tiles.
+        first_arrival: cycle in which the first tile arrives.
+        transfer_cycles: cycles that all loads take, without the wait for the first tile.
+    """
+
+    name: str
+    tensor: str
+    loads: float
+    load_bytes: float
+    first_arrival: float
+    transfer_cycles: float
+
+
+class TileEstimate:
+    """Estimate of a graph's memories of tiles and of its restarts.
+
+    Args:
+        loops: the loops over tiles.
+        parameters: capacity, bandwidth, latency, tiles ahead and restarts.
+        tensors: the stored operands, by name.
+    """
+
+    def __init__(
+        self, loops: TileLoops, parameters: TileParameters, tensors: Mapping[str, StoredTensor]
+    ) -> None:
+        self.loops, self.parameters, self.tensors = loops, parameters, tensors
+        self.memories: dict[tuple[str, str], ExpectedMemory] = {}
+
+    def holds(self, stream: Stream) -> bool:
+        """Return whether a memory of tiles holds back the tokens of a stream."""
+        return self.parameters.capacity > 0 and self.loops.enters_tile(stream)
+
+    def memory(self, stream: Stream, references: ExpectedStream) -> ExpectedMemory:
+        """Return the estimate of the memory in a stream of references to tiles.
+
+        Args:
+            stream: a stream that enters a tile.
+            references: its expected references.
+
+        Raises:
+            InputError: two tiles do not fit in the memory.
+        """
+        place = stream.source, stream.output
+        if place not in self.memories:
+            self.memories[place] = self._estimate(stream, references)
+        return self.memories[place]
+
+    def _estimate(self, stream: Stream, references: ExpectedStream) -> ExpectedMemory:
+        tensor, parameters = self.loops.graph.tensor_at(stream), self.parameters
+        sizes = checked_sizes(self.loops, tensor, self.tensors[tensor], parameters)
+        tile_bytes = float(sizes.mean()) if len(sizes) else 0.0
+        nest = self.loops.nests[stream.source, stream.output]
+        loads = self._loads(nest, tensor, references, tile_bytes)
+        transfer = tile_bytes / parameters.bandwidth if parameters.bandwidth else 0.0
+        each = max(transfer, (parameters.latency + transfer) / parameters.ahead)  # loads overlap
+        first = parameters.latency + transfer
+        return ExpectedMemory(
+            memory_name(tensor, stream), tensor, loads, loads * tile_bytes, first, loads * each
+        )
+
+    def _loads(self, nest: Nest, tensor: str, references: ExpectedStream, tile_bytes: float) -> float:
+        """Return the expected number of loads.
+
+        A tile is used again in the next iteration of each loop that does not index its tensor. It is still in
+        memory if the tiles of one iteration fit together. The outermost such loop decides: all loops inside
+        of it load each tile once.
+        """
+        indices = self.loops.tile_variables(tensor)
+        for depth in range(len(nest)):
+            names = [name for place, name in enumerate(nest) if place < depth or name in indices]
+            if names == list(nest[: len(names)]):  # each point of the loop around is a tile
+                tiles = _ancestor(references, len(nest) - len(names)).count
+            else:
+                tiles = min(count_distinct(references, names), references.count)
+            iterations = _ancestor(references, len(nest) - depth).count
+            if tiles * tile_bytes <= self.parameters.capacity * iterations:
+                return tiles
+        return references.count
+
+    def restart_cycles(self, node: Node, streams: Mapping[tuple[str, str], ExpectedStream]) -> float:
+        """Return the cycles that a block pauses after tiles.
+
+        Args:
+            node: any block.
+            streams: expected streams, by node and output.
+        """
+        inner = None if node.primitive.writes else self.loops.inner_output(node)
+        if inner is None or not self.parameters.restart:
+            return 0.0
+        output, nest = inner
+        tiles = _ancestor(streams[node.name, output], len(nest) - self.loops.depth_of(nest))
+        return self.parameters.restart * tiles.count
+
+    def word_reads(self, tensor: str, streams: Mapping[tuple[str, str], ExpectedStream]) -> float:
+        """Return the words of a tensor's tiles that the blocks of the inner graph read.
+
+        A scanner of a compressed level reads a word for each reference (both segments) and for each
+        coordinate, a scanner of bit vectors its words, and an array a word for each value.
+
+        Args:
+            tensor: name of an operand.
+            streams: expected streams, by node and output.
+        """
+        nodes = self.loops.graph.nodes.values()
+        inner = (node for node in nodes if node.primitive.reads and node["tensor"] == tensor)
+        return sum(self._reads(node, streams) for node in inner if self.loops.inner_output(node) is not None)
+
+    def _reads(self, node: Node, streams: Mapping[tuple[str, str], ExpectedStream]) -> float:
+        if node.primitive.loads:
+            return streams[node.name, VAL].count
+        if not node.primitive.scans or node.level.has_all_coordinates:
+            return 0.0
+        coordinates = streams[node.name, CRD].count
+        source = self.loops.graph.stream_into(node, REF)
+        if node.level.is_bit_vector or source is None:
+            return coordinates
+        return coordinates + streams[source.source, source.output].count
+
+
+def _ancestor(stream: ExpectedStream, loops: int) -> ExpectedStream:
+    """Return the points of the stream that many loops further out; a single point outside of all loops."""
+    for _loop in range(loops):
+        if stream.parent is None:
+            return ExpectedStream(1.0, {})
+        stream = stream.parent.points
+    return stream
+
+
+def memories_table(
+    tiles: TileEstimate, streams: Mapping[tuple[str, str], ExpectedStream], seconds: float
+) -> Table:
+    """Return a table of the memories: loads, accesses, energy and area, each cost with its interval.
+
+    Args:
+        tiles: the estimate of the memories.
+        streams: expected streams, by node and output.
+        seconds: expected length of the run, for leakage.
+    """
+    table = Table(
+        "Memories of tiles (SRAM by CACTI 7 for 45 nm; basis: law)",
+        ("memory", "loads", "bytes loaded", "word reads", "accesses, nJ", "leakage, nJ", "area, um2"),
+    )
+    for row in _rows(tiles, streams, seconds):
+        table.add(*row)
+    return table
+
+
+def _interval_text(cost: Cost, digits: int) -> str:
+    return format_cost_interval(cost.lower, cost.upper, lambda value: f"{value:,.{digits}f}")
+
+
+def _rows(
+    tiles: TileEstimate, streams: Mapping[tuple[str, str], ExpectedStream], seconds: float
+) -> Iterator[tuple[str, ...]]:
+    parameters = tiles.parameters
+    attributes = {"capacity": parameters.capacity, "word": BITS_PER_BYTE * parameters.value_bytes}
+    part = price_part(read_cost_file(COSTS), PART, attributes)
+    assert part is not None  # the attributes are complete
+    for memory in tiles.memories.values():
+        reads = tiles.word_reads(memory.tensor, streams)
+        writes = memory.load_bytes / parameters.value_bytes
+        read, write = part.actions["word_reads"].times(reads), part.actions["word_writes"].times(writes)
+        accesses = Cost(read.lower + write.lower, (read.upper or 0.0) + (write.upper or 0.0), read.basis)
+        energies = accesses.times(1e-3), part.leakage.times(seconds * 1e9)
+        counts = memory.loads, memory.load_bytes, reads
+        yield (
+            memory.name,
+            *(f"{count:,.0f}" for count in counts),
+            *(_interval_text(energy, 1) for energy in energies),
+            *(_interval_text(area, 0) for area in part.areas.values()),
+        )
