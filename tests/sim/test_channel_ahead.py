@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.sim import ANY, ChannelError, Component, Input, Kernel, Output
+from fiberscope.sim import ANY, Channel, ChannelError, Clock, Component, Input, Kernel, Output
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.testing import StreamSink
 
 GAPS = st.lists(st.integers(1, 300), min_size=1, max_size=20)
@@ -88,3 +89,39 @@ def test_a_channel_says_that_a_token_was_popped_and_has_no_room_for_it_until_the
     kernel.connect(sender, "out", popper, "in", capacity=3)
     kernel.run()
     assert popper.noted == [(False, True, 0), (False, True, 1), (False, True, 2)]
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.lists(st.tuples(st.sampled_from(["push", "pop", "writer", "reader"]), st.integers(1, 3)), max_size=60),
+)
+def test_a_writer_behind_its_reader_finds_the_slots_of_a_plain_list(capacity, latency, actions):
+    """A slot that was popped in cycle c is free for the writer from its cycle c + 1 on."""
+    writer, reader = Clock("writer", 1), Clock("reader", 1)
+    channel = Channel("channel", capacity, latency, ANY)
+    channel.attach(writer, 0, reader, 0)
+    channel.let_reader_ahead()
+    writer.advance(0)
+    reader.advance(0)
+    arrivals, pops = [], []  # cycles in which each token is seen, and in which each was popped
+
+    def free(cycle):
+        return capacity - len(arrivals) + sum(popped < cycle for popped in pops)
+
+    for action, number in actions:
+        if action == "push" and free(writer.cycle) > 0:
+            channel.push(0)
+            arrivals.append(writer.cycle + latency)
+        elif action == "pop" and len(pops) < len(arrivals) and arrivals[len(pops)] <= reader.cycle:
+            channel.pop()
+            pops.append(reader.cycle)
+        elif action == "reader":
+            reader.advance(reader.cycle + number)
+        elif action == "writer":
+            writer.advance(min(writer.cycle + number, reader.cycle))
+        assert channel.free() == free(writer.cycle)
+        for slots in range(1, capacity + 1):
+            first = min((c for c in (0, *(p + 1 for p in pops)) if free(c) >= slots), default=MAX_TIME)
+            assert channel.free_from(slots) == first
+            assert channel.fits(slots) == (free(writer.cycle) >= slots)

@@ -50,3 +50,25 @@ def test_the_commands_for_surfer_name_signals_of_the_file_and_focus_the_rows_of_
 def test_without_a_stall_there_is_no_cursor(tmp_path):
     trace(tmp_path / "run.vcd", funnel((Node("source", 0, 0),)))
     assert "cursor_set" not in (tmp_path / "run.sucl").read_text()
+
+
+class MarkedSource(WiredSource):
+    """A source whose mark is set from the beginning."""
+
+    def signals(self):
+        return (Signal("seen", 1, "mark"),)
+
+    def sample(self):
+        return (1,)
+
+
+def test_a_mark_in_the_first_cycle_has_a_cursor_in_both_viewers(tmp_path):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    source, sink = kernel.add(MarkedSource("source", data_tokens(range(3)))), kernel.add(StreamSink("sink"))
+    kernel.connect(source, "out", sink, "in", capacity=4)
+    with write_vcd(kernel, tmp_path / "run.vcd", colours=False):
+        kernel.run()
+    assert (tmp_path / "run.sucl").read_text().splitlines()[-1] == "cursor_set 0"
+    zoom = next(line for line in (tmp_path / "run.gtkw").read_text().splitlines() if line.startswith("*"))
+    assert zoom.split()[1] == "0"
