@@ -8,10 +8,9 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, REF, written_head
+from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
-from fiberscope.sim.errors import SimulationError
 
 
 class BitExpander(StreamBlock):
@@ -97,11 +96,7 @@ class BitExpander(StreamBlock):
         source = self.in_ref
         assert source is not None
         if source.control() != kind or (kind != DATA and source.coordinate() != payload):
-            word_text, reference_text = written_head(self.in_bv, BV), written_head(source, REF)
-            raise SimulationError(
-                f"cycle {now}, {self.name}: {word_text} on in_bv and {reference_text} on in_ref do not "
-                "fit each other"
-            )
+            self.refuse_heads([self.in_bv, source], now)
         self.reference = source.coordinate()
         source.pop()
 

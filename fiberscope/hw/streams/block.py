@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import DATA, EMPTY, STOP
+from fiberscope.hw.streams.tokens import DATA, EMPTY, STOP, written_head
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
@@ -163,23 +163,44 @@ class StreamBlock(Component):
         for stream in self.streams:
             stream.push(kind, level)
 
-    def check_shape(self, channels: list[Channel], now: int) -> None:
+    def check_shape(self, channels: list[Channel], now: int, first_has_empties: bool = True) -> None:
         """Check that the visible heads of several streams of the same shape belong together.
 
         Args:
             channels: the streams, each with a visible token.
             now: current cycle.
+            first_has_empties: whether N is allowed in the first stream; it is always allowed in the others.
 
         Raises:
             SimulationError: unless all heads are elements or N, stops of the same level, or done.
         """
         first_kind, level = inline.control(channels, 0), inline.coordinate(channels, 0)
+        if first_kind == EMPTY and not first_has_empties:
+            self.refuse_heads(channels, now)
         for index in range(1, len(channels)):
             kind = inline.control(channels, index)
             if kind == first_kind and (kind != STOP or inline.coordinate(channels, index) == level):
                 continue
             if kind not in (DATA, EMPTY) or first_kind not in (DATA, EMPTY):
-                raise SimulationError(f"cycle {now}, {self.name}: the inputs must have the same shape")
+                self.refuse_heads(channels, now)
+
+    def refuse_heads(self, channels: list[Channel], now: int) -> None:
+        """Raise ``SimulationError``: the heads of several streams of the same shape do not belong together.
+
+        Args:
+            channels: the streams, each with a visible token.
+            now: current cycle.
+        """
+        heads = [
+            f"{written_head(channel, channel.protocol)} on {port.name}{f'[{index}]' if port.array else ''}"
+            for port in self.declared_ports()
+            for index, channel in enumerate(self.channels(port.name))
+            if channel in channels
+        ]
+        raise SimulationError(
+            f"cycle {now}, {self.name}: {', '.join(heads)} in the same place; the streams must have the same "
+            "shape"
+        )
 
     def finish(self, now: int) -> int:
         """Mark the block as done, and return the state of this cycle, which is busy.

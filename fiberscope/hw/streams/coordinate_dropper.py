@@ -213,7 +213,7 @@ class ValueDropper(StreamBlock):
             val.pop()
             return self.busy(now + 1)
         if crd.control() != kind or (kind == STOP and crd.coordinate() != val.coordinate()):
-            self._refuse(now)
+            self.refuse_heads(self.inputs, now)
         self.after_stop = kind == STOP
         if kind == DATA and val.value() == 0.0:
             self.dropped += 1
@@ -229,12 +229,3 @@ class ValueDropper(StreamBlock):
         if self.in_outer.control() == STOP:
             return self.in_inner.coordinate() < self.in_outer.coordinate()
         return self.after_stop
-
-    def _refuse(self, now: int) -> None:
-        """Raise ``SimulationError``: the heads of the two inputs do not fit each other."""
-        crd, val = self.in_outer, self.in_inner
-        raise SimulationError(
-            f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_outer and "
-            f"{text(val.control(), val.coordinate(), val.value(), VAL)} on in_inner in the same place: the "
-            "streams must have the same shape"
-        )

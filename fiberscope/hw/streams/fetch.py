@@ -14,7 +14,6 @@ from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
-from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY
 
 
@@ -105,12 +104,19 @@ class Fetch(StreamBlock):
         # ``lines`` is the number of lines requested; of these, the first ``arrived_lines`` have all arrived.
         self.lines = self.arrived_lines = self.reused = 0
         self.held = self._head = 0
+        self._pair: list[Channel] = []  # in_ref and in_crd, if both are connected
         self._next_line = NO_LINE  # next line that the input's head needs, ``NO_LINE`` if not yet computed
         self._last_line = NO_LINE  # last line that the input's head needs
         self._kinds, self._references, self._coordinates, self._needed_lines = (
             array("q", bytes(8 * window)) for _ in range(4)
         )
         self._arrived = bytearray(outstanding)  # by line number modulo its size, whether the line has arrived
+
+    def elaborate(self) -> None:
+        """Look up the channels of the ports."""
+        super().elaborate()
+        if self.in_crd is not None:
+            self._pair = [self.in_ref, self.in_crd]
 
     def tick(self, now: int) -> int:
         """Accept a reply, send a token, and pop a token or request a line."""
@@ -124,7 +130,7 @@ class Fetch(StreamBlock):
             if self._send() == DONE:
                 return self.finish(now)
             has_moved = True
-        if self._accept() or has_moved:
+        if self._accept(now) or has_moved:
             return self.busy(now + 1)
         return self._wait(full_channel)
 
@@ -153,10 +159,12 @@ class Fetch(StreamBlock):
         self._head = slot + 1 if slot + 1 < self.window else 0
         return kind
 
-    def _accept(self) -> bool:
+    def _accept(self, now: int) -> bool:
         """Request a line that the next token needs, or pop the token; return whether either was done."""
         if self.held == self.window or not self._is_visible():
             return False
+        if self.in_crd is not None:
+            self.check_shape(self._pair, now)
         if self.in_ref.control() != DATA:
             self._enqueue(0)
             return True
@@ -180,13 +188,7 @@ class Fetch(StreamBlock):
 
     def _is_visible(self) -> bool:
         """Return whether the next token is visible, on both inputs if both are connected."""
-        if self.in_crd is None:
-            return self.in_ref.can_pop()
-        if not (self.in_ref.can_pop() and self.in_crd.can_pop()):
-            return False
-        if self.in_ref.control() != self.in_crd.control():
-            raise SimulationError(f"{self.name}: in_ref and in_crd must have the same shape")
-        return True
+        return self.in_ref.can_pop() and (self.in_crd is None or self.in_crd.can_pop())
 
     def _request_line(self) -> bool:
         """Request the next line if one more may be in flight; return whether it was requested."""

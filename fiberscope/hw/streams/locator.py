@@ -12,7 +12,6 @@ from fiberscope.hw.streams.quirks import CLEAN
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port, Signal
-from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY
 
 
@@ -69,30 +68,22 @@ class DenseLocator(StreamBlock):
 
     def update(self, now: int) -> int:
         """Pop one token of each input, and send what is found."""
-        if not self.in_crd.can_pop():
-            return self.wait_input(self.in_crd)
-        if not self.in_ref.can_pop():
-            return self.wait_input(self.in_ref)
-        if self.in_base is not None and not self.in_base.can_pop():
-            return self.wait_input(self.in_base)
+        for channel in self.inputs:
+            if not channel.can_pop():
+                return self.wait_input(channel)
+        self.check_shape(self.inputs, now)
         kind = self._kind()
         self._send(kind)
-        self.in_crd.pop()
-        self.in_ref.pop()
-        if self.in_base is not None:
-            self.in_base.pop()
+        for channel in self.inputs:
+            channel.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _kind(self) -> int:
         """Return the kind of the next tokens; it is N if any of them is N."""
-        kind = self.in_crd.control()
-        reference = self.in_ref.control()
-        base = kind if self.in_base is None else self.in_base.control()
-        if kind in (DATA, EMPTY) and reference in (DATA, EMPTY) and base in (DATA, EMPTY):
-            return EMPTY if EMPTY in (kind, reference, base) else DATA
-        if kind != reference or kind != base:
-            raise SimulationError(f"{self.name}: in_crd, in_ref and in_base must have the same shape")
-        return kind
+        for channel in self.inputs:
+            if channel.control() == EMPTY:
+                return EMPTY
+        return self.in_crd.control()
 
     def _base(self) -> int:  # C: noexcept
         return 0 if self.in_base is None else self.in_base.coordinate()

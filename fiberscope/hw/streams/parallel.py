@@ -7,10 +7,9 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
-from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
 
@@ -94,7 +93,7 @@ class Scatter(StreamBlock):
         if ref is not None:
             if not ref.can_pop():
                 return self.wait_input(ref)
-            self._check(crd, ref, now)
+            self.check_shape(self.inputs, now)
         kind = crd.control()
         if kind in (DATA, EMPTY):
             self._send(self._way(crd.coordinate()))
@@ -121,13 +120,3 @@ class Scatter(StreamBlock):
         if self.in_ref is not None:
             stream = self.streams[2 * way + 1]
             stream.forward(self.in_ref)
-
-    def _check(self, crd: Channel, ref: Channel, now: int) -> None:
-        """Raise ``SimulationError`` if only one head is a stop or done, or the two are not equal."""
-        ends = crd.control() in (STOP, DONE) or ref.control() in (STOP, DONE)
-        if ends and (crd.control() != ref.control() or crd.coordinate() != ref.coordinate()):
-            tokens = [text(end.control(), end.coordinate(), end.value(), CRD) for end in (crd, ref)]
-            raise SimulationError(
-                f"cycle {now}, {self.name}: {tokens[0]} on in_crd and {tokens[1]} on in_ref in the same "
-                "place: the streams must have the same shape"
-            )

@@ -8,10 +8,9 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.operations import operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, VAL
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
-from fiberscope.sim.errors import SimulationError
 
 __all__ = ["RunSum"]
 
@@ -69,9 +68,7 @@ class RunSum(StreamBlock):
         if not val.can_pop():
             return self.wait_input(val)
         kind = crd.control()
-        element = val.control() in (DATA, EMPTY)
-        if (kind == DATA) != element or (not element and kind != val.control()):
-            raise SimulationError(f"cycle {now}, {self.name}: in_crd and in_val must have the same shape")
+        self.check_shape(self.inputs, now, False)
         if self.open and (kind != DATA or crd.coordinate() != self.coordinate):
             self._send()
             if kind != DATA:

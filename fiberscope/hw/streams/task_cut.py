@@ -20,7 +20,6 @@ from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Input, Output, Port, Signal
 from fiberscope.sim.constants import MAX_TIME
-from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
 ENDED = Protocol("task ended", control="kind")
@@ -167,7 +166,9 @@ class Cut(StreamBlock):
         for channel in self.in_stream:
             if not channel.can_pop():
                 return self.wait_input(channel)
-        kind = self._kind(now)
+        self.check_shape(self.in_stream, now)
+        first_stream: Channel = self.in_stream[0]
+        kind = first_stream.control()
         if kind in (DATA, EMPTY):
             if self._is_empty_task():
                 self.empty += 1
@@ -195,17 +196,6 @@ class Cut(StreamBlock):
                 channel.pop()
                 self.task_counts.add(instance, -1)
                 self.under_way -= 1
-
-    def _kind(self, now: int) -> int:
-        """Return the kind of the heads; an element may be DATA in one stream and N in another."""
-        first_stream: Channel = self.in_stream[0]
-        kind = first_stream.control()
-        for channel in self.in_stream:
-            other_kind = channel.control()
-            elements = kind in (DATA, EMPTY) and other_kind in (DATA, EMPTY)
-            if not elements and (other_kind != kind or channel.coordinate() != first_stream.coordinate()):
-                raise SimulationError(f"cycle {now}, {self.name}: the streams must have the same shape")
-        return kind
 
     def _is_empty_task(self) -> bool:
         """Return whether the next task is empty: an element of a ``required`` stream has an empty fiber."""

@@ -16,7 +16,6 @@ from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Input, Port
-from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
 TURN = Protocol("turn", control="kind", coordinate="instance")  # of each task, in dispatch order
@@ -75,7 +74,7 @@ class TaskPoints(StreamBlock):
             if not inline.can_pop(self.inputs, index):
                 return self.wait_input(inline.channel(self.inputs[index]))
         kind, level = self.in_val.control(), self.in_val.coordinate()
-        _check_shape(self.inputs, 0, 1, kind, now, self.name)
+        self.check_shape(self.inputs, now)
         ends_no_task = kind == EMPTY or (kind == STOP and level < self.level)
         if ends_no_task and self.level != EACH:
             self.dropped += 1
@@ -190,6 +189,8 @@ class TaskSum(StreamBlock):
         """Fetch the channels, and gather the arrival cycles of the values in one array."""
         super().elaborate()
         self.seen_from = seen_from(self.in_val)  # C: long[::1]; by instance, of its value
+        # input 0 is ``turns``; then for each coordinate, and for the value, the channels of all instances
+        self.heads = [self.inputs[1 + instance :: self.instances] for instance in range(self.instances)]
 
     def update(self, now: int) -> int:
         """Take a token of the first unfinished task of each instance whose value has arrived.
@@ -245,7 +246,8 @@ class TaskSum(StreamBlock):
         """Take a token of the first unfinished task of an instance: add its point, or end the task."""
         val = inline.channel(self.in_val[instance])
         kind = val.control()
-        _check_shape(self.inputs, 1 + instance, self.instances, kind, now, self.name)
+        heads: list[Channel] = self.heads[instance]
+        self.check_shape(heads, now)
         if not self.has_started[instance]:
             self._start_task(instance)
         if kind == DATA:
@@ -256,11 +258,7 @@ class TaskSum(StreamBlock):
             self.has_started[instance] = False
             self.under_way -= 1
         for way in range(self.ways + 1):
-            inline.pop(self.inputs, self._input_index(way, instance))
-
-    def _input_index(self, way: int, instance: int) -> int:  # C: noexcept
-        """Return the index in ``inputs`` of a channel of an instance."""
-        return 1 + way * self.instances + instance  # input 0 is ``turns``
+            inline.pop(heads, way)
 
     def _start_task(self, instance: int) -> None:
         """Start a task of an instance; with ``groups``, read back the points of its group if necessary."""
@@ -299,9 +297,10 @@ class TaskSum(StreamBlock):
         """Add a value to its point; a new point is sent to its writer, an old one read back if necessary."""
         task_queue: Queue = self.waiting[instance]
         outer, sums = len(self.outer), self.sums
+        heads: list[Channel] = self.heads[instance]
         _set_point(sums, self.outer, task_queue.integer(0))
         for way in range(self.ways):
-            sums.set_coordinate(outer + way, inline.coordinate(self.inputs, self._input_index(way, instance)))
+            sums.set_coordinate(outer + way, inline.coordinate(heads, way))
         earlier_count = sums.count
         point = sums.find()
         if self.rounds and not self.groups:
@@ -330,16 +329,3 @@ def _set_point(table: PointTable, columns: list[Growing], task: int) -> None:  #
     for index in range(len(columns)):
         column: Growing = columns[index]
         table.set_coordinate(index, column.integer(task))
-
-
-def _check_shape(
-    channels: list[Channel], first: int, step: int, kind: int, now: int, name: str
-) -> None:  # C: cdef
-    """Raise ``SimulationError`` unless every ``step``-th channel from ``first`` shows this kind of token.
-
-    DATA and N count as the same kind.
-    """
-    for number in range((len(channels) - first + step - 1) // step):
-        other_kind = inline.control(channels, first + number * step)
-        if other_kind != kind and not (other_kind in (DATA, EMPTY) and kind in (DATA, EMPTY)):
-            raise SimulationError(f"cycle {now}, {name}: the streams must have the same shape")

@@ -6,10 +6,9 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
-from fiberscope.sim.errors import SimulationError
 
 NO_STOP = -1
 
@@ -82,7 +81,7 @@ class VectorReducer(StreamBlock):
         """Take a point, or stops; a stop above level 0 ends the list, so that its sums can leave."""
         crd, val = self.in_crd, self.in_val
         kind, level = crd.control(), crd.coordinate()
-        self._check(now)
+        self.check_shape(self.inputs, now, False)
         if kind == DATA:
             self._add(level, val.value() if val.control() == DATA else 0.0)
         elif kind == STOP and level:
@@ -104,14 +103,3 @@ class VectorReducer(StreamBlock):
             self.elements += 1
         self.sums[coordinate] = value
         self.most_held = max(self.most_held, len(self.sums))
-
-    def _check(self, now: int) -> None:
-        """Raise ``SimulationError`` unless the heads are a point, equal stops, or both done."""
-        crd, val = self.in_crd, self.in_val
-        kind = DATA if val.control() == EMPTY else val.control()
-        if crd.control() != kind or (kind == STOP and crd.coordinate() != val.coordinate()):
-            raise SimulationError(
-                f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_crd and "
-                f"{text(val.control(), val.coordinate(), val.value(), VAL)} on in_val in the same place: the "
-                "streams must have the same shape"
-            )

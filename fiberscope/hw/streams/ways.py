@@ -20,7 +20,6 @@ from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.hw.streams.way_lines import ArrayLines, WayLines
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
-from fiberscope.sim.errors import SimulationError
 
 SLOTS = 2  # merges: the current merge, and the next one, whose lines are already requested
 PORTS_OF_MEMORY = ("requests", "replies")
@@ -146,6 +145,11 @@ class FiberWays(StreamBlock):
         """Number of ways of the current merge that have not sent their stop."""
         return self.unfinished_counts[self.slot] if self.started_merges > 0 else 0
 
+    def elaborate(self) -> None:
+        """Look up the channels of the ports."""
+        super().elaborate()
+        self.list_streams = [self.in_crd, self.in_ref, *self.in_carried]
+
     def fetch(self, port: Port) -> object:
         """Return the attribute of a port; ways and memory ports are channels, not streams of a block."""
         is_channel = port.name in ("ways", *PORTS_OF_MEMORY)
@@ -215,7 +219,7 @@ class FiberWays(StreamBlock):
         return False
 
     def _missing(self) -> Channel:
-        for channel in (self.in_crd, self.in_ref, *self.in_carried):
+        for channel in self.list_streams:
             if not channel.can_pop():
                 return channel
         return self.in_crd
@@ -223,15 +227,13 @@ class FiberWays(StreamBlock):
     def _accept(self, now: int) -> bool:
         """Take a list, or the stop of a task, and return whether there was one."""
         crd, ref = self.in_crd, self.in_ref
-        is_full = self.has_received_all or self.complete_lists.count == self.waiting
-        if is_full or not (crd.can_pop() and ref.can_pop()):
+        if self.has_received_all or self.complete_lists.count == self.waiting:
             return False
-        for channel in self.in_carried:
+        for channel in self.list_streams:
             if not channel.can_pop():
                 return False
         kind = crd.control()
-        if (kind == DATA) != (ref.control() in (DATA, EMPTY)) or (kind != DATA and kind != ref.control()):
-            raise SimulationError(f"cycle {now}, {self.name}: the streams must have the same shape")
+        self.check_shape(self.list_streams, now, False)
         if kind == DATA:
             self._take_list(crd, ref)
         elif kind == STOP:
@@ -240,9 +242,7 @@ class FiberWays(StreamBlock):
             self.received_count = 0
         else:
             self.has_received_all = True
-        crd.pop()
-        ref.pop()
-        for channel in self.in_carried:
+        for channel in self.list_streams:
             channel.pop()
         return True
 

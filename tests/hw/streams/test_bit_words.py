@@ -292,7 +292,7 @@ def test_what_does_not_fit_is_refused(quirks):
     with pytest.raises(SimulationError, match="cycle 2, block: D on in_inner does not fit in_outer"):
         run_streams(WordDropper("block", quirks), streams, [], checked=False)
     streams = {"in_bv": [(0, 5), (1, "S0")], "in_ref": [(0, 2), (1, "S1")]}
-    with pytest.raises(SimulationError, match="cycle 3, block: S0 on in_bv and S1 on in_ref do not fit each"):
+    with pytest.raises(SimulationError, match="cycle 3, block: S0 on in_bv, S1 on in_ref in the same place"):
         run_streams(BitExpander("block", quirks), streams, [], checked=False)
     with pytest.raises(ValueError, match="block: a chunk has 1 to 64 bits, not 65"):
         Chunker("block", 65, 100, quirks)

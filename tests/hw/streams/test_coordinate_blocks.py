@@ -143,7 +143,7 @@ def test_streams_that_do_not_fit_are_refused(quirks):
     with pytest.raises(SimulationError, match="cycle 1, block: 1 on in_inner does not fit S0 on in_outer"):
         run(CoordinateDropper("block", quirks=quirks), outer=["S0", "D"], inner=[1, "S1", "D"])
     with pytest.raises(
-        SimulationError, match=r"cycle 1, block: S0 on in_outer and 1\.5 on in_inner in the same"
+        SimulationError, match=r"cycle 1, block: S0 on in_outer, 1\.5 on in_inner in the same"
     ):
         run(ValueDropper("block", quirks), outer=["S0", "D"], inner=[1.5, "S0", "D"])
 

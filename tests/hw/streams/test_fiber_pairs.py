@@ -2,7 +2,6 @@
 
 from itertools import accumulate
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +9,6 @@ from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.fiber_pairs import FiberPairs
 from fiberscope.hw.streams.skip_intersector import SkipAhead
 from fiberscope.hw.streams.testing import run_streams
-from fiberscope.sim import SimulationError
 
 OUTPUTS = ["out_outer", "out_inner", "out_ref0", "out_ref1"]
 
@@ -47,12 +45,6 @@ def test_between_the_matches_of_two_pairs_a_cycle_sends_the_stop():
     found = run_streams(block, inputs, OUTPUTS, checked=False)
     assert found["out_inner"] == [(0, 0), (2, 1), (3, "S1"), (4, "D")]
     assert found["out_ref1"] == [(0, 0), (1, "S0"), (2, 1), (3, "S2"), (4, "D")]
-
-
-def test_streams_must_have_one_shape():
-    block = FiberPairs("pairs", level([0]), level([5]), level([0]), level([5]))
-    with pytest.raises(SimulationError, match="cycle 1, pairs: the inputs must have the same shape"):
-        run_streams(block, {"in_ref0": now("S0", "D"), "in_ref1": now(0, "D")}, [], checked=False)
 
 
 FIBER = st.sets(st.integers(0, 9), min_size=1, max_size=6).map(sorted)

@@ -8,7 +8,6 @@ from stream_checks import capacities, check_as_hardware, gaps, seeds
 
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
-from fiberscope.sim import SimulationError
 
 OUTPUTS = ["out_crd", "out_ref", "out_ref2"]
 SIZE = 9
@@ -80,6 +79,3 @@ def test_n_is_not_found():
 def test_refusals():
     with pytest.raises(ValueError, match="block: the size of a dense level must not be negative"):
         DenseLocator("block", -1)
-    inputs = {"in_crd": with_gaps([3, "S0", "D"]), "in_ref": with_gaps(["S0", 7, "D"])}
-    with pytest.raises(SimulationError, match="block: in_crd, in_ref and in_base must have the same shape"):
-        run_streams(DenseLocator("block", SIZE), inputs, [])

@@ -51,7 +51,7 @@ def test_a_token_takes_a_cycle_each_way():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(SimulationError, match="cycle 1, block: 1 on in_crd and S0 on in_ref in the same"):
+    with pytest.raises(SimulationError, match="cycle 1, block: 1 on in_crd, S0 on in_ref in the same"):
         run_streams(Scatter("block", 2), {"in_crd": [(0, 1)], "in_ref": [(0, "S0")]}, [])
     for wrong, message in ((0, "ways must be at least 1"), (-1, "a span must be at least 0")):
         with pytest.raises(ValueError, match=message):
