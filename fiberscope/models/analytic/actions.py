@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fiberscope.models.analytic.density import Numbers
+from fiberscope.models.analytic.arrays import Numbers
 from fiberscope.models.analytic.formats import Units
 
 

@@ -11,12 +11,12 @@ from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.actions import Access, Computes, LevelActions
 from fiberscope.models.analytic.architecture import Architecture, Level
+from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import Numbers, ask
+from fiberscope.models.analytic.density import ask
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.formats import Units, bits_of
 from fiberscope.models.analytic.options import Options
@@ -77,14 +77,14 @@ def row_ratio(
 
 
 def _evaluate_tiles(
-    statistic: Callable[[list[int], int], float], block: int, extents: Sequence[NDArray[np.int64]]
+    statistic: Callable[[list[int], int], float], block: int, extents: Sequence[Integers]
 ) -> Numbers:
     """Return a statistic of blocks of ``block`` words for each tile."""
     tiles = zip(*(np.atleast_1d(extent) for extent in extents), strict=True)
     return np.array([statistic([int(extent) for extent in tile], block) for tile in tiles])
 
 
-def _is_row_exact(block: int, density: Numbers, tile: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_row_exact(block: int, density: Numbers, tile: Integers) -> Booleans:
     """Return whether the public tool counts rows exactly, and does not take the nonzeros as packed."""
     limits = np.array(_TOOL_LIMITS.get(block, (0,) * 10))
     column = np.where(density >= 0.1, np.floor(density / 0.1) - 1, 0).astype(np.int64)

@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fiberscope.models.analytic.density import Counts, Density, Numbers, Tile, distinct
+from fiberscope.models.analytic.arrays import Integers, Numbers
+from fiberscope.models.analytic.density import Density, Tile, distinct
 
 Extents = tuple[int, ...]
 
@@ -29,17 +30,17 @@ class TileCounts:
         occupancies: number of nonzeros of each piece.
     """
 
-    parents: Counts
-    positions: Counts
-    occupancies: Counts
+    parents: Integers
+    positions: Integers
+    occupancies: Integers
 
 
 @dataclass(frozen=True)
 class Histogram:
     """Number of tiles by occupancy; occupancies are in increasing order."""
 
-    occupancies: Counts
-    tiles: Counts
+    occupancies: Integers
+    tiles: Integers
 
     @property
     def mean(self) -> float:
@@ -57,7 +58,7 @@ class Histogram:
         return np.asarray(self.tiles / self.tiles.sum())
 
 
-def _grid_size(extents: Counts | Extents, tile: Extents) -> Counts:
+def _grid_size(extents: Integers | Extents, tile: Extents) -> Integers:
     """Return the number of tiles along each rank."""
     return -(-np.asarray(extents, np.int64) // np.asarray(tile, np.int64))
 
@@ -103,22 +104,22 @@ class CountedDensity(Density):
         """Return the share of empty tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).empty, tile)
 
-    def minimum(self, tile: Tile) -> Counts:
+    def minimum(self, tile: Tile) -> Integers:
         """Return the smallest occupancy of all tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).occupancies[0], tile).astype(np.int64)
 
-    def maximum(self, tile: Tile) -> Counts:
+    def maximum(self, tile: Tile) -> Integers:
         """Return the largest occupancy of all tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).occupancies[-1], tile).astype(np.int64)
 
-    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
+    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the largest number of nonempty tiles over all parents."""
         ranks = len(self.shape)
         return self._by_shape(
             lambda shapes: self.families(shapes[:ranks], shapes[ranks:]).maximum_nonempty, (*parent, *tile)
         ).astype(np.int64)
 
-    def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
+    def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return the occupancies of tiles, and the share of tiles of each."""
         histogram = self.histogram(tile)
         return histogram.occupancies, histogram.shares
@@ -163,15 +164,15 @@ class Families:
         self._by_parent = by_parent
         self._empty_parent = int(np.prod(_grid_size(np.minimum(parent, shape), tile)))
 
-    def tiles(self, occupancy: Counts) -> Counts:
+    def tiles(self, occupancy: Integers) -> Integers:
         """Count the tiles of the parents with an occupancy, empty tiles too."""
         return self._sum(self._by_parent, self._tiles, occupancy)
 
-    def nonempty(self, occupancy: Counts) -> Counts:
+    def nonempty(self, occupancy: Integers) -> Integers:
         """Count the nonempty tiles of the parents with an occupancy."""
         return self._sum(self._parent, np.ones_like(self._parent), occupancy)
 
-    def nonzeros(self, occupancy: Counts) -> Counts:
+    def nonzeros(self, occupancy: Integers) -> Integers:
         """Count the nonzeros of the parents with an occupancy."""
         return self._sum(self._by_parent, self._by_parent, occupancy)
 
@@ -187,7 +188,7 @@ class Families:
         return Histogram(occupancies.astype(np.int64), counts.astype(np.int64))
 
     @staticmethod
-    def _sum(keys: Counts, numbers: Counts, key: Counts) -> Counts:
+    def _sum(keys: Integers, numbers: Integers, key: Integers) -> Integers:
         """Sum the numbers with a key."""
         distinct_keys, inverse = np.unique(keys, return_inverse=True)
         sums = np.bincount(inverse, numbers, len(distinct_keys)).astype(np.int64)
@@ -203,7 +204,7 @@ class _ParentDensity(Density):
     An occupancy without parents has only empty tiles.
     """
 
-    def __init__(self, density: CountedDensity, parent: Extents, occupancy: Counts) -> None:
+    def __init__(self, density: CountedDensity, parent: Extents, occupancy: Integers) -> None:
         super().__init__(parent, float(np.mean(occupancy)) / prod(parent))
         self._tensor_density = density
         self._occupancy = occupancy
@@ -223,19 +224,19 @@ class _ParentDensity(Density):
         families = self._tensor_density.families(self.shape, tile)
         return 1.0 - families.nonempty(self._occupancy) / np.maximum(families.tiles(self._occupancy), 1)
 
-    def minimum(self, tile: Tile) -> Counts:
+    def minimum(self, tile: Tile) -> Integers:
         """Return the smallest occupancy of the tiles of these parents."""
         return np.asarray(self._histogram(tile).occupancies[0])
 
-    def maximum(self, tile: Tile) -> Counts:
+    def maximum(self, tile: Tile) -> Integers:
         """Return the largest occupancy of the tiles of these parents."""
         return np.asarray(self._histogram(tile).occupancies[-1])
 
-    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
+    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the largest number of nonempty tiles over all inner parents."""
         return self._tensor_density.maximum_nonempty(parent, tile)
 
-    def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
+    def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return the occupancies of the tiles of these parents, and the share of tiles of each."""
         histogram = self._histogram(tile)
         return histogram.occupancies, histogram.shares
@@ -262,7 +263,7 @@ class Actual(CountedDensity):
     """
 
     def __init__(self, shape: Sequence[int], coordinates: ArrayLike) -> None:
-        self.coordinates: Counts = np.asarray(coordinates, np.int64).reshape(-1, len(shape))
+        self.coordinates: Integers = np.asarray(coordinates, np.int64).reshape(-1, len(shape))
         super().__init__(shape, len(self.coordinates))
         if self.nonzeros and (
             self.coordinates.min() < 0 or (self.coordinates.max(axis=0) >= np.array(shape)).any()
@@ -312,7 +313,7 @@ class Banded(CountedDensity):
         parents, positions = np.divmod(np.stack([rows, columns], axis=1), np.array(parent) // tile)
         return TileCounts(parents, positions, occupancies)
 
-    def _tiles_on_band(self, tile: Extents) -> tuple[Counts, Counts]:
+    def _tiles_on_band(self, tile: Extents) -> tuple[Integers, Integers]:
         """Return the coordinates of the tiles that intersect the band."""
         side, (height, width) = self.shape[0], tile
         top = np.arange(0, side, height)
@@ -323,7 +324,7 @@ class Banded(CountedDensity):
         rows = np.repeat(np.arange(len(top)), runs)
         return rows, np.arange(runs.sum()) - run_starts[rows] + first_columns[rows]
 
-    def _count_band(self, top: Counts, left: Counts, tile: Extents) -> Counts:
+    def _count_band(self, top: Integers, left: Integers, tile: Extents) -> Integers:
         """Count the elements of the band in tiles with these corners."""
         distance = left - top
         return _count_at_most(distance + self.half_width, tile) - _count_at_most(
@@ -331,7 +332,7 @@ class Banded(CountedDensity):
         )
 
 
-def _count_at_most(difference: Counts, tile: Extents) -> Counts:
+def _count_at_most(difference: Integers, tile: Extents) -> Integers:
     """Count the elements (a, b) of a tile with a - b at most ``difference``, as a sum of triangles."""
     height, width = tile
     reach = difference + width
@@ -343,5 +344,5 @@ def _count_at_most(difference: Counts, tile: Extents) -> Counts:
     )
 
 
-def _triangle(side: Counts) -> Counts:
+def _triangle(side: Integers) -> Integers:
     return np.where(side > 0, side * (side + 1) // 2, 0)

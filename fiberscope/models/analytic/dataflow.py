@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fiberscope.models.analytic.arrays import Integers
 from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

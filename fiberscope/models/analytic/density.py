@@ -11,21 +11,20 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from fiberscope.models.analytic.arrays import Integers, Numbers
+
 Tile = Sequence[
     ArrayLike
 ]  # the extent of a tile in each rank; arrays of the same shape are the extents of several tiles
 
 _MOST = 1 << 53  # elements; a double counts them exactly
 _ROUNDING = 1e-9  # relative error of a product of a density and a size: 0.07 * 100 is 7
-Integers = NDArray[np.int64]
 _FEW = 32  # tiles up to which the search for equal tiles would cost more than it saves
 
 
-def elements_of(tile: Tile) -> Counts:
+def elements_of(tile: Tile) -> Integers:
     """Return the number of elements of a tile."""
     elements = np.ones((), np.int64)
     for extent in tile:
@@ -33,7 +32,7 @@ def elements_of(tile: Tile) -> Counts:
     return np.asarray(elements)
 
 
-def tiles_of(parent: Tile, tile: Tile) -> Counts:
+def tiles_of(parent: Tile, tile: Tile) -> Integers:
     """Return the number of tiles in a parent; tiles at its far edges count as whole tiles."""
     pairs = (
         (np.asarray(parents, np.int64), np.asarray(other, np.int64))
@@ -42,7 +41,7 @@ def tiles_of(parent: Tile, tile: Tile) -> Counts:
     return elements_of([-(-outer // inner) for outer, inner in pairs])
 
 
-def distinct(rows: Counts) -> tuple[Counts, Counts]:
+def distinct(rows: Integers) -> tuple[Integers, Integers]:
     """Return the distinct rows of an array, and the index of each row among them."""
     extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
     if prod(extents) >= 1 << 63:  # the keys of rows overflow
@@ -95,19 +94,19 @@ class Density(ABC):
         """Return the probability that a tile is empty."""
 
     @abstractmethod
-    def minimum(self, tile: Tile) -> Counts:
+    def minimum(self, tile: Tile) -> Integers:
         """Return the smallest occupancy of a tile."""
 
     @abstractmethod
-    def maximum(self, tile: Tile) -> Counts:
+    def maximum(self, tile: Tile) -> Integers:
         """Return the largest occupancy of a tile."""
 
     @abstractmethod
-    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
+    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the largest number of nonempty tiles in a parent tile."""
 
     @abstractmethod
-    def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
+    def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return the possible occupancies of a tile in increasing order, and their probabilities."""
 
     @abstractmethod

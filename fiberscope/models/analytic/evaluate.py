@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
+from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.cost import Cost, cost
 from fiberscope.models.analytic.dataflow import Traffic, dataflow
-from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.fits import Fault, capacity_faults, describe_loops, first_faults, mesh_faults
 from fiberscope.models.analytic.mapping import Mappings
@@ -59,19 +58,19 @@ class Evaluation:
     design: Design
     mappings: Mappings
     faults: Sequence[Fault]
-    fault: NDArray[np.int64]
+    fault: Integers
     traffic: Traffic
     counts: Sparse
     cost: Cost
     seconds: tuple[float, float, float]
 
     @property
-    def valid(self) -> NDArray[np.bool_]:
+    def valid(self) -> Booleans:
         """Return a mask of the valid mappings."""
         return np.asarray(self.fault == 0)
 
     @property
-    def reason(self) -> NDArray[np.int64]:
+    def reason(self) -> Integers:
         """Return why each mapping is invalid, as an index of ``REASONS``; 0: the mapping is valid."""
         reasons = np.array([0, *(fault.reason for fault in self.faults)])
         return np.asarray(reasons[self.fault])

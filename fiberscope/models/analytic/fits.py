@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.cost import bits_needed
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import Numbers, ask
+from fiberscope.models.analytic.density import ask
 from fiberscope.models.analytic.formats import StoredTile
 from fiberscope.models.analytic.mapping import Mappings, Nest
 from fiberscope.models.analytic.problem import Problem
@@ -33,13 +33,11 @@ REASONS: Final = (
     "partial sums cannot be added there",
 )
 _LOOPS, _MESH, _RANKS, _DATA, _METADATA, _UNUSED, _FORMATS, _SUMS = range(1, len(REASONS))
-Truth = NDArray[np.bool_]
-Reason = NDArray[np.int64]
 
 
 def find_misfits(
     problem: Problem, architecture: Architecture, features: SparseFeatures, traffic: Traffic
-) -> list[tuple[str, NDArray[np.bool_]]]:
+) -> list[tuple[str, Booleans]]:
     """Return descriptions of incompatible formats of neighbouring levels, with masks of mappings.
 
     Args:
@@ -136,7 +134,7 @@ class Fault:
 
     reason: int
     location: str
-    mappings: Truth
+    mappings: Booleans
     tile_key: tuple[int, int] | None = None
 
     def __str__(self) -> str:
@@ -144,7 +142,7 @@ class Fault:
         return f"{self.location}: {REASONS[self.reason]}" if self.location else REASONS[self.reason]
 
 
-def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
+def first_faults(count: int, faults: Sequence[Fault]) -> Integers:
     """Return the number of the first fault of each mapping, from 1; 0 means none."""
     numbers = np.zeros(count, np.int64)
     for number, fault in enumerate(faults, start=1):

@@ -8,17 +8,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.dataflow import Dense, Traffic
-from fiberscope.models.analytic.density import Numbers, ask, empty_share, mean_occupancy
+from fiberscope.models.analytic.density import ask, empty_share, mean_occupancy
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.ranks import Fibers, RankAssignment
 from fiberscope.models.analytic.safs import Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.uniform import Uniform
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -251,7 +249,7 @@ class StoredTile:
     units: Units | None
     words: Numbers
     largest: Units | None
-    short: NDArray[np.bool_]
+    short: Booleans
 
 
 class Representation:
@@ -293,7 +291,7 @@ class Representation:
         return parent is not None and (parent, tensor) in self._features.formats
 
     def _nonempty_tiles(
-        self, tensor: int, dense: Dense, extents: Sequence[NDArray[np.int64]], mean: Numbers
+        self, tensor: int, dense: Dense, extents: Sequence[Integers], mean: Numbers
     ) -> tuple[Numbers, Numbers]:
         """Return the mean density and the share of nonempty tiles."""
         density = self._problem.densities[tensor]

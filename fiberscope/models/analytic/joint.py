@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fiberscope.models.analytic.arrays import Integers, Numbers
 from fiberscope.models.analytic.counted_densities import CountedDensity
-from fiberscope.models.analytic.density import Counts, Numbers, Tile, distinct
+from fiberscope.models.analytic.density import Tile, distinct
 from fiberscope.models.analytic.problem import Problem
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _rank_index(operand: Operand, rank: str) -> int:
     return list(operand.ranks).index(rank)
 
 
-def _coordinates(operand: Operand, shared: Sequence[str]) -> Counts:
+def _coordinates(operand: Operand, shared: Sequence[str]) -> Integers:
     """Return the coordinates of each nonempty tile in the shared ranks."""
     density = operand.density
     tiles = density.nonempty_tiles(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile))

@@ -12,17 +12,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fiberscope.models.analytic.arrays import Booleans, Integers, Numbers
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import Numbers, empty_share
+from fiberscope.models.analytic.density import empty_share
 from fiberscope.models.analytic.joint import have_counted_densities, share_both_nonempty
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Condition
-
-Integers = NDArray[np.int64]
-Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,9 +56,9 @@ class _Target:
     """
 
     slot: Integers
-    exists: Truth
-    spatial: Truth
-    scalar: Truth
+    exists: Booleans
+    spatial: Booleans
+    scalar: Booleans
     box: Integers
     dimension: Integers
 
@@ -138,7 +135,7 @@ class Leaders:
         """Return the share of nonempty tiles."""
         return 1.0 - empty_share(self._problem.densities[tensor], self._problem.extents(tensor, box))
 
-    def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Integers, Truth]:
+    def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Integers, Booleans]:
         """Return the leader's tile for a read of the follower, and a mask of unusable empty tiles."""
         child = self._traffic.child(owner, follower)
         target = self._compute_loop(follower) if child is None else self._moving_loop(owner, child, follower)
@@ -164,15 +161,15 @@ class Leaders:
         scalar = np.asarray(~is_spatial.any(axis=1))
         return self._target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
 
-    def _target(self, slot: Integers, exists: Truth, scalar: Truth) -> _Target:
+    def _target(self, slot: Integers, exists: Booleans, scalar: Booleans) -> _Target:
         nest, rows = self._nest, np.arange(len(slot))
         box = np.where(scalar[:, None], 1, nest.box[rows, slot])
         return _Target(slot, exists, exists & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
 
-    def _touches(self, tensor: int) -> Truth:
+    def _touches(self, tensor: int) -> Booleans:
         return np.asarray(self._problem.touches[tensor][self._nest.dimension])
 
-    def _stationary_loops(self, owner: int, target: _Target, follower: int, at_compute: bool) -> Truth:
+    def _stationary_loops(self, owner: int, target: _Target, follower: int, at_compute: bool) -> Booleans:
         """Return the loops between target and owner in which the follower's tile is stationary.
 
         Parallel instances share the tile. If the target is spatial, tiles also stay during the temporal loops
@@ -188,8 +185,8 @@ class Leaders:
         return np.asarray(outside & (nest.spatial | (target.spatial[:, None] & is_stationary)))
 
     def _tile(
-        self, owner: int, target: _Target, stationary: Truth, follower: int, leader: int
-    ) -> tuple[Integers, Truth]:
+        self, owner: int, target: _Target, stationary: Booleans, follower: int, leader: int
+    ) -> tuple[Integers, Booleans]:
         """Return the leader's tile, and a mask of mappings in which the follower cannot use its emptiness."""
         nest = self._nest
         shared_dimensions = self._problem.touches[follower] & self._problem.touches[leader]
@@ -204,7 +201,7 @@ class Leaders:
         box = target.box * self._bounds_by_dimension(stationary)
         return np.minimum(self._reduce_box(owner, target, follower, box, factors), self._bounds), is_unusable
 
-    def _bounds_by_dimension(self, selection: Truth) -> Integers:
+    def _bounds_by_dimension(self, selection: Booleans) -> Integers:
         """Return the product of the bounds of selected loops, by dimension."""
         nest = self._nest
         selected = selection[:, :, None] & (nest.dimension[:, :, None] == np.arange(nest.dimensions))

@@ -14,10 +14,10 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.analytic.arrays import Integers
 from fiberscope.models.analytic.counted_densities import Actual
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.energies import Energies
@@ -165,7 +165,7 @@ class _Translation:
         nonzeros = sum((a[start : start + length].T @ b[start : start + length]).nnz for start in starts)
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 
-    def _nonzero_coordinates(self, name: str) -> dict[str, NDArray[np.int64]]:
+    def _nonzero_coordinates(self, name: str) -> dict[str, Integers]:
         """Return the coordinates of an operand's nonzeros by declared rank."""
         coordinates, _values = self.trees[name].to_coo()
         return {rank: np.asarray(coordinates[rank], np.int64) for rank in self.nest.tensors[name]}

@@ -8,16 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
+from fiberscope.models.analytic.arrays import Booleans, Integers
 from fiberscope.models.analytic.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Integers = NDArray[np.int64]
-Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -38,10 +35,10 @@ class Mappings:
     temporal: Integers
     spatial: Integers
     order: Integers
-    keep: Truth
+    keep: Booleans
     spatial_order: Integers | None = None
-    on_y: Truth | None = None
-    reads_first: Truth | None = None
+    on_y: Booleans | None = None
+    reads_first: Booleans | None = None
 
     def __len__(self) -> int:
         """Return the number of mappings."""
@@ -140,9 +137,9 @@ class Mapping:
     spatial: Integers
     order: Integers
     spatial_order: Integers
-    on_y: Truth
-    keep: Truth
-    reads_first: Truth | None = None
+    on_y: Booleans
+    keep: Booleans
+    reads_first: Booleans | None = None
 
     def batch(self) -> Mappings:
         """Return a batch with this mapping alone."""
@@ -238,6 +235,6 @@ class Mapping:
         return [f"  - {{target: {name}, type: {kind}, factors: [{factors}], permutation: [{permutation}]"]
 
 
-def _names(problem: Problem, is_listed: Truth) -> str:
+def _names(problem: Problem, is_listed: Booleans) -> str:
     """Return the names of the listed tensors as a list in YAML."""
     return ", ".join(tensor.name for index, tensor in enumerate(problem.tensors) if is_listed[index])

@@ -11,11 +11,9 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fiberscope.models.analytic.arrays import Booleans, Integers
 from fiberscope.models.analytic.density import Density
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Problem:
     densities: tuple[Density, ...]
 
     @cached_property
-    def touches(self) -> NDArray[np.bool_]:
+    def touches(self) -> Booleans:
         """Return whether a dimension indexes a tensor: tensors x dimensions."""
         touches = np.zeros((len(self.tensors), len(self.dimensions)), np.bool_)
         for number, tensor in enumerate(self.tensors):

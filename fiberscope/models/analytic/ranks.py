@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fiberscope.models.analytic.arrays import Booleans, Integers
 from fiberscope.models.analytic.dataflow import Traffic
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Format, SparseFeatures
-
-Integers = NDArray[np.int64]
-Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Fibers:
     steps: Integers
     shape: Integers
     tiles: Integers
-    short: Truth
+    short: Booleans
 
     @property
     def outside(self) -> Integers:
@@ -101,7 +98,7 @@ class RankAssignment:
             scaled[:, loop] *= np.take_along_axis(inside, dimension[:, None], axis=1)[:, 0]
         return scaled
 
-    def _make_fibers(self, tensor: int, steps: Integers, short: Truth) -> Fibers:
+    def _make_fibers(self, tensor: int, steps: Integers, short: Booleans) -> Fibers:
         tiles = np.cumprod(steps, axis=1)
         boxes = np.concatenate([np.ones_like(tiles[:, :1]), tiles], axis=1)
         return Fibers(steps, self._problem.size(tensor, steps), boxes, short)
@@ -113,9 +110,9 @@ class _Loops:
 
     bound: Integers
     dimension: Integers
-    counts: Truth
+    counts: Booleans
 
-    def spread(self, kind: Format | None, steps: Integers, start: Integers) -> Truth:
+    def spread(self, kind: Format | None, steps: Integers, start: Integers) -> Booleans:
         """Assign the loops to ranks, and return a mask of mappings with too few ranks.
 
         Args:
@@ -166,7 +163,7 @@ def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
 
 
 @lru_cache(maxsize=1024)
-def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Integers, Truth]:
+def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Integers, Booleans]:
     """Return by rank of the last loop and dimension of the next loop where the next loop is assigned.
 
     The first array is the next rank that accepts the dimension. The second is a mask: true if the next loop

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fiberscope.models.analytic.actions import Access, FormatAccess
+from fiberscope.models.analytic.arrays import Numbers
 from fiberscope.models.analytic.cost import LevelCost
-from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.evaluate import Evaluation
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.actions import Access, Computes, FormatAccess, LevelActions
+from fiberscope.models.analytic.arrays import Numbers
 from fiberscope.models.analytic.dataflow import Dense, Traffic
-from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.formats import Representation, StoredTile
 from fiberscope.models.analytic.joint import have_counted_densities, share_effectual
 from fiberscope.models.analytic.leaders import Leaders, Omission
@@ -278,7 +277,7 @@ def _round_near(numbers: Numbers) -> Numbers:
     return np.where(np.abs(numbers - rounded) <= 1e-9 * np.maximum(np.abs(rounded), 1.0), rounded, numbers)
 
 
-def _floor(numbers: Numbers) -> NDArray[np.float64]:
+def _floor(numbers: Numbers) -> Numbers:
     return np.asarray(np.floor(_round_near(numbers)))
 
 

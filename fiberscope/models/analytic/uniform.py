@@ -12,15 +12,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fiberscope.models.analytic.density import (
-    Counts,
-    Density,
-    Numbers,
-    Tile,
-    elements_of,
-    round_products,
-    tiles_of,
-)
+from fiberscope.models.analytic.arrays import Integers, Numbers
+from fiberscope.models.analytic.density import Density, Tile, elements_of, round_products, tiles_of
 
 _FACTORS = 256  # largest number of factors in a product; for more, factorials are approximated
 _DEVIATIONS = 40.0  # standard deviations from the mean, beyond which probabilities underflow
@@ -40,7 +33,7 @@ class Uniform(Density):
     def __init__(self, shape: Sequence[int], density: float, nonzeros: ArrayLike | None = None) -> None:
         super().__init__(shape, density)
         nonzero_count = np.ceil(round_products(density * self.elements)) if nonzeros is None else nonzeros
-        self.nonzeros: Counts = np.asarray(nonzero_count, np.int64)
+        self.nonzeros: Integers = np.asarray(nonzero_count, np.int64)
 
     @property
     def exact(self) -> float:
@@ -58,19 +51,19 @@ class Uniform(Density):
             return _cached_probability_none(self.elements, int(self.nonzeros), int(draws))
         return probability_none(self.elements, self.nonzeros, draws)
 
-    def minimum(self, tile: Tile) -> Counts:
+    def minimum(self, tile: Tile) -> Integers:
         """Return the nonzeros that do not fit outside of the tile."""
         return np.asarray(np.maximum(0, elements_of(tile) + self.nonzeros - self.elements))
 
-    def maximum(self, tile: Tile) -> Counts:
+    def maximum(self, tile: Tile) -> Integers:
         """Return the number of nonzeros, or the size of a smaller tile."""
         return np.asarray(np.minimum(elements_of(tile), self.nonzeros))
 
-    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
+    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the number of tiles, or of nonzeros if the parent has fewer."""
         return np.minimum(tiles_of(parent, tile), self.maximum(parent))
 
-    def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
+    def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return the hypergeometric distribution."""
         return hypergeometric(self.elements, int(self.nonzeros), int(elements_of(tile)))
 
@@ -144,7 +137,7 @@ def _series(number: Numbers) -> Numbers:
     return 0.5 * np.log(least) + 1.0 / (12.0 * least) - 1.0 / (360.0 * least**3)
 
 
-def hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Counts, Numbers]:
+def hypergeometric(elements: int, nonzeros: int, draws: int) -> tuple[Integers, Numbers]:
     """Return the possible occupancies of ``draws`` elements, and their probabilities.
 
     Each probability follows from its neighbour, from the mode outwards, so that no factorial is needed and
@@ -193,19 +186,19 @@ class FixedStructured(Density):
         """Return 1 - n d if a tile has less than one nonzero, else 0."""
         return np.maximum(0.0, 1.0 - self.expected(tile))
 
-    def minimum(self, tile: Tile) -> Counts:
+    def minimum(self, tile: Tile) -> Integers:
         """Return the smallest number of nonzeros in a tile: n d, rounded down."""
         return np.floor(self.expected(tile)).astype(np.int64)
 
-    def maximum(self, tile: Tile) -> Counts:
+    def maximum(self, tile: Tile) -> Integers:
         """Return the largest number of nonzeros in a tile: n d, rounded up."""
         return np.ceil(self.expected(tile)).astype(np.int64)
 
-    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
+    def maximum_nonempty(self, parent: Tile, tile: Tile) -> Integers:
         """Return the number of tiles, or of nonzeros if the parent has fewer."""
         return np.minimum(tiles_of(parent, tile), self.maximum(parent))
 
-    def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
+    def distribution(self, tile: Sequence[int]) -> tuple[Integers, Numbers]:
         """Return one or two neighbouring occupancies."""
         expected = float(self.expected(tile))
         least = int(np.floor(expected))

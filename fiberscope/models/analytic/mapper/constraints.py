@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
+from fiberscope.models.analytic.arrays import Booleans, Integers
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import Directive
 from fiberscope.models.analytic.read_mapping import DATA, Names
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Location
-
-Integers = NDArray[np.int64]
-Truth = NDArray[np.bool_]
 
 _FREE, _KEPT, _BYPASSED = -1, 1, 0
 
@@ -39,7 +36,7 @@ class Constraints:
     inner: tuple[tuple[int, ...], ...]
     keep: Integers
     on_y: tuple[tuple[bool, ...] | None, ...]
-    reads_first: Truth
+    reads_first: Booleans
 
     @classmethod
     def none(cls, architecture: Architecture, problem: Problem) -> Constraints:

@@ -17,15 +17,12 @@ from operator import attrgetter
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.base.processes import ALONE, StartError, check_processes
-from fiberscope.models.analytic.density import Numbers
+from fiberscope.models.analytic.arrays import Integers, Numbers
 from fiberscope.models.analytic.evaluate import Design, Evaluation, evaluate_many
 from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
 from fiberscope.models.analytic.mapping import Mapping, Mappings
-
-Integers = NDArray[np.int64]
 
 # Metrics of mappings: joules times cycles, cycles, picojoules.
 METRICS: Final = {"edp": attrgetter("edp"), "delay": attrgetter("cycles"), "energy": attrgetter("energy_pj")}

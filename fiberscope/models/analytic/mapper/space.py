@@ -8,15 +8,12 @@ from itertools import permutations, product
 from math import factorial, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
+from fiberscope.models.analytic.arrays import Booleans, Integers
 from fiberscope.models.analytic.mapper.constraints import Constraints
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.problem import Problem
-
-Integers = NDArray[np.int64]
-Truth = NDArray[np.bool_]
 
 
 def factorisations(number: int, least: Sequence[int], greatest: Sequence[int]) -> Integers:
@@ -84,7 +81,7 @@ class Space:
         uneven = fan_outs.prod(axis=1) != totals  # meshes that do not nest count along X alone
         return np.where(uneven[:, None], np.stack([totals, np.ones_like(totals)], axis=1), fan_outs)
 
-    def _choose_kept(self) -> Iterator[Truth]:
+    def _choose_kept(self) -> Iterator[Booleans]:
         free = np.argwhere(self.constraints.keep < 0)
         for choice in product((True, False), repeat=len(free)):
             keep = self.constraints.keep > 0
@@ -126,7 +123,7 @@ class Space:
             temporal, spatial, canonical, kept, None, on_y, reads_first if reads_first.any() else None
         )
 
-    def _along_y(self, spatial: Integers) -> Truth | None:
+    def _along_y(self, spatial: Integers) -> Booleans | None:
         """Assign spatial loops to Y so that they fit if possible; None if no mesh has a Y axis."""
         if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
             return None

@@ -10,9 +10,10 @@ import numpy as np
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
+from fiberscope.models.analytic.arrays import Integers
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapper.search import Outcome, evaluate
-from fiberscope.models.analytic.mapper.space import Integers, Space
+from fiberscope.models.analytic.mapper.space import Space
 from fiberscope.models.analytic.mapping import Mappings
 
 if TYPE_CHECKING:
