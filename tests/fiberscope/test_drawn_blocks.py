@@ -31,7 +31,8 @@ from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.prefetch import StreamPrefetcher
 from fiberscope.hw.memory.touched import TouchedBitmap
 from fiberscope.hw.networks.benes import BenesNetwork
-from fiberscope.hw.networks.crossbar import Concentrator, Crossbar
+from fiberscope.hw.networks.concentrator import Concentrator
+from fiberscope.hw.networks.crossbar import Crossbar
 from fiberscope.sim.component import Input
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -32,7 +32,8 @@ from fiberscope.hw.memory.prefetch import StreamPrefetcher
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.memory.touched import TouchedBitmap
 from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
-from fiberscope.hw.networks.crossbar import Concentrator, Crossbar, QueuedCrossbar
+from fiberscope.hw.networks.concentrator import Concentrator
+from fiberscope.hw.networks.crossbar import Crossbar, QueuedCrossbar
 from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import PortRoute
 from fiberscope.hw.stream import COLUMN, ROW

@@ -8,7 +8,8 @@ from overrides import compiled_blocks, counting, methods_in_source, refusal
 
 from fiberscope import cli
 from fiberscope.hw.memory.cache import FiberCacheBank
-from fiberscope.hw.networks.crossbar import Concentrator, QueuedCrossbar
+from fiberscope.hw.networks.concentrator import Concentrator
+from fiberscope.hw.networks.crossbar import QueuedCrossbar
 from fiberscope.hw.networks.routes import PortRoute
 from fiberscope.sim import Component, Kernel, SimulationError, import_mode
 

@@ -33,7 +33,7 @@ from fiberscope.hw.fibers.arrays import rounded_to, values_of
 from fiberscope.hw.memory.atomic_update import AtomicUpdate
 from fiberscope.hw.memory.prefetch import StreamPrefetcher
 from fiberscope.hw.memory.touched import TouchedBitmap
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.value_type import INTEGER, TYPES

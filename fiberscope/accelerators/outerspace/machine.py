@@ -42,7 +42,7 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.product import ProductRows
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.value_type import TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyrtl
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.networks.crossbar_rtl import Turn
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number

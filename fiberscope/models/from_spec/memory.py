@@ -11,7 +11,7 @@ from fiberscope.accelerators.composition import User
 from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.hw.memory.cache_geometry import LIMITS, FiberCacheSpecification
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, TENSORS
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.models.from_spec.arrays import Rows
 from fiberscope.models.from_spec.chains import Chain
 from fiberscope.sim import Component as Block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, TENSORS
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.line_writer import LineWriter

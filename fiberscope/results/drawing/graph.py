@@ -13,6 +13,7 @@ from fiberscope.sim.wiring import End
 _DIRECTIONS = ("_requests", "_replies")  # suffixes of two crossbars that are drawn as one network
 _KINDS = {  # by package; the first that contains the class counts
     "fiberscope.hw.dram": "memory",
+    "fiberscope.hw.networks.concentrator": "network",
     "fiberscope.hw.networks.crossbar": "network",
     "fiberscope.hw": "block",
 }

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.networks.routes import PortRoute
 from fiberscope.sim import SimulationError
 from fiberscope.sim.testing import check_laws, run_block

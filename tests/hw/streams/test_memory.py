@@ -12,7 +12,7 @@ from stream_checks import gaps, reference_streams, seeds
 from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.memory.protocol import READ, WRITE
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fetch import Fetch

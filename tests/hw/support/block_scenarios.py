@@ -20,7 +20,7 @@ from fiberscope.hw.lanes.prefix_sum import FORMS, PrefixPopcount
 from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
 from fiberscope.hw.networks.benes_router import MulticastRouter
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim import import_mode
 from fiberscope.sim.testing import run_block

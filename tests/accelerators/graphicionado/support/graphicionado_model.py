@@ -21,7 +21,7 @@ from fiberscope.hw.memory.atomic_update import AtomicUpdate
 from fiberscope.hw.memory.prefetch import StreamPrefetcher
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.memory.touched import TouchedBitmap
-from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.sim import Kernel
