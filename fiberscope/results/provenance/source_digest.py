@@ -23,13 +23,14 @@ GIT_SECONDS = 10.0  # time limit of git
 
 
 @lru_cache(maxsize=64)
-def commit_and_change(files: Sequence[str]) -> tuple[str | None, bool | None]:
+def commit_and_change(files: Sequence[str], *_modified: int) -> tuple[str | None, bool | None]:
     """Return the commit of the first file's repository, and whether a file differs from the commit.
 
     An untracked file differs. Both results are None without a repository or without git.
 
     Args:
         files: a tuple of paths.
+        _modified: modification times of the files that a process reads more than once, for the cache.
     """
     real = list(_resolve_links(files))
     root = next((folder for folder in Path(real[0]).parents if (folder / ".git").exists()), None)
@@ -115,7 +116,8 @@ def source_entry(roots: Roots, request: RecordedRequest) -> Source:
         request: the request of the run, with which the run can be repeated.
     """
     module_digests = roots.loaded()
-    commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *module_digests.files))
+    files = (*map(os.path.abspath, roots.files), *module_digests.files)
+    commit, changed = commit_and_change(files, *map(modification_time, roots.files))
     return Source(
         digest=module_digests.digest,
         modules={name: digest[:12] for name, digest in sorted(module_digests.modules.items())},

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope.results.provenance.source_digest import commit_and_change
+from fiberscope.results.provenance.source_digest import Roots, commit_and_change, source_entry
+from fiberscope.results.report.parts import RecordedRequest
 
 
 def git(folder: Path, *words: str) -> str:
@@ -58,6 +59,19 @@ def test_a_file_changed_since_or_staged_alone_counts_as_changed(repository: Path
     commit_and_change.cache_clear()
     assert changed(repository, "machine.py", "machines/own.py") is True
     assert changed(repository, "machines/own.py") is False
+
+
+def test_a_file_that_changes_between_two_runs_of_a_process_counts_as_changed_in_the_second(
+    repository: Path,
+) -> None:
+    file = repository / "machine.yaml"
+    file.write_text("X: 1\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "y")
+    roots, request = Roots(frozenset(), (str(file),)), RecordedRequest(command="model", machine=str(file))
+    assert source_entry(roots, request).changed is False
+    file.write_text("X: 20\n")
+    assert source_entry(roots, request).changed is True
 
 
 def test_files_outside_of_the_repository_of_the_first_do_not_count(repository: Path) -> None:
