@@ -169,9 +169,9 @@ def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> 
 def _sweep_options(executor_options: ExecutorOptions, sampled: SampleOptions) -> dict[str, Any]:
     """Return the options of ``fiberscope.sweep`` from those of the command."""
     executors = {name: getattr(executor_options, name) for name in ("scheduler", "slurm", "pbs", "workers")}
-    study = {key: getattr(executor_options, key) for key in ("timeout", "memory", "exact")}
-    study |= {"settings": executor_options.settings_by_key(), "parts": executor_options.parts_by_name()}
+    study = {key: getattr(executor_options, key) for key in ("timeout", "memory")}
+    study |= {"exact": executor_options.exact or None, "settings": executor_options.settings_by_key()}
+    study |= {"parts": executor_options.parts_by_name(), "sample": sampled.request(sampled.seed)}
     study |= {"config": executor_options.config and str(executor_options.config)}
-    study |= {"sample": sampled.request(sampled.seed)}
     executors["progress"] = not executor_options.quiet
-    return executors | {key: value for key, value in study.items() if value}
+    return executors | {key: value for key, value in study.items() if value not in (None, {})}

@@ -220,6 +220,10 @@ def test_a_waveform_and_a_timeline_are_written_from_here_on_and_the_machine_stay
         before = looks(session)
         assert "cycles 100 to 130" in str(session.wave(tmp_path / "out.vcd", 30))
         assert "cycles 100 to 130" in str(session.timeline(tmp_path / "out.json", 30))
+        for record in (session.wave, session.timeline):
+            with pytest.raises(InputError, match="0 cycles: at least 1"):
+                record(tmp_path / "none", 0)
+        assert not (tmp_path / "none").exists()
         assert looks(session) == before
         assert "#" in (tmp_path / "out.vcd").read_text()
         document = json.loads((tmp_path / "out.json").read_text())

@@ -56,12 +56,15 @@ def test_the_area_under_the_curves_is_what_was_done(report):
     multiplies = figure.axes[figure.axes.index(bandwidth) + 1]
     heights, edges, _base = multiplies.patches[0].get_data()
     assert sum(heights * (edges[1:] - edges[:-1])) == pytest.approx(report.operations["multiply"])
-    heights, edges, base = bandwidth.patches[1].get_data()
-    written = sum((heights - base) * (edges[1:] - edges[:-1]))  # GiB/s times cycles
     seconds_a_cycle = report.seconds / report.cycles
-    total = sum(part.write_bytes for part in report.traffic.values())
-    assert written * 2**30 * seconds_a_cycle == pytest.approx(total)
-    assert edges[-1] == report.cycles
+    for patch, name in zip(bandwidth.patches, ("read_bytes", "write_bytes"), strict=True):
+        heights, edges, base = patch.get_data()
+        moved = sum((heights - base) * (edges[1:] - edges[:-1]))  # GiB/s times cycles
+        total = sum(getattr(part, name) for part in report.traffic.values())
+        assert moved * 2**30 * seconds_a_cycle == pytest.approx(total)
+        assert edges[-1] == report.cycles
+    (peak,) = bandwidth.lines
+    assert peak.get_ydata()[0] * 2**30 == pytest.approx(report.memory.peak_bytes_per_second)
 
 
 def test_the_fullness_of_a_family_is_all_its_time(report):

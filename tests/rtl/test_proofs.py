@@ -1,5 +1,6 @@
 """Claims of blocks are proven, planted faults refute them, and a proof says where it proves nothing."""
 
+import sys
 from dataclasses import replace
 
 import pyrtl
@@ -10,6 +11,7 @@ from optional_programs import needs
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.tools.simulator import HdlError
+from fiberscope.rtl.formal import yosys_session
 from fiberscope.rtl.formal.catalogue import SPECIFICATIONS, kit_of, small_parameters
 from fiberscope.rtl.formal.kit import formal_kit
 from fiberscope.rtl.formal.prover import MAX_INDUCTION_LENGTH, Verdict, _Prover, _write_waveform, prove
@@ -226,6 +228,39 @@ def test_a_yosys_that_has_ended_is_an_error(tmp_path):
     with pytest.raises(HdlError, match="Yosys"):
         session.run(["stat"], 60)
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "error", "message"),
+    [
+        ("raise SystemExit('no libyosys')", HdlError, "Yosys does not start: no libyosys"),
+        ("open('commands').readline()", HdlError, "Yosys: the process ended"),
+        ("print(open('commands').readline(), 'ERROR: odd')", HdlError, "Yosys: .*ERROR: odd"),
+        ("open('commands').read()", TimeoutError, None),  # waits for commands until it is killed
+    ],
+)
+def test_a_process_that_ends_or_hangs_ends_the_session(tmp_path, monkeypatch, program, error, message):
+    monkeypatch.setattr(yosys_session, "find_yosys", lambda: [sys.executable, "-Sc", program])
+    with pytest.raises(error, match=message):
+        YosysSession(tmp_path).run(["stat"], 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"cycles": 0}, "not decided"),
+        ({"cycles": 7}, "proven to 7 cycles"),
+        ({"cycles": 7, "is_vacuous": True}, "proven to 7 cycles, vacuous: its condition was not reached"),
+        ({"cycles": 2, "is_inductive": True}, "proven by induction (2)"),
+        (
+            {"cycles": 2, "is_inductive": True, "is_vacuous": True},
+            "proven by induction (2), vacuous: its condition was not reached",
+        ),
+        ({"cycles": 0, "has_failed": True}, "failed at cycle 0"),
+    ],
+)
+def test_a_verdict_is_said_in_words(fields, words):
+    assert str(Verdict("claim", **fields)) == words
 
 
 def test_a_waveform_that_the_solver_does_not_find_again_in_time_ends_the_proof(tmp_path):

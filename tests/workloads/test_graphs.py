@@ -81,6 +81,11 @@ def test_more_candidates_than_are_drawn_together(monkeypatch):
     assert again.nnz == 9000
 
 
+@pytest.mark.parametrize("vertices", [1, 2, 3])
+def test_a_graph_may_have_all_edges_that_there_are(vertices):
+    assert rmat_graph(vertices, vertices**2).toarray().all()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -77,5 +77,5 @@ const States = (() => {
     return tabular("Shares of the cycles so far", ["components", ...Bars.SHARES], rows);
   }
 
-  return { add, shares, draw, table };
+  return { add, edges, draw, table };
 })();

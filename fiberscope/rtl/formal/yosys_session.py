@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ _SCRIPT = "commands"  # a named pipe, so that Yosys waits for further commands
 _PROGRAM = f"from pyosys import libyosys as yosys; yosys.run_pass('script {_SCRIPT}', yosys.Design())"
 _OUTPUT_FILE = "answer.txt"
 _END_MARK = "fiberscope-end-of-answer"
+START_POLL_SECONDS = 0.01
 
 
 def find_yosys() -> list[str]:
@@ -47,7 +49,7 @@ class YosysSession:
         folder: working folder of the commands, in which no other session runs.
 
     Raises:
-        HdlError: Yosys is not installed.
+        HdlError: Yosys is not installed, or does not start.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,7 +64,24 @@ class YosysSession:
             text=True,
             errors="replace",
         )
-        self._commands = pipe.open("w", encoding="utf-8", buffering=1)
+        self._commands = os.fdopen(self._open(pipe), "w", encoding="utf-8", buffering=1)
+
+    def _open(self, pipe: Path) -> int:
+        """Open the pipe for writing when the process reads it; a blocking open would wait for a dead process.
+
+        Raises:
+            HdlError: the process has ended.
+        """
+        while True:
+            with suppress(OSError):  # nothing reads the pipe yet
+                descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                os.set_blocking(descriptor, True)
+                return descriptor
+            if self._process.poll() is not None:
+                assert self._process.stdout is not None
+                output = self._process.stdout.read().split("\n")
+                raise HdlError(f"Yosys does not start: {next(filter(None, reversed(output)), 'no output')}")
+            time.sleep(START_POLL_SECONDS)
 
     def run(self, commands: Iterable[str], seconds: float) -> str:
         """Run commands; return the output of the last.

@@ -66,6 +66,8 @@ def test_one_window_runs_between_its_neighbours_and_has_a_waveform_of_its_own(tm
     first, last = map(int, re.search(r"cycles (\d+) to (\d+) of this run", report.sampling.note).groups())
     assert report.sampling.note.startswith("window 7 of ")
     assert 0 < first < last < report.cycles
+    told = report.sampling
+    assert (told.windows, told.window_cycles, told.cycles_simulated) == (1, last - first, report.cycles)
     times = [int(line[1:]) for line in (tmp_path / "window.vcd").read_text().splitlines() if line[:1] == "#"]
     assert times
     assert max(times) - min(times) <= (last - first) * 1_000_000  # femtoseconds

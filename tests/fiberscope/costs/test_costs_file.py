@@ -163,6 +163,21 @@ def test_what_is_kept_is_read_again_and_a_change_is_seen(tmp_path, monkeypatch):
     assert prices(tmp_path, text.replace("1.5", "2")).parts["pe"].actions["add"].lower == 2.0
 
 
+@pytest.mark.parametrize("table", ["ENERGIES", "AREAS"])
+def test_a_change_of_a_shipped_table_is_seen(tmp_path, monkeypatch, table):
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    tables = read_cost_file.__globals__
+    copy = tmp_path / "table.yaml"
+    copy.write_bytes(tables[table].read_bytes())
+    monkeypatch.setitem(tables, table, copy)
+    text = PE + "actions: {add: 1.5}}}\n"
+    for _ in range(2):
+        tables["_load_cost_file"].cache_clear()
+        prices(tmp_path, text)
+        copy.write_bytes(copy.read_bytes() + b"# changed\n")
+    assert len(list((tmp_path / "cache" / "costs").iterdir())) == 2
+
+
 @pytest.mark.parametrize("old", [b'"3/2"', b"1", b"", b"\n"])
 def test_what_is_kept_and_was_changed_is_made_anew(tmp_path, monkeypatch, old):
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))

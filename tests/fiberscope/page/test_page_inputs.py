@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ pytest.importorskip("pandas")
 import pandas as pd
 
 from fiberscope.base.errors import InputError
+from fiberscope.page.document import LIBRARY, SCRIPTS, STYLES, page
 from fiberscope.page.drawing import STATES, _bars, _shares
 from fiberscope.page.run import _check_states
 from fiberscope.page.study import _mark_surrogates, _spreads
@@ -122,3 +124,21 @@ def test_a_box_of_the_drawing_has_the_shares_of_all_its_components() -> None:
         [0.3, 0.1, 0.05], abs=1e-3
     )
     assert {float(cells[2]) for cells in numbers[:8]} != {float(numbers[8][2])}
+
+
+def test_every_style_script_and_library_of_the_package_is_in_a_page_once() -> None:
+    text, folder = page({"kind": "run"}, "A <title>"), files("fiberscope.page")
+    for kind, names in (
+        ("styles", STYLES),
+        ("scripts", SCRIPTS),
+        ("vendor", [n for row in LIBRARY for n in row]),
+    ):
+        kept = {
+            file.name
+            for file in folder.joinpath(kind).iterdir()
+            if file.suffix in (".css", ".js", ".LICENSE")
+        }
+        assert kept == set(names)
+        for name in kept:
+            assert text.count(folder.joinpath(kind, name).read_text(encoding="utf-8")) == 1
+    assert "<title>A &lt;title&gt;</title>" in text

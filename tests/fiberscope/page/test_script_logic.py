@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -195,3 +196,42 @@ def test_a_page_begins_with_its_own_view_unless_a_link_has_another(browser: Any,
         shown.wait_for_selector("[role=tab][aria-selected=true]")
         assert shown.get_attribute("[role=tab][aria-selected=true]", "id") == f"tab-{view}"
     shown.close()
+
+
+def test_states_over_time_are_the_shares_of_each_stretch_one_above_the_other(tab: Any) -> None:
+    """Counts of two families at three cycles: the areas are what was spent since the point before."""
+    kinds = values(tab, "Bars.STATES.length")[0]
+    draw = random.Random(3)
+    counts = [[0] * (2 * kinds)]
+    for _ in range(3):
+        counts.append([number + draw.randrange(9) for number in counts[-1]])
+    counts[2][kinds:] = counts[1][kinds:]  # nothing of the second family has passed
+    counts[3][kinds:] = counts[1][kinds:]
+    cycles, points = (0, 10, 25, 60), []
+    for cycle, row in zip(cycles[1:], counts[1:], strict=True):
+        points.append(f"{{ cycle: {cycle}, counts: {row} }}")
+    (edges,) = values(tab, f"States.edges(['a', 'b'], [{', '.join(points)}])")
+    found = {(edge["name"], edge["x"], edge["kind"], place % 2): edge for place, edge in enumerate(edges)}
+    for family, name in enumerate("ab"):
+        for number in range(1, 4):
+            spent = [
+                counts[number][family * kinds + kind] - counts[number - 1][family * kinds + kind]
+                for kind in range(kinds)
+            ]
+            for kind in range(kinds):
+                for end in (0, 1):
+                    edge = found[name, cycles[number - 1 + end], kind, end]
+                    total = sum(spent) or 1
+                    assert edge["below"] == pytest.approx(sum(spent[:kind]) / total)
+                    assert edge["above"] == pytest.approx(sum(spent[: kind + 1]) / total)
+
+
+def test_points_of_states_are_thinned_and_the_newest_stays(tab: Any) -> None:
+    grow = "((many) => d3.range(1, many + 1).reduce((all, at) => States.add(all, at, [at]), []))"
+    for many in (1, 120, 121, 122, 400):
+        (points,) = values(tab, f"{grow}({many})")
+        assert points[-1] == {"cycle": many, "counts": [many]}
+        assert min(many, 60) <= len(points) <= 120
+        assert [point["cycle"] for point in points] == sorted({point["cycle"] for point in points})
+    back = "States.add([{ cycle: 5, counts: [1] }, { cycle: 9, counts: [2] }], 9, [3])"
+    assert values(tab, f"{back}.map((point) => point.cycle)") == [[5, 9]]

@@ -168,6 +168,8 @@ def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.
         (["gamma", "--workloads", "list.txt", "--csv", "list.txt"], "is the list, which it would overwrite"),
         (["gamma", "--workloads", "list.txt", "--plot", "s.jpg"], "pictures are"),
         (["gamma", "--workloads", "list.txt", "--figure-width", "wide"], "a figure is no wide wide"),
+        (["gamma", "--workloads", "list.txt", "--timeout", "0"], "timeout is 0.0; it should be greater"),
+        (["gamma", "--workloads", "list.txt", "--memory", ""], "memory is ''; it should be a size"),
     ],
 )
 def test_what_cannot_be_costs_a_line_before_anything_runs(

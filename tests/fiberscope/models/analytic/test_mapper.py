@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fiberscope import cli
@@ -21,7 +22,7 @@ from fiberscope.models import analytic
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
 from fiberscope.models.analytic.inputs import read_case
 from fiberscope.models.analytic.mapper.api import constraints_of, find
-from fiberscope.models.analytic.mapper.search import Limits, judge, outcomes
+from fiberscope.models.analytic.mapper.search import Limits, Outcome, judge, outcomes
 from fiberscope.models.analytic.mapper.space import Space, factorisations
 from fiberscope.models.analytic.mapper.walks import WALKS
 from fiberscope.models.analytic.mapping import Mappings
@@ -232,6 +233,54 @@ def test_what_ends_a_search(files: list[Path], limits: Limits, ended: str, evalu
     found = find(files, limits=limits).outcome
     assert found.end_reason == ended
     assert found.evaluated == (evaluated or found.evaluated)
+
+
+_LIMIT = st.none() | st.integers(1, 8)
+
+
+@settings(max_examples=50)
+@example([(3, 0, 1), (1, 1, 1)], Limits(3, None, 3))  # two limits at once
+@example([(0, 1, 1), (0, 2, 2), (9, 0, 1)], Limits(3, 2))
+@given(
+    st.lists(
+        st.integers(0, 3).flatmap(
+            lambda valid: st.tuples(st.integers(0, 3), st.just(valid), st.integers(1, 4))
+        )
+    ),
+    st.builds(Limits, st.integers(1, 30), _LIMIT, _LIMIT),
+)
+def test_a_search_ends_behind_the_first_chunk_that_reaches_a_limit(
+    chunks: list[tuple[int, int, int]], limits: Limits
+) -> None:
+    """Each chunk has a number of invalid mappings, one of valid ones, and the cost of its best one."""
+    found = judge(
+        (
+            Outcome(
+                wrong + valid, Counter({"large": wrong}), np.zeros(0), object() if valid else None, (cost,)
+            )  # type: ignore[arg-type]
+            for wrong, valid, cost in chunks
+        ),
+        limits,
+    )
+    for seen in range(1, len(chunks) + 1):
+        costs = [cost if valid else np.inf for _wrong, valid, cost in chunks[:seen]]
+        best = costs.index(min(costs)) if min(costs) < np.inf else -1
+        last_valid = max((place for place in range(seen) if chunks[place][1]), default=-1)
+        evaluated = sum(wrong + valid for wrong, valid, _cost in chunks[:seen])
+        no_better = sum(valid for _wrong, valid, _cost in chunks[best + 1 : seen])
+        invalid = sum(wrong for wrong, _valid, _cost in chunks[last_valid + 1 : seen])
+        reached = [
+            evaluated >= limits.points and f"{limits.points} mappings were looked at",
+            limits.victory
+            and no_better >= limits.victory
+            and f"the last {limits.victory} that can be had were no better",
+            limits.invalid and invalid >= limits.invalid and f"none of the last {limits.invalid} can be had",
+        ]
+        if any(reached) or seen == len(chunks):
+            end = next(filter(None, reached), "all mappings were looked at")
+            assert (found.evaluated, found.end_reason) == (evaluated, end)
+            assert found.costs == (min(costs),)
+            return
 
 
 def test_nothing_fits(files: list[Path], tmp_path: Path) -> None:

@@ -146,6 +146,16 @@ def test_nodes_lie_in_memory_in_the_order_in_which_they_were_made():
     assert node_places(tensor, 2, [1, 0, 2]).tolist() == array.lines.tolist()
 
 
+@pytest.mark.parametrize("rows", [Rows(4, 2, 64), Rows(3, 1, 16), Rows(1, 4, 32)])
+def test_links_fill_their_requests_and_the_array_ends_with_the_last(rows):
+    for count in range(30):
+        array = linked_array(np.random.default_rng(count).permutation(count), rows)
+        transfers = np.bincount(array.lines)
+        assert array.size == len(transfers) * rows.line_bytes
+        assert (transfers[:-1] == rows.entries * rows.rows).all()
+        assert transfers.sum() == count
+
+
 BUFFET = "{name: Buffer, class: Buffet, attributes: {width: 64}}"
 
 

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import fiberscope
+from fiberscope.models.trace.api import load_outline
 from fiberscope.models.trace.program import BUILT_IN, REDUCTIONS
 from fiberscope.models.trace.reference import FUNCTIONS
 from fiberscope.workloads import from_scipy
@@ -105,3 +106,25 @@ def test_a_wrong_choice_and_a_wrong_truth_are_found(tmp_path, monkeypatch):
         )
         with pytest.raises(fiberscope.VerificationError):
             run(write(tmp_path, function, "in time"))
+
+
+@pytest.mark.parametrize(
+    ("equation", "empty"),
+    [
+        ("Z[m, n] = A[m, n] * B[m, n]", 0),
+        ("Z[m, n] = A[m, n] + B[m, n]", np.inf),
+        ("Z[m, n] = C[m, n, k]", np.inf),
+        ("Z[m, n] = A[m, k] * B[k, n]", np.inf),
+        ("Z[m, n] = A[m, n]", 5),
+        ("Z[m, n] = take(B[m, n], A[m, n], 1)", 5),
+        ("Z[m, n] = take(B[m, n], A[m, n], 0)", 0),
+        ("Z[n, m] = A[m, n] - B[m, n]", 0),
+    ],
+)
+def test_an_output_lacks_the_neutral_value_only_where_its_einsum_adds(tmp_path, equation, empty):
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [M, N], B: [M, N], C: [M, N, K], Z: [M, N]}\n"
+        f"  expressions: ['{equation}']\n  operators: {{Z: {{'+': min}}}}\n  empty: {{A: 5}}\n"
+    )
+    assert load_outline(str(path), {}).tensors["Z"].empty == empty

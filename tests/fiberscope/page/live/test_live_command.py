@@ -51,10 +51,11 @@ def test_a_deadlock_exits_with_3_and_a_wrong_port_with_2(toy: str, capsys: Any) 
     assert cli.run(["sim", toy, SMALL, "-q", "--live", "--set", "fault=deadlock", "--json", "out.json"]) == 3
     assert "fiberscope: deadlock at cycle" in capsys.readouterr().err
     assert without_host("out.json")["ending"] == "deadlock"
-    assert cli.run(["sim", toy, SMALL, "--live=here"]) == 2
-    assert capsys.readouterr().err == (
-        "fiberscope: --live here: a port is a number from 0 to 65535; none is a free one\n"
-    )
+    for port in ("here", "-1", "65536", "\N{SUPERSCRIPT TWO}", "8e3", ""):
+        assert cli.run(["sim", toy, SMALL, f"--live={port}"]) == 2
+        assert capsys.readouterr().err == (
+            f"fiberscope: --live {port}: a port is a number from 0 to 65535; none is a free one\n"
+        )
 
 
 def test_ctrl_c_ends_a_paused_run_and_leaves_its_report() -> None:
