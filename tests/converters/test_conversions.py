@@ -226,3 +226,13 @@ def test_a_planted_fault_is_found():
     made.kernel.run()
     made.target.arrays["row_ids"].items()[2] ^= 1
     assert expected.difference(made.result()) == "row_ids[2] is 2, not 3"
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 16])
+def test_keys_are_sorted_and_clustered_unless_one_comes_in_a_cycle(chunk):
+    sorting = {"sort", "cluster"}
+    assert any(sorting.issubset(recipe(*pair).blocks) for pair in PAIRS)
+    for pair in PAIRS:
+        blocks = recipe(*pair).blocks
+        expected = tuple(block for block in blocks if chunk > 1 or block not in sorting)
+        assert recipe(*pair, chunk=chunk).blocks == expected

@@ -102,12 +102,23 @@ def ones(size):
     return sparse.csr_array(np.ones((size, 1)))
 
 
+STORES = (".points", ".fibers")  # blocks behind a merger that store partial fibers
+
+
+def check_partial_fibers(components):
+    """Each element of a partial fiber that is stored goes through the merger again, once."""
+    stored = [part.counters["stored"] for name, part in components.items() if name.endswith(STORES)]
+    sent_again = [part.counters["partial"] for name, part in components.items() if name.endswith(".ways")]
+    assert sum(stored) == sum(sent_again)
+
+
 def machine_and_trace(tmp_path, text, settings, *, reduces=False, **tensors):
     """Cycles, and seconds by component of the trace."""
     path = tmp_path / "machine.yaml"
     path.write_text(text + PARTS.replace("reduce: false", f"reduce: {str(reduces).lower()}"))
     run = fiberscope.simulate(str(path), tensors=tensors, settings={**settings, "timing.dispatch": "static"})
     told = fiberscope.model(str(path), tensors=tensors, settings=settings).teaal.by_einsum["Z"]
+    check_partial_fibers(run.components)
     return run.cycles, {name: 1e9 * one["time"] for name, one in told.items()}
 
 
