@@ -117,9 +117,12 @@ def test_a_value_that_does_not_fit_is_refused(tmp_path, signal, value, message, 
     assert (tmp_path / "run.vcd").exists() == late  # what came before the fault is kept
 
 
-def test_a_sample_of_the_wrong_length_is_refused(tmp_path):
-    make = with_signals((Signal("x"), Signal("y")), lambda _: (1,))
-    with pytest.raises(SimulationError, match=r"toy.source0: sample\(\) gives 1 numbers for 2 signals"):
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_a_sample_of_the_wrong_length_is_refused(tmp_path, length):
+    make = with_signals((Signal("x"), Signal("y")), lambda _: (1,) * length)
+    with pytest.raises(
+        SimulationError, match=rf"toy.source0: sample\(\) gives {length} numbers for 2 signals"
+    ):
         trace(tmp_path / "run.vcd", make=make)
 
 
