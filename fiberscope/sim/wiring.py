@@ -7,7 +7,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from fiberscope.sim.channel import Channel
@@ -22,6 +21,16 @@ _PORT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<index>\d+)\])?")
 Direction = Literal["input", "output"]
 Ports: TypeAlias = tuple[Port, ...]
 PortPositions: TypeAlias = dict[tuple[type[Port], str], int]
+Places: TypeAlias = dict[tuple[type[Port], str], "Place"]
+
+
+class Place(NamedTuple):
+    """The port that a label names, with its position among the declared ports; see ``End``."""
+
+    port: Port
+    position: int
+    array_index: int | None
+    label: str
 
 
 class Stall(NamedTuple):
@@ -73,9 +82,9 @@ class Wiring:
     def __init__(self) -> None:
         self.channels: list[Channel] = []
         self._by_channel: dict[int, Link] = {}  # by identity of the channel, in the order of connection
-        self._connected_ends: dict[int, dict[str, End]] = {}  # by component and label
+        self._connected_ends: dict[int, dict[str, tuple[End, Channel]]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
-        self._declared: dict[int, tuple[Ports, PortPositions]] = {}  # by identity of the tuple of ports
+        self._declared: dict[int, tuple[Ports, PortPositions, Places]] = {}  # by identity of the ports
 
     @property
     def connections(self) -> list[Link]:
@@ -121,33 +130,30 @@ class Wiring:
                 raise SimulationError(
                     f"{start.name} to {finish.name}: {quantity} must be at least 1, not {number}"
                 )
-        for end in (start, finish):
-            if end.label in self._connected_ends.get(id(end.component), {}):
+        outputs = self._connected_ends.setdefault(id(producer), {})
+        inputs = self._connected_ends.setdefault(id(consumer), {})
+        for end, ends in ((start, outputs), (finish, inputs)):
+            if end.label in ends:
                 raise SimulationError(
                     f"{end.name} is connected already: a channel has one writer and one reader"
                 )
         channel = Channel(finish.name, capacity, latency, protocol)
         self.channels.append(channel)
         self._by_channel[id(channel)] = Link(channel, start, finish)
-        for end in (start, finish):
-            self._connected_ends.setdefault(id(end.component), {})[end.label] = end
+        outputs[start.label] = start, channel
+        inputs[finish.label] = finish, channel
         return channel
 
     def _find_end(self, component: Component, label: str, kind: type[Port]) -> End:
         """Return the end that a label names among the component's ports of a kind, input or output."""
-        name, index = _parse_label(label)
         ports = component.declared_ports()
         if id(ports) not in self._declared:
-            self._declared[id(ports)] = ports, _port_positions(ports)
-        position = self._declared[id(ports)][1].get((kind, name))
-        if position is None:
-            advice = nearest(label, [port.name for port in ports if isinstance(port, kind)])
-            raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
-        port = ports[position]
-        if port.array != (index is not None):
-            form = f"{port.name}[i]" if port.array else port.name
-            raise SimulationError(f"{component.name}: port {label} must be written {form}")
-        return End(component, port, position, index, port.name if index is None else f"{port.name}[{index}]")
+            self._declared[id(ports)] = ports, _port_positions(ports), {}
+        _ports, positions, places = self._declared[id(ports)]
+        place = places.get((kind, label))
+        if place is None:  # many equal components have the same ports and labels
+            place = places[kind, label] = _find_place(component, label, kind, positions)
+        return End(component, *place)
 
     def check(self, components: Sequence[Component]) -> None:
         """Check the wiring of all components.
@@ -173,7 +179,7 @@ class Wiring:
             if count > 1:
                 yield f"{count} ports are named {name}"
         connected_labels: dict[int, set[str]] = {}
-        for end in self._connected_ends.get(id(component), {}).values():
+        for end, _channel in self._connected_ends.get(id(component), {}).values():
             connected_labels.setdefault(end.position, set()).add(end.label)
         for position, port in enumerate(component.declared_ports()):
             labels = connected_labels.get(position, set())
@@ -200,44 +206,33 @@ class Wiring:
             if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
             link.channel.attach(writer._clock, writer._index, reader._clock, reader._index)
-        ends = sorted(self._ends(), key=lambda item: (item[0].position, item[0].index or 0))
+        for ends in self._connected_ends.values():
+            ordered = sorted(ends.values(), key=_position)
+            if ordered:
+                self._register(ordered[0][0].component, ordered)
+
+    def _register(self, component: Component, ends: Sequence[tuple[End, Channel]]) -> None:
+        """Set the channels and the accounting states of a component with these ends."""
+        stalls = self._stalls[id(component)] = []
         for end, channel in ends:
-            end.component._connected.setdefault(end.port.name, []).append(channel)
-            self._register_one(end, channel)
-        for component in {id(end.component): end.component for end, _channel in ends}.values():
-            for port in component.declared_ports():
-                if port.array and component.channels(port.name):
-                    self._register_any(component, port)
-            component._cycles = array("q", bytes(8 * (FIRST_STALL + len(self.stalls(component)))))
-
-    def _ends(self) -> Iterator[tuple[End, Channel]]:
-        for link in self.connections:
-            yield link.producer, link.channel
-            yield link.consumer, link.channel
-
-    def _register_one(self, end: End, channel: Channel) -> None:
-        """Register the stall state of a component for one port."""
-        state = self._register(end.component, end.label, end.port, (channel,))
-        if isinstance(end.port, Input):
-            channel.reader_state = state
-        else:
-            channel.writer_state = state
-
-    def _register_any(self, component: Component, port: Port) -> None:
-        """Register the stall state of a component for any port of an array."""
-        channels = tuple(component.channels(port.name))
-        state = self._register(component, port.name, port, channels)
-        for channel in channels:
-            if isinstance(port, Input):
-                channel.any_reader_state = state
+            component._connected.setdefault(end.port.name, []).append(channel)
+            state = FIRST_STALL + len(stalls)
+            if isinstance(end.port, Input):
+                channel.reader_state = state
+                stalls.append(Stall(end.label, (channel,), "input"))
             else:
-                channel.any_writer_state = state
-
-    def _register(self, component: Component, label: str, port: Port, channels: tuple[Channel, ...]) -> int:
-        stalls = self._stalls.setdefault(id(component), [])
-        direction: Direction = "input" if isinstance(port, Input) else "output"
-        stalls.append(Stall(label, channels, direction))
-        return FIRST_STALL + len(stalls) - 1
+                channel.writer_state = state
+                stalls.append(Stall(end.label, (channel,), "output"))
+        for port in component.declared_ports():
+            if port.array and (channels := tuple(component.channels(port.name))):
+                state = FIRST_STALL + len(stalls)
+                for channel in channels:
+                    if isinstance(port, Input):
+                        channel.any_reader_state = state
+                    else:
+                        channel.any_writer_state = state
+                stalls.append(Stall(port.name, channels, "input" if isinstance(port, Input) else "output"))
+        component._cycles = array("q", bytes(8 * (FIRST_STALL + len(stalls))))
 
     def stalls(self, component: Component) -> list[Stall]:
         """Return the meaning of each stall state of a component, from ``FIRST_STALL`` on."""
@@ -247,6 +242,26 @@ class Wiring:
         """Return the stall states of a component for single channels, in the order of the ports."""
         connected = self._connected_ends.get(id(component), {})
         return [stall for stall in self.stalls(component) if stall.label in connected]
+
+
+def _find_place(component: Component, label: str, kind: type[Port], positions: PortPositions) -> Place:
+    """Return the port of a component that a label names; see ``Wiring._find_end``."""
+    name, index = _parse_label(label)
+    ports = component.declared_ports()
+    position = positions.get((kind, name))
+    if position is None:
+        advice = nearest(label, [port.name for port in ports if isinstance(port, kind)])
+        raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
+    port = ports[position]
+    if port.array != (index is not None):
+        form = f"{port.name}[i]" if port.array else port.name
+        raise SimulationError(f"{component.name}: port {label} must be written {form}")
+    return Place(port, position, index, port.name if index is None else f"{port.name}[{index}]")
+
+
+def _position(item: tuple[End, Channel]) -> tuple[int, int]:
+    """Return the order of the end of a channel among the ends of its component."""
+    return item[0].position, item[0].index or 0
 
 
 def _port_positions(ports: Ports) -> PortPositions:
@@ -285,7 +300,6 @@ def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
     ]
 
 
-@lru_cache(maxsize=4096)  # many equal parts repeat their labels
 def _parse_label(label: str) -> tuple[str, int | None]:
     """Parse a port label into its name, empty if the label is malformed, and its index."""
     match = _PORT.fullmatch(label)

@@ -39,6 +39,7 @@ NOT_RUN_HERE = (
 )
 # By page, commands of seconds that only the slow run has: other default tests run the same on less.
 HEAVY = {
+    "docs/cosim.md": ("fiberscope rtl loop bank gamma uniform:rows=16,cols=16,nonzeros=60",),
     "docs/energy.md": ("fiberscope search",),
     "docs/extensor.md": ("fiberscope ablate",),
     "docs/mapped_accuracy.md": ("fiberscope check examples/specifications/layer.yaml",),

@@ -110,7 +110,6 @@ def test_what_cannot_be_measured_is_refused_in_one_line(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 @needs("verilator")
 def test_a_loop_says_which_lines_of_the_twin_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     info = tmp_path / "cover.info"

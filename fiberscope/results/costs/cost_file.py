@@ -54,9 +54,9 @@ class PostfixExpression:
         return ConfigurationError(f"{self.location}: {message}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CostFile:
-    """A compiled file of costs.
+    """A compiled file of costs; each load of a file is a different key of a cache.
 
     Args:
         document: the content of the file. Every expression is ``[place, word, ...]``, every netlist ``[place,

@@ -90,10 +90,15 @@ def call_of(block: str, arguments: Mapping[str, object]) -> str:
 
 def measured_netlists() -> Mapping[tuple[str, str], Netlist]:
     """Return the netlists of the shipped table and of the user's table, by call and library."""
+    return _tables(*user_table_version())
+
+
+def user_table_version() -> tuple[Path, int]:
+    """Return the path of the user's table and the time of its last change in ns; 0 if it does not exist."""
     path, modified = user_table(), 0
     with suppress(OSError):
         modified = path.stat().st_mtime_ns
-    return _tables(path, modified)
+    return path, modified
 
 
 def user_table() -> Path:

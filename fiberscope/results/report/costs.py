@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.costs.cost import Cost
-from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.cost_file import CostFile, read_cost_file
+from fiberscope.results.costs.netlists import user_table_version
 from fiberscope.results.costs.prices import Prices, price_machine
 from fiberscope.results.costs.run_costs import (
     AreaItem,
@@ -34,7 +37,17 @@ def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Price
         ConfigurationError: the file is invalid; one line with the position.
     """
     path, machine = accelerator.costs_file, accelerator.name.rpartition(":")[2].partition("-")[0]
-    return price_machine(read_cost_file(path), values(configured), machine) if path.is_file() else None
+    if not path.is_file():
+        return None
+    return _price(read_cost_file(path), user_table_version(), machine, tuple(values(configured).items()))
+
+
+@lru_cache(maxsize=64)  # a third of a short run's time
+def _price(
+    book: CostFile, _netlists: tuple[Path, int], machine: str, parameters: tuple[tuple[str, object], ...]
+) -> Prices:
+    """Price a machine; the netlists are a key, as areas depend on the user's table."""
+    return price_machine(book, dict(parameters), machine)
 
 
 def count_activity(
