@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
@@ -18,10 +18,16 @@ DEFAULT_RUN, SLOW_RUN, UNCOMPILED = 20, 200, 6
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Properties are tried with few examples by default, and with many where slow tests run too."""
+    """Properties are tried with few examples by default, and with many where slow tests run too.
+
+    Failures are not explained: that phase runs hundreds of examples under a tracer.
+    """
     examples = DEFAULT_RUN if "not slow" in config.option.markexpr else SLOW_RUN
     settings.register_profile(
-        "here", max_examples=examples if import_mode.compiled() else UNCOMPILED, deadline=None
+        "here",
+        max_examples=examples if import_mode.compiled() else UNCOMPILED,
+        deadline=None,
+        phases=[phase for phase in Phase if phase is not Phase.explain],
     )
     settings.load_profile("here")
 
