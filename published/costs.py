@@ -175,7 +175,7 @@ def _compare(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostF
     tell(f"{cost.machine}: {operands}")
     report = _report(cost)
     parts, apart, missing = _select_parts(cost, report)
-    total = CostInterval.over(parts)
+    total = CostInterval.sum_of(parts)
     scale = {"area, mm2": 1e-6, "power, W": 1e-12 / (report.seconds or 1.0), "energy, mJ": 1e-9}[cost.what]
     yield CostFigure(
         cost.machine,

@@ -15,7 +15,7 @@ from pairs import Pair, check_pair, event_side, random_channel
 from fiberscope.accelerators.gamma.layout import COMPLETION, NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler import Scheduler
-from fiberscope.accelerators.gamma.scheduler_parameters_rtl import MOST, SchedulerParameters
+from fiberscope.accelerators.gamma.scheduler_parameters_rtl import LIMIT, SchedulerParameters
 from fiberscope.accelerators.gamma.scheduler_rtl import BLOCK, loads, matching
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -272,15 +272,15 @@ def rows_of_one(count):
 
 
 def test_as_many_tasks_are_numbered_as_a_module_may_have():
-    arguments, options = rows_of_one(MOST)
+    arguments, options = rows_of_one(LIMIT)
     suits = matching(*arguments, **options)
-    assert suits.tasks == MOST
+    assert suits.tasks == LIMIT
     load = next(stream for stream in BLOCK.interface(suits).streams if stream.label == "load")
     for token in loads(*arguments, **options):
         load.encode(token)  # which refuses what has no place
 
 
 def test_more_tasks_than_a_module_has_are_refused():
-    arguments, options = rows_of_one(MOST + 1)
-    with pytest.raises(ValueError, match=rf"^scheduler: tasks must be from 1 to {MOST}, not {MOST + 1}$"):
+    arguments, options = rows_of_one(LIMIT + 1)
+    with pytest.raises(ValueError, match=rf"^scheduler: tasks must be from 1 to {LIMIT}, not {LIMIT + 1}$"):
         matching(*arguments, **options)

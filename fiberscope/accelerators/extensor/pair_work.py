@@ -58,12 +58,12 @@ class PairWork:
 
     def _count(self, tell: Tell, *, skip: bool) -> None:
         """Count the operations of each pair."""
-        counter = PairCounter(self.tiling.a, self.tiling.b, self.side, skip=skip)
+        counter = PairCounter(self.tiling.a, self.tiling.b, self.side, skips_ahead=skip)
         counts = np.zeros((len(self.pairs) + 1, 4), np.int64)
         for number, pair in enumerate(self.pairs, 1):
             counter.count(*pair)
-            steps = counter.steps_of_lists(), counter.steps_of_fibers()
-            counts[number] = (*steps, counter.products, counter.multiply)
+            steps = counter.k1_steps(), counter.k0_steps()
+            counts[number] = (*steps, counter.microtile_products, counter.multiplications)
             tell("functional pass", number, len(self.pairs))
         self.steps_k1, self.steps_k0, self.products, self.multiply = np.diff(counts, axis=0).T
 

@@ -36,7 +36,7 @@ class FunctionalPass:
         a, b: the operands; A is preprocessed.
         rows, columns: number of rows and columns of the product.
         a_sizes, b_sizes: bytes of lines, elements and pointers of A and of B.
-        preprocessed: A with the row of the product of each row.
+        preprocessed: A with the number of the product row of each row.
         trees: the rows of A that are task trees.
         work: the counts of all rows and tasks.
     """
@@ -49,9 +49,9 @@ class FunctionalPass:
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
         self.preprocessed = preprocess(operand, self.b, parameters, self.b_sizes.element_bytes)
         self.a = self.preprocessed.a
-        self.trees = TreeRows(self.a, self.preprocessed.rows, parameters.pe.radix)
+        self.trees = TreeRows(self.a, self.preprocessed.product_rows, parameters.pe.radix)
         self.work = RowWork(self.a, self.b, self.columns, self.trees)
-        content = (self.a.pointers, self.a.coordinates, self.preprocessed.rows, self.b.pointers)
+        content = (self.a.pointers, self.a.coordinates, self.preprocessed.product_rows, self.b.pointers)
         digests = map(_digest, (*content, self.b.coordinates))
         self._key = ("gamma", self.columns, parameters.pe.radix, *digests)
         counts = shared(("row work", *self._key), self._count, lambda arrays: sum(map(_bytes_of, arrays)))

@@ -87,7 +87,9 @@ class Gamma(Composition[GammaConfiguration]):
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
         self.preprocessed = preprocess(rows, self.b, parameters, self.b_sizes.element_bytes)
         self.a = self.preprocessed.a
-        self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix, self.preprocessed.rows)
+        self.table = TaskTable(
+            np.asarray(self.a.pointers), parameters.pe.radix, self.preprocessed.product_rows
+        )
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
         self.occupancy = PartialOccupancy(
             self.table,
@@ -97,7 +99,7 @@ class Gamma(Composition[GammaConfiguration]):
             parameters.fibercache.size // parameters.fibercache.line,
             parameters.sizes,
         )
-        self.product = ProductRows(rows, self.b, self.shape[1], self.preprocessed.order)
+        self.product = ProductRows(rows, self.b, self.shape[1], self.preprocessed.product_order)
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
         self.elements = [self._add_element(name, i) for i, name in enumerate(names)]
@@ -118,6 +120,7 @@ class Gamma(Composition[GammaConfiguration]):
             self.occupancy,
             parameters.fibercache.banks,
             stream_lines=parameters.scheduler.stream_lines,
+            # one task in progress, and those in the queue
             most_tasks=1 + parameters.pe.task_queue,
             most_partial_tasks=1 + parameters.pe.partial_queue,
             sizes=parameters.sizes,
@@ -130,29 +133,43 @@ class Gamma(Composition[GammaConfiguration]):
         return element
 
     def _connect_tasks(self) -> None:
-        """Connect the channels of tasks, completions and pages of Z."""
+        """Create the page allocator, and connect the channels of tasks, completions and pages of Z."""
         connect, scheduler = self.kernel.connect, self.parameters.scheduler
         pages = self.add("page_allocator", "pages")
         for i, element in enumerate(self.elements):
-            done, page = scheduler.completion_queue, scheduler.page_queue
             connect(self.scheduler, f"tasks[{i}]", *end(element, "tasks"), capacity=scheduler.task_queue)
-            connect(*end(element, "completions"), self.scheduler, f"completions[{i}]", capacity=done)
-            connect(*end(element, "page_requests"), pages, f"page_requests[{i}]", capacity=page)
-            connect(pages, f"pages[{i}]", *end(element, "pages"), capacity=page)
+            connect(
+                *end(element, "completions"),
+                self.scheduler,
+                f"completions[{i}]",
+                capacity=scheduler.completion_queue,
+            )
+            connect(
+                *end(element, "page_requests"), pages, f"page_requests[{i}]", capacity=scheduler.page_queue
+            )
+            connect(pages, f"pages[{i}]", *end(element, "pages"), capacity=scheduler.page_queue)
 
     def _add_cache(self) -> None:
         """Create the FiberCache banks and the network between the processing elements and the banks."""
         cache = self.parameters.fibercache
         names = numbered("fibercache.bank", cache.banks)
         self.banks = [self.add("bank", name, cache.specification(), i) for i, name in enumerate(names)]
-        of_elements = [user for element in self.elements for user in users(element)]
+        element_users = [user for element in self.elements for user in users(element)]
         latency = self.parameters.network.pe_latency
         self.add_network(
-            "pe", of_elements, self.banks, interleave=cache.line, latency=latency, reply_latency=cache.latency
+            "pe",
+            element_users,
+            self.banks,
+            interleave=cache.line,
+            latency=latency,
+            reply_latency=cache.latency,
         )
 
     def result(self) -> CsrArray:
-        """Return Z as the writers stored it, with its rows in the order of A before preprocessing."""
+        """Return Z as the writers stored it, with its rows in the order of A before preprocessing.
+
+        Call this only after the run: the rows are moved, and no row can be written afterwards.
+        """
         return csr_in_place(*self.product.gather(np.asarray(self.table.row_lengths)), self.shape)
 
     def operations(self) -> dict[str, int]:
@@ -179,17 +196,22 @@ class Gamma(Composition[GammaConfiguration]):
         return count(counter, *(getattr(element, unit, element) for element in self.elements))
 
     def layouts(self) -> Sequence[Layout]:
-        """Return the layouts: operands and pointers are arrays; partial fibers and Z lie in free space."""
-        selected, b_elements = self._selected(), self.b_sizes
-        rows_of_b = RowPlaces(B_BASE, np.diff(np.asarray(self.b.pointers)), b_elements.element_bytes)
-        pairs = np.stack([selected, selected + 2], axis=1) * b_elements.pointer_bytes
+        """Return the layouts of all tensors.
+
+        Operands and row pointers are arrays of known size. Partial fibers and Z have address ranges of their
+        own, whose use is known only after the run.
+        """
+        selected, b_sizes = self._selected(), self.b_sizes
+        rows_of_b = RowPlaces(B_BASE, np.diff(np.asarray(self.b.pointers)), b_sizes.element_bytes)
+        # A row needs its own pointer and the next one.
+        pointer_pairs = np.stack([selected, selected + 2], axis=1) * b_sizes.pointer_bytes
         space, whole, pointer = 1 << TENSOR_SHIFT, Layout.whole, self.parameters.format.pointer
         a_bytes = int(self.a.pointers[self.a.rows]) * self.a_sizes.element_bytes
         return (
             whole(A_BASE, a_bytes, Role.OPERAND),
             whole(A_POINTERS_BASE, (self.a.rows + 1) * self.a_sizes.pointer_bytes, Role.OPERAND),
             *rows_of_b.layouts(selected),
-            Layout(B_POINTERS_BASE, (self.b.rows + 1) * b_elements.pointer_bytes, Role.OPERAND, pairs),
+            Layout(B_POINTERS_BASE, (self.b.rows + 1) * b_sizes.pointer_bytes, Role.OPERAND, pointer_pairs),
             Layout(PARTIAL_BASE, space, Role.WORK),
             Layout(Z_BASE, space, Role.PRODUCT),
             whole(Z_POINTERS_BASE, (self.shape[0] + 1) * pointer, Role.PRODUCT),
@@ -201,14 +223,14 @@ class Gamma(Composition[GammaConfiguration]):
         Each nonzero counts an element, and each row a pointer. Z counts the nonzeros written so far.
         """
         selected, rows = self._selected(), self.shape[0]
-        b_elements = int(np.diff(np.asarray(self.b.pointers))[selected].sum())
-        moved = (
+        b_element_count = int(np.diff(np.asarray(self.b.pointers))[selected].sum())
+        tensors = (
             (self.a.pointers[self.a.rows], rows, self.a_sizes),
-            (b_elements, len(selected), self.b_sizes),
+            (b_element_count, len(selected), self.b_sizes),
             (int(np.sum(self.table.row_lengths)), rows, self.parameters.sizes),
         )
         return sum(
-            nonzeros * size.element_bytes + fibers * size.pointer_bytes for nonzeros, fibers, size in moved
+            nonzeros * sizes.element_bytes + rows * sizes.pointer_bytes for nonzeros, rows, sizes in tensors
         )
 
     def chosen(self) -> tuple[str, ...]:
@@ -218,7 +240,8 @@ class Gamma(Composition[GammaConfiguration]):
         )
 
     def _selected(self) -> Integers:
-        """Return the rows of B that A selects, in order; ``np.unique`` would import masked arrays."""
+        """Return the rows of B that A selects, in ascending order."""
+        # ``np.unique`` would import masked arrays, which takes time.
         return np.flatnonzero(np.bincount(np.asarray(self.a.coordinates)))
 
     def progress(self) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from array import array
 
+from fiberscope.accelerators.gamma.fetch_order import count_rows_to_finish, order_lines_of_a
 from fiberscope.accelerators.gamma.layout import (
     A_POINTERS_BASE,
     COMPLETION,
@@ -13,7 +14,6 @@ from fiberscope.accelerators.gamma.layout import (
     Sizes,
 )
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
-from fiberscope.accelerators.gamma.stream import stream_of, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
@@ -102,7 +102,7 @@ class Scheduler(Component):
         self.partials = partials
         self.occupancy = occupancy
         self.tag_base = port << PORT_SHIFT
-        self.stream = stream_of(a, table, a_sizes)
+        self.fetch_order = order_lines_of_a(a, table, a_sizes)
         self.line_bytes = sizes.line_bytes
         self.window = ReorderWindow(stream_lines)  # lines of the stream
         self.arrived_nonzeros = 0  # lines of nonzeros that have arrived
@@ -120,7 +120,7 @@ class Scheduler(Component):
         self.held_back_cycles = 0
         self.ended = self.completed = 0  # processing elements that were sent the end of work; completed tasks
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
-        self.unfinished = unfinished_rows(table, self.rows_per_line)  # C: long[::1]
+        self.unfinished = count_rows_to_finish(table, self.rows_per_line)  # C: long[::1]
         self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of lines to write
         self.first_write = self.write_count = 0
         for line in range(len(self.unfinished)):
@@ -186,24 +186,24 @@ class Scheduler(Component):
         self.window.receive(self.memory_replies.coordinate() & TAG_MASK)
         self.memory_replies.pop()
         for line in range(first, self.window.arrived):
-            if self.stream.addresses[line] < A_POINTERS_BASE:
+            if self.fetch_order.addresses[line] < A_POINTERS_BASE:
                 self.arrived_nonzeros += 1
         return True
 
     def _request_line(self) -> bool:
         """Request the next line of the stream if the window has a free slot; return whether it did."""
         line = self.window.sent
-        if line == self.stream.count or line - self._count_released() >= self.window.size:
+        if line == self.fetch_order.count or line - self._count_released() >= self.window.size:
             return False
         tag = self.tag_base | self.window.send()
-        self.memory_requests.push(READ, tag, self.stream.addresses[line])
+        self.memory_requests.push(READ, tag, self.fetch_order.addresses[line])
         return True
 
     def _count_released(self) -> int:  # C: noexcept
         """Return the number of arrived lines other than lines of nonzeros that waiting tasks need."""
         if self.next_task == self.table.count:
             return self.window.arrived
-        unused = self.arrived_nonzeros - self.stream.first_needed[self.next_task]
+        unused = self.arrived_nonzeros - self.fetch_order.released_lines[self.next_task]
         return self.window.arrived - max(0, unused)
 
     def _complete(self) -> bool:
@@ -301,7 +301,7 @@ class Scheduler(Component):
 
     def _has_nonzeros(self, task: int) -> bool:  # C: noexcept
         """Return whether the nonzeros of A that the task needs have arrived."""
-        return self.stream.needed[task] <= self.window.arrived
+        return self.fetch_order.needed_lines[task] <= self.window.arrived
 
     def _all_completed(self) -> bool:  # C: noexcept
         return self.completed == self.table.count
@@ -340,7 +340,7 @@ class Scheduler(Component):
 
     def _take(self, task: int) -> None:
         """Remove a dispatched task from its queue, and allocate its partial fiber if it writes one."""
-        if self.stream.merges[task]:
+        if self.fetch_order.is_merge_task[task]:
             self._remove_ready(task)
         else:
             self.next_task += 1
@@ -362,7 +362,7 @@ class Scheduler(Component):
 
     def _skip_merging(self) -> None:
         """Advance ``next_task`` over merge tasks, which become ready later."""
-        while self.next_task < self.table.count and self.stream.merges[self.next_task]:
+        while self.next_task < self.table.count and self.fetch_order.is_merge_task[self.next_task]:
             self.next_task += 1
 
     def counters(self) -> dict[str, int]:

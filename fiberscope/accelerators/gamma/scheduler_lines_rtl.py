@@ -24,6 +24,9 @@ END_BITS = 29  # low bits of a row pointer of Z; the bits above number the eleme
 class LinesOfA:
     """A memory of all lines of nonzeros that have arrived, including the line of this cycle.
 
+    A record for each slot of the window holds the number of the requested line, and above it a bit that is 1
+    for a line of row pointers, whose contents are not stored.
+
     Args:
         parameters: the parameters of the scheduler.
         reply: stream of replies of memory.
@@ -31,32 +34,32 @@ class LinesOfA:
     """
 
     def __init__(self, parameters: SchedulerParameters, reply: InputStream, slot: Signal) -> None:
-        self._elements, self._low = parameters.elements_of_a, parameters.offset_bits
-        self._bits = index_bits(parameters.stream)
-        self._asked = Memory("asked_lines", parameters.stream_lines, 1 + self._bits, 1)
-        asked = self._asked[slot]
-        comes = reply.valid & ~asked[-1]
-        written = [(comes, asked[:-1], reply.fields[LINE])]
+        self._elements, self._offset_bits = parameters.elements_of_a, parameters.offset_bits
+        self._line_bits = index_bits(parameters.stream)
+        self._requested = Memory("asked_lines", parameters.stream_lines, 1 + self._line_bits, 1)
+        request = self._requested[slot]
+        has_nonzeros = reply.valid & ~request[-1]
+        written = [(has_nonzeros, request[:-1], reply.fields[LINE])]
         self._lines = ForwardingMemory("lines_of_a", parameters.stream, parameters.line_bits, written)
 
-    def ask(self, slot: Signal, address: Signal, asked: Signal) -> None:
+    def record_request(self, slot: Signal, address: Signal, is_requested: Signal) -> None:
         """Record the line that is requested for a slot, and whether it has row pointers; call this once.
 
         Args:
             slot: slot of the window.
             address: address of the line.
-            asked: 1 if the request is sent in this cycle.
+            is_requested: 1 if the request is sent in this cycle.
         """
-        number = address[self._low : self._low + self._bits]
-        self._asked.write(slot, pyrtl.concat(address[TENSOR_SHIFT], number), asked)
+        number = address[self._offset_bits : self._offset_bits + self._line_bits]
+        self._requested.write(slot, pyrtl.concat(address[TENSOR_SHIFT], number), is_requested)
 
     def nonzero(self, number: Signal) -> tuple[Signal, Signal]:
         """Return the column and the value of nonzero ``number`` of A."""
-        of_line = self._elements.bits
-        lanes = self._elements.lanes(self._lines[number[of_line : of_line + self._bits]])
-        here = list(one_hot(number[:of_line], len(lanes)))
+        low_bits = self._elements.bits
+        lanes = self._elements.lanes(self._lines[number[low_bits : low_bits + self._line_bits]])
+        is_lane = list(one_hot(number[:low_bits], len(lanes)))
         columns, values = zip(*lanes, strict=True)
-        return one_hot_mux(here, list(columns)), one_hot_mux(here, list(values))
+        return one_hot_mux(is_lane, list(columns)), one_hot_mux(is_lane, list(values))
 
 
 class RowsOfZ:
@@ -67,20 +70,22 @@ class RowsOfZ:
 
     Args:
         parameters: the parameters of the scheduler.
-        ended: the completions of a cycle; each element completes its rows in the order of writing.
+        completions: the completions of a cycle; each element completes its rows in the order of writing.
         load: write port that sets all words to 0 before the run.
     """
 
-    def __init__(self, parameters: SchedulerParameters, ended: Sequence[Completion], load: Write) -> None:
+    def __init__(
+        self, parameters: SchedulerParameters, completions: Sequence[Completion], load: Write
+    ) -> None:
         self._row_bits = parameters.row_bits
         bits = index_bits(parameters.lines) + self._row_bits
         enable, address, _word = load
         writes = [(enable, address[:bits], pyrtl.Const(0, 32))]
-        for i, fiber in enumerate(ended):
-            begin: Signal = pyrtl.Register(END_BITS, f"rows_of_{i}")
+        for i, fiber in enumerate(completions):
+            last_end: Signal = pyrtl.Register(END_BITS, f"rows_of_{i}")
             is_row, is_empty = fiber.flag & ~fiber.word["is_partial"], fiber.length == 0
-            end = (begin + fiber.length)[:END_BITS]
-            begin.next <<= pyrtl.select(is_row, end, begin)
+            end = (last_end + fiber.length)[:END_BITS]
+            last_end.next <<= pyrtl.select(is_row, end, last_end)
             pointer = unless(is_empty, pyrtl.concat(pyrtl.Const(i, 32 - END_BITS), end))
             writes.append((is_row, pyrtl.concat(fiber.word["line"], fiber.word["row"]), pointer))
         self._ends = ForwardingMemory("ends_of_rows", 1 << bits, 32, writes)
@@ -88,5 +93,5 @@ class RowsOfZ:
     def line(self, number: Signal) -> Signal:
         """Return a line of row pointers, including the completions of this cycle."""
         rows = range(1 << self._row_bits)
-        places = [pyrtl.concat(number, pyrtl.Const(row, self._row_bits)) for row in rows]
-        return pyrtl.concat_list([self._ends[place] for place in places])
+        addresses = [pyrtl.concat(number, pyrtl.Const(row, self._row_bits)) for row in rows]
+        return pyrtl.concat_list([self._ends[address] for address in addresses])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from fiberscope.accelerators.gamma.fetch_order import FetchOrder, count_rows_to_finish
 from fiberscope.accelerators.gamma.layout import A_POINTERS_BASE, NO_PARENT
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
@@ -23,7 +24,6 @@ from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
     UNFINISHED,
     WRITES,
 )
-from fiberscope.accelerators.gamma.stream import StreamOfA, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, word_of
@@ -38,7 +38,7 @@ def loaded(
     a: CompressedRows,
     scale: Field | None,
     occupancy: PartialOccupancy,
-    stream: StreamOfA,
+    fetch_order: FetchOrder,
     rows_per_line: int,
 ) -> Iterator[Token]:
     """Yield the tokens that fill a module's memories.
@@ -47,23 +47,23 @@ def loaded(
         layout: bits of each field of a task's word.
         needs: bits of each field of the word with the lines of A that a task needs.
         scale: field of a scale; None if rows of B and scales arrive with the lines of A.
-        table, a, occupancy, stream, rows_per_line: the scheduler's attributes.
+        table, a, occupancy, fetch_order, rows_per_line: the scheduler's attributes.
     """
     for number, inputs in _operands(table, a, scale).items():
-        yield from (Token(number, place, word, 0.0) for place, word in inputs.items())
-    unfinished = unfinished_rows(table, rows_per_line)
-    nonzeros = np.cumsum(np.asarray(stream.addresses) < A_POINTERS_BASE)
+        yield from (Token(number, address, word, 0.0) for address, word in inputs.items())
+    unfinished = count_rows_to_finish(table, rows_per_line)
+    nonzeros = np.cumsum(np.asarray(fetch_order.addresses) < A_POINTERS_BASE)
     contents: Mapping[int, Sequence[int]] = {
-        LINES: list(stream.addresses),
+        LINES: list(fetch_order.addresses),
         NONZEROS: [0, *nonzeros.tolist()],
-        TASKS: [_packed(layout, task) for task in _tasks(table, stream, rows_per_line)],
-        NEEDS: [_packed(needs, task) for task in _needs(table, stream)],
+        TASKS: [_packed(layout, task) for task in _tasks(table, fetch_order, rows_per_line)],
+        NEEDS: [_packed(needs, task) for task in _needs(table, fetch_order)],
         BOUNDS: [occupancy.largest_length(task) for task in range(table.count)],
         MISSING: list(table.missing),
         UNFINISHED: list(unfinished),
         WRITES: [line for line, rows in enumerate(unfinished) if rows == 0],
         ENDS: [0] * len(unfinished) * rows_per_line if scale is None else [],
-        COUNTS: [stream.count, table.count],
+        COUNTS: [fetch_order.count, table.count],
     }
     for number, words in contents.items():
         for address, word in enumerate(words):
@@ -71,16 +71,16 @@ def loaded(
 
 
 def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[int, dict[int, int]]:
-    """Return the words of each task's inputs, by memory; the lower bits of a place number the input."""
+    """Return the words of all tasks' inputs, by memory and address; its low bits number the input."""
     memories: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
     for task in range(table.count):
-        first = task << index_bits(table.radix)
+        first_address = task << index_bits(table.radix)
         inputs = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
-        for place, source in enumerate(inputs, first):
-            memories[SOURCES][place] = source & (1 << INDEX_BITS) - 1
+        for address, source in enumerate(inputs, first_address):
+            memories[SOURCES][address] = source & (1 << INDEX_BITS) - 1
             if source >= 0 and scale is not None:
-                memories[ROWS][place] = a.coordinates[source]
-                memories[SCALES][place] = _bits(scale, a.values[source])
+                memories[ROWS][address] = a.coordinates[source]
+                memories[SCALES][address] = _bits(scale, a.values[source])
     return memories
 
 
@@ -92,10 +92,10 @@ def _bits(scale: Field, value: float) -> int:
         return 0
 
 
-def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[dict[str, int]]:
+def _tasks(table: TaskTable, fetch_order: FetchOrder, rows_per_line: int) -> Iterator[dict[str, int]]:
     """Yield the fields of each task's word."""
-    leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
-    last = {table.rows[leaf]: leaf for leaf in leaves.tolist()}
+    leaves = np.flatnonzero(np.asarray(fetch_order.is_merge_task) == 0)
+    last_leaves = {table.rows[leaf]: leaf for leaf in leaves.tolist()}  # by row; later leaves overwrite
     for task in range(table.count):
         yield {
             "parent": max(table.parents[task], 0),
@@ -103,17 +103,20 @@ def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[
             "line": table.rows[task] // rows_per_line,
             "row": table.rows[task] % rows_per_line,
             "count": table.first_inputs[task + 1] - table.first_inputs[task],
-            "merges": int(stream.merges[task]),
-            "is_last": int(last.get(table.rows[task]) == task),
+            "merges": int(fetch_order.is_merge_task[task]),
+            "is_last": int(last_leaves.get(table.rows[task]) == task),
         }
 
 
-def _needs(table: TaskTable, stream: StreamOfA) -> Iterator[dict[str, int]]:
+def _needs(table: TaskTable, fetch_order: FetchOrder) -> Iterator[dict[str, int]]:
     """Yield, for each task, the fields of the word with the lines of A that it needs."""
-    leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
-    following = np.append(leaves, table.count)[np.searchsorted(leaves, np.arange(table.count), side="right")]
-    for words in zip(stream.needed, stream.first_needed, following.tolist(), strict=True):
-        yield dict(zip(("needed", "first_needed", "following"), words, strict=True))
+    leaves = np.flatnonzero(np.asarray(fetch_order.is_merge_task) == 0)
+    next_leaves = np.append(leaves, table.count)[
+        np.searchsorted(leaves, np.arange(table.count), side="right")
+    ]
+    columns = fetch_order.needed_lines, fetch_order.released_lines, next_leaves.tolist()
+    for fields in zip(*columns, strict=True):
+        yield dict(zip(("needed_lines", "released_lines", "next_leaf"), fields, strict=True))
 
 
 def _packed(layout: Mapping[str, int], fields: Mapping[str, int]) -> int:

@@ -1,4 +1,7 @@
-"""Logic of the scheduler in RTL: in a cycle, a line of A and completions, then a request, then a task."""
+"""Logic of the scheduler as RTL.
+
+Each cycle first takes a line of A and the completions, then sends a request, then dispatches a task.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +51,13 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 
 ROWS_BITS = 13  # width of the number of row pointers in a line
-GIVEN_BITS = 5  # width of the number of uncompleted tasks of a processing element
-NOBODY = (1 << GIVEN_BITS) - 1  # load of an element that must not get a task; larger than any real load
+LOAD_BITS = 5  # width of the number of uncompleted tasks of a processing element
+CLOSED_LOAD = (1 << LOAD_BITS) - 1  # load of an element that cannot take a task; larger than any real load
 
 # Status outputs
 CAN_GO = "can_go"  # a task is ready to be dispatched, whether or not an element can take it
-IS_FULL = "is_full"  # a task is ready, but the element in turn has as many tasks as it may
+# a task is ready, but the element after the one served last has as many uncompleted tasks as allowed
+IS_FULL = "is_full"
 ALL_DONE = "all_done"  # all tasks are complete, and an element still awaits the end of work
 ENDED = "ended"  # number of elements that have received the end of work
 IN_FLIGHT = "in_flight"  # requests for lines of A are in flight
@@ -67,30 +71,36 @@ class _Completions:
     """Effects of the completions of one cycle.
 
     Attributes:
-        ended: the completion of each processing element.
+        by_element: the completion of each processing element.
         flags: for each processing element, whether it completes a task.
         count: completions up to and including this cycle.
-        merging: merge tasks whose last partial fiber is complete: flag, task, and lines of A needed.
-        rows: the rows of Z that are complete, if the design moves the contents of lines.
+        ready_merges: merge tasks whose last partial fiber is complete: flag, task, and lines of A needed.
+        rows: the row pointers of Z; None if lines have no contents.
         lines: queue of the lines of Z's row pointers that can be written.
     """
 
     def __init__(
         self, parameters: SchedulerParameters, tables: Tables, loads: Loads, between: Streams
     ) -> None:
-        self.ended = [
+        self.by_element = [
             _completion(parameters, tables, between.inputs[f"completions[{i}]"])
             for i in range(parameters.elements)
         ]
-        self.flags = [fiber.flag for fiber in self.ended]
-        parents = [(fiber.flag & fiber.word["is_partial"], fiber.word["parent"]) for fiber in self.ended]
-        lines = [(fiber.flag & ~fiber.word["is_partial"], fiber.word["line"]) for fiber in self.ended]
-        missing = Countdowns("missing", parameters.tasks, parameters.radix.bit_length(), loads.of(MISSING))
-        unfinished = Countdowns("unfinished", parameters.lines, ROWS_BITS, loads.of(UNFINISHED))
-        enable, _address, word = loads.of(WRITES)
-        self.merging = [(flag, task, tables.needs(task)["needed"]) for flag, task in _ended(missing, parents)]
-        written = [(enable, word[: index_bits(parameters.lines)]), *_ended(unfinished, lines)]
-        self.rows = RowsOfZ(parameters, self.ended, loads.of(ENDS)) if parameters.line_bits else None
+        self.flags = [fiber.flag for fiber in self.by_element]
+        parents = [(fiber.flag & fiber.word["is_partial"], fiber.word["parent"]) for fiber in self.by_element]
+        lines = [(fiber.flag & ~fiber.word["is_partial"], fiber.word["line"]) for fiber in self.by_element]
+        missing = Countdowns(
+            "missing", parameters.tasks, parameters.radix.bit_length(), loads.write_port(MISSING)
+        )
+        unfinished = Countdowns("unfinished", parameters.lines, ROWS_BITS, loads.write_port(UNFINISHED))
+        enable, _address, word = loads.write_port(WRITES)
+        self.ready_merges = [
+            (flag, task, tables.needs(task)["needed_lines"]) for flag, task in _count_down(missing, parents)
+        ]
+        written = [(enable, word[: index_bits(parameters.lines)]), *_count_down(unfinished, lines)]
+        self.rows = (
+            RowsOfZ(parameters, self.by_element, loads.write_port(ENDS)) if parameters.line_bits else None
+        )
         self.lines = Queue("writes", parameters.lines, written)
         completed: Signal = pyrtl.Register(parameters.tasks.bit_length(), "completed")
         self.count = alias(
@@ -106,7 +116,7 @@ def _completion(parameters: SchedulerParameters, tables: Tables, end: InputStrea
     return Completion(end.valid, task, tables.task(task), end.fields[LENGTH][: parameters.length_bits])
 
 
-def _ended(counts: Countdowns, requests: list[tuple[Signal, Signal]]) -> list[tuple[Signal, Signal]]:
+def _count_down(counts: Countdowns, requests: list[tuple[Signal, Signal]]) -> list[tuple[Signal, Signal]]:
     """Return, for each request, whether it brings its counter to 0, and the address of the counter."""
     flags = counts.decrement(requests)
     return [(flag, address) for flag, (_enable, address) in zip(flags, requests, strict=True)]
@@ -130,26 +140,31 @@ class _Scheduler:
         slot = replies.fields["coordinate"][: index_bits(parameters.stream_lines)]
         self.lines = LinesOfA(parameters, replies, slot) if parameters.line_bits else None
         self.tables = Tables(parameters, loads, self.lines)
-        self.done = _Completions(parameters, self.tables, loads, between)
+        self.completions = _Completions(parameters, self.tables, loads, between)
         self.window = Window(parameters.stream_lines, parameters.stream.bit_length(), replies.valid, slot)
-        self.merging = WaitingTasks(parameters.waiting, self.done.merging, self.window.arrived)
-        self.fibers = Fibers(parameters, self.tables, self.done.ended)
-        self.following: Signal = pyrtl.Register(parameters.tasks.bit_length(), "next_task")
-        self.is_left = alias("is_left", self.following != self.tables.tasks)
-        self.leaf = {**self.tables.task(self.following), **self.tables.needs(self.following)}
+        self.waiting_merges = WaitingTasks(
+            parameters.waiting, self.completions.ready_merges, self.window.arrived
+        )
+        self.fibers = Fibers(parameters, self.tables, self.completions.by_element)
+        self.next_task: Signal = pyrtl.Register(parameters.tasks.bit_length(), "next_task")
+        self.is_left = alias("is_left", self.next_task != self.tables.tasks)
+        self.leaf = {**self.tables.task(self.next_task), **self.tables.needs(self.next_task)}
         between.show(IN_FLIGHT, self.window.sent != self.window.arrived)
-        between.show(LEFT, self.done.count != self.tables.tasks)
+        between.show(LEFT, self.completions.count != self.tables.tasks)
         self._hold()
 
     def _hold(self) -> None:
         """Decide whether the next task in order can start, or is held back for lack of cache space."""
-        leaf, place = self.leaf, self.following[: index_bits(self.parameters.tasks)]
-        here = self.is_left & (leaf["needed"] <= self.window.arrived)
-        admitted, before = self.fibers.admitted(place, leaf)
-        self.leaf_goes, self.held = alias("leaf_goes", here & admitted), alias("leaf_held", here & ~admitted)
-        was_here = self.is_left & (leaf["needed"] <= self.window.arrived_before)
-        self.between.show(HELD, self.held)
-        self.between.show(WAS_HELD, was_here & ~before)
+        leaf, index = self.leaf, self.next_task[: index_bits(self.parameters.tasks)]
+        has_lines = self.is_left & (leaf["needed_lines"] <= self.window.arrived)
+        is_admitted, was_admitted = self.fibers.admits(index, leaf)
+        self.is_leaf_ready, self.is_leaf_held = (
+            alias("leaf_goes", has_lines & is_admitted),
+            alias("leaf_held", has_lines & ~is_admitted),
+        )
+        had_lines = self.is_left & (leaf["needed_lines"] <= self.window.arrived_before)
+        self.between.show(HELD, self.is_leaf_held)
+        self.between.show(WAS_HELD, had_lines & ~was_admitted)
         self.between.show(PARTIAL_LINES, self.fibers.lines)
 
     def request(self) -> None:
@@ -157,105 +172,117 @@ class _Scheduler:
 
         A line is requested while fewer than ``stream_lines`` lines are in flight or wait for their task.
         """
-        requests, tables, window, lines = (
-            self.between.outputs["memory_requests"],
-            self.tables,
-            self.window,
-            self.done.lines,
-        )
+        requests, tables, window = self.between.outputs["memory_requests"], self.tables, self.window
+        pointer_lines, rows = self.completions.lines, self.completions.rows
         in_flight = alias("lines_in_flight", (window.sent - window.arrived)[: len(window.sent)])
-        held = in_flight + alias("lines_waiting", self._waiting())
-        asks = alias(
-            "asks", tables.run & (window.sent != tables.lines) & (held < self.parameters.stream_lines)
+        lines_in_use = in_flight + alias("lines_waiting", self._count_waiting_lines())
+        requests_line = alias(
+            "asks", tables.run & (window.sent != tables.lines) & (lines_in_use < self.parameters.stream_lines)
         )
-        sends = alias("sends", asks | (tables.run & lines.has_word))
-        operation = pyrtl.select(asks, PORT.operation(READ), PORT.operation(WRITE))
-        tag = PORT.tag(self.parameters.port, pyrtl.select(asks, window.next_slot, 0))
-        wanted = tables.addresses[window.sent]
-        address = pyrtl.select(asks, wanted, self._pointers(lines.word))
-        ends = None if self.done.rows is None else unless(asks, self.done.rows.line(lines.word))
-        requests.send(sends, self.parameters.memory.token(operation, tag, address, ends))
-        asked = alias("asked", asks & requests.ready)
+        sends_request = alias("sends", requests_line | (tables.run & pointer_lines.has_word))
+        operation = pyrtl.select(requests_line, PORT.operation(READ), PORT.operation(WRITE))
+        tag = PORT.tag(self.parameters.port, pyrtl.select(requests_line, window.next_slot, 0))
+        line_address = tables.addresses[window.sent]
+        address = pyrtl.select(requests_line, line_address, self._address_of_pointers(pointer_lines.word))
+        content = None if rows is None else unless(requests_line, rows.line(pointer_lines.word))
+        requests.send(sends_request, self.parameters.memory.token(operation, tag, address, content))
+        is_requested = alias("asked", requests_line & requests.ready)
         if self.lines is not None:
-            self.lines.ask(window.next_slot, wanted, asked)
-        window.send(asked)
-        lines.pop(alias("written", sends & ~asks & requests.ready))
+            self.lines.record_request(window.next_slot, line_address, is_requested)
+        window.send(is_requested)
+        pointer_lines.pop(alias("written", sends_request & ~requests_line & requests.ready))
 
-    def _waiting(self) -> Signal:
+    def _count_waiting_lines(self) -> Signal:
         """Return the number of arrived lines of nonzeros that the next task or a later one needs."""
-        nonzeros, needed = self.tables.nonzeros[self.window.arrived], self.leaf["first_needed"]
-        ahead = (nonzeros - needed)[: len(nonzeros)]
-        return unless(~(self.is_left & (nonzeros > needed)), ahead)
+        arrived_lines, released_lines = self.tables.nonzeros[self.window.arrived], self.leaf["released_lines"]
+        waiting_lines = (arrived_lines - released_lines)[: len(arrived_lines)]
+        # 0 if no task is left, or if no needed line has arrived
+        return unless(~(self.is_left & (arrived_lines > released_lines)), waiting_lines)
 
-    def _pointers(self, line: Signal) -> Signal:
+    def _address_of_pointers(self, line: Signal) -> Signal:
         """Return the address of a line of Z's row pointers."""
         low = self.parameters.offset_bits + len(line)
         base = pyrtl.Const(Z_POINTERS_BASE >> low, PORT.address_bits - low)
         return pyrtl.concat(base, line, pyrtl.Const(0, self.parameters.offset_bits))
 
     def dispatch(self) -> None:
-        """Dispatch the oldest ready merge task, or else the next task in order; after all tasks, END_OF_WORK.
+        """Dispatch a task, or END_OF_WORK after all tasks.
 
-        While the next task in order is held back, a ready merge task may be dispatched although an older one
-        still waits for lines of A.
+        The task is the oldest waiting merge task if its lines of A have arrived, or else the next task in
+        order. While the next task in order is held back, the task is the oldest merge task whose lines have
+        arrived, although an older one still waits for lines of A.
         """
-        merging = self.merging
-        merges = alias("merges", merging.is_oldest_ready | (self.held & merging.is_any_ready))
-        goes = alias("goes", merges | self.leaf_goes)
-        task = alias("task", pyrtl.select(merges, merging.word, self.following[: len(merging.word)]))
+        merges = self.waiting_merges
+        is_merge = alias("merges", merges.is_oldest_ready | (self.is_leaf_held & merges.is_any_ready))
+        has_task = alias("goes", is_merge | self.is_leaf_ready)
+        task = alias("task", pyrtl.select(is_merge, merges.word, self.next_task[: len(merges.word)]))
         word = self.tables.task(task)
-        elements = self._least_loaded(goes, word["is_partial"])
-        sent = alias("sent_task", reduce(or_, elements))
-        self._send(goes, elements, task, self.fibers.give(task, word, sent))
-        merging.pop(alias("merge_sent", sent & merges))
-        self.following.next <<= pyrtl.select(sent & ~merges, self.leaf["following"], self.following)
-        self.between.show(CAN_GO, goes)
+        elements = self._least_loaded(has_task, word["is_partial"])
+        is_sent = alias("sent_task", reduce(or_, elements))
+        self._send(has_task, elements, task, self.fibers.allocate(task, word, is_sent))
+        merges.pop(alias("merge_sent", is_sent & is_merge))
+        self.next_task.next <<= pyrtl.select(is_sent & ~is_merge, self.leaf["next_leaf"], self.next_task)
+        self.between.show(CAN_GO, has_task)
 
-    def _least_loaded(self, goes: Signal, is_partial: Signal) -> list[Signal]:
-        """Return for each element whether it gets the task: the least-loaded element with a free slot.
+    def _least_loaded(self, has_task: Signal, is_partial: Signal) -> list[Signal]:
+        """Return for each element whether it gets the task.
 
-        Ties are broken round-robin.
+        This is the least-loaded element with a free slot in its channel and fewer tasks than allowed. Ties
+        are broken round-robin.
 
         Args:
-            goes: whether there is a task.
+            has_task: whether there is a task.
             is_partial: whether the task writes a partial fiber.
         """
         limits = self.parameters.most_partial_tasks, self.parameters.most_tasks
-        most = pyrtl.select(is_partial, *(pyrtl.Const(limit, GIVEN_BITS) for limit in limits))
-        counts: list[Signal] = [pyrtl.Register(GIVEN_BITS, f"given_{i}") for i in range(len(self.done.flags))]
-        left = [(count - flag)[:GIVEN_BITS] for count, flag in zip(counts, self.done.flags, strict=True)]
-        may = [sink.ready & (count < most) for sink, count in zip(self._sinks, left, strict=True)]
-        loads = [pyrtl.select(flag, count, NOBODY) for flag, count in zip(may, left, strict=True)]
-        fewest = reduce(lambda load, other: pyrtl.select(load < other, load, other), loads)
-        turn = Turn("elements", [flag & (load == fewest) for flag, load in zip(may, loads, strict=True)])
-        gets = [goes & first for first in turn.first]
-        turn.pass_on(gets)
-        for count, rest, first in zip(counts, left, gets, strict=True):
-            count.next <<= (rest + first)[:GIVEN_BITS]
-        *behind, none_behind = lowest([*turn.later, pyrtl.Const(1, 1)])
-        self.between.show(IS_FULL, goes & (one_hot_mux([none_behind, *behind[1:]], left) >= most))
-        return gets
+        limit = pyrtl.select(is_partial, *(pyrtl.Const(limit, LOAD_BITS) for limit in limits))
+        load_registers: list[Signal] = [
+            pyrtl.Register(LOAD_BITS, f"given_{i}") for i in range(len(self.completions.flags))
+        ]
+        loads = [
+            (count - flag)[:LOAD_BITS]
+            for count, flag in zip(load_registers, self.completions.flags, strict=True)
+        ]
+        can_take = [sink.ready & (count < limit) for sink, count in zip(self._sinks, loads, strict=True)]
+        open_loads = [
+            pyrtl.select(flag, count, CLOSED_LOAD) for flag, count in zip(can_take, loads, strict=True)
+        ]
+        fewest = reduce(lambda load, other: pyrtl.select(load < other, load, other), open_loads)
+        turn = Turn(
+            "elements", [flag & (load == fewest) for flag, load in zip(can_take, open_loads, strict=True)]
+        )
+        is_selected = [has_task & first for first in turn.first]
+        turn.pass_on(is_selected)
+        for count, load, first in zip(load_registers, loads, is_selected, strict=True):
+            count.next <<= (load + first)[:LOAD_BITS]
+        # One-hot: the element after the one served last, element 0 if that was the last element.
+        *is_next, wraps_around = lowest([*turn.later, pyrtl.Const(1, 1)])
+        next_load = one_hot_mux([wraps_around, *is_next[1:]], loads)
+        self.between.show(IS_FULL, has_task & (next_load >= limit))
+        return is_selected
 
-    def _send(self, goes: Signal, elements: list[Signal], task: Signal, beside: dict[str, Signal]) -> None:
+    def _send(
+        self, has_task: Signal, elements: list[Signal], task: Signal, operands: dict[str, Signal]
+    ) -> None:
         """Send the task to the selected element; after all tasks, the end of work to one element a cycle.
 
         Args:
-            goes: whether there is a task.
+            has_task: whether there is a task.
             elements: for each element, whether it gets the task.
             task: number of the task.
-            beside: further fields of the task's token.
+            operands: further fields of the task's token.
         """
-        ended: Signal = pyrtl.Register(len(elements).bit_length(), "ended_elements")
-        all_done = self.tables.run & (self.done.count == self.tables.tasks)
-        ends = alias("ends", ~goes & all_done & (ended != len(elements)))
+        ended_count: Signal = pyrtl.Register(len(elements).bit_length(), "ended_elements")
+        all_done = self.tables.run & (self.completions.count == self.tables.tasks)
+        sends_end = alias("ends", ~has_task & all_done & (ended_count != len(elements)))
         end = pyrtl.Const(END_OF_WORK, INDEX_BITS, signed=True)
-        token = pyrtl.select(goes, resized(task, INDEX_BITS), end)
-        told = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]
-        for sink, gets, tells in zip(self._sinks, elements, told, strict=True):
-            sink.send(gets | tells, {"reference": token, **beside})
-        ended.next <<= (ended + reduce(or_, told))[: len(ended)]
-        self.between.show(ALL_DONE, ends)
-        self.between.show(ENDED, ended)
+        token = pyrtl.select(has_task, resized(task, INDEX_BITS), end)
+        gets_end = [sends_end & (ended_count == i) & sink.ready for i, sink in enumerate(self._sinks)]
+        for sink, gets_task, takes_end in zip(self._sinks, elements, gets_end, strict=True):
+            sink.send(gets_task | takes_end, {"reference": token, **operands})
+        ended_count.next <<= (ended_count + reduce(or_, gets_end))[: len(ended_count)]
+        self.between.show(ALL_DONE, sends_end)
+        self.between.show(ENDED, ended_count)
 
     @property
     def _sinks(self) -> list[OutputStream]:

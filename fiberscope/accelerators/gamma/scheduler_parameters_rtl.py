@@ -11,7 +11,7 @@ from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import index_bits
 
-MOST = 1 << 16  # largest number of tasks, and of lines of the stream
+LIMIT = 1 << 16  # largest number of tasks, and of lines of the stream
 POINTER_BITS = 2  # width of an address within a row pointer
 FINE = 4  # number of highest bits of a size that are kept; the bits below are rounded up
 
@@ -41,8 +41,8 @@ class SchedulerParameters(ValueParameters):
     """
 
     elements: int = number(2, 1, 8)
-    tasks: int = number(256, 1, MOST)
-    stream: int = number(256, 1, MOST)
+    tasks: int = number(256, 1, LIMIT)
+    stream: int = number(256, 1, LIMIT)
     lines: int = number(16, 1, 1 << 13)
     radix: int = number(8, 2, 64)
     stream_lines: int = number(32, 1, 256)
@@ -94,10 +94,11 @@ class SchedulerParameters(ValueParameters):
     def needs(self) -> dict[str, int]:
         """Width of each field of the word with the lines of A that a task needs; the first is the lowest.
 
-        ``following`` is the next task in order that merges no partial fibers.
+        ``next_leaf`` is the next task in order that merges no partial fibers. The other fields are those of
+        ``FetchOrder``.
         """
         count = self.stream.bit_length()
-        return {"needed": count, "first_needed": count, "following": self.tasks.bit_length()}
+        return {"needed_lines": count, "released_lines": count, "next_leaf": self.tasks.bit_length()}
 
     @property
     def waiting(self) -> int:
@@ -135,7 +136,7 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def unit_bits(self) -> int:
-        """Width of the number of a place at which a partial fiber can begin."""
+        """Width of the start of a partial fiber, in units of the elements that fill whole lines."""
         return INDEX_BITS - self.granule_bits
 
     @property
@@ -146,12 +147,12 @@ class SchedulerParameters(ValueParameters):
     @property
     def total_bits(self) -> int:
         """Width of the number of lines of all partial fibers."""
-        share, of = self.share
-        return (self.tasks * -(-self.columns * share // of)).bit_length()
+        numerator, denominator = self.share
+        return (self.tasks * -(-self.columns * numerator // denominator)).bit_length()
 
     @property
     def sizes(self) -> int:
         """Number of different sizes of space, as in ``PartialStore``."""
-        most = (self.columns - 1) >> self.granule_bits
-        step = max(0, most.bit_length() - FINE)
-        return (most >> step) + (step << FINE - 1) + 1
+        largest = (self.columns - 1) >> self.granule_bits
+        step = max(0, largest.bit_length() - FINE)
+        return (largest >> step) + (step << FINE - 1) + 1

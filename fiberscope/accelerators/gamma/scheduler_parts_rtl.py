@@ -119,8 +119,8 @@ class Queue:
         tail: Signal = pyrtl.Register(entries.bit_length(), f"tail_{name}")
         self._head: Signal = pyrtl.Register(len(tail), f"head_{name}")
         tail.next <<= (tail + counts[-1])[: len(tail)]
-        for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
-            address = (tail + before)[: memory.addrwidth]
+        for flag, word, offset in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
+            address = (tail + offset)[: memory.addrwidth]
             memory[address] <<= pyrtl.MemBlock.EnabledWrite(word, flag)
         empty = alias(f"empty_{name}", self._head == tail)
         self.has_word = alias(f"waits_{name}", ~empty | (counts[-1] != 0))
@@ -158,8 +158,8 @@ class WaitingTasks:
         # The entries from the oldest on: as registers, and with the pushes of this cycle.
         self._registers = [DataRegister(len(words[0]), f"merging_{i:03}") for i in range(entries)]
         self._entries: list[Signal] = list(self._registers)
-        for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
-            selects = [flag & (self._count + before == i) for i in range(entries)]
+        for flag, word, offset in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
+            selects = [flag & (self._count + offset == i) for i in range(entries)]
             pairs = zip(selects, self._entries, strict=True)
             self._entries = [pyrtl.select(selected, word, entry) for selected, entry in pairs]
         bits = len(pushes[0][1])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
+from fiberscope.accelerators.gamma.fetch_order import count_rows_to_finish, order_lines_of_a
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler import Scheduler
@@ -25,7 +26,6 @@ from fiberscope.accelerators.gamma.scheduler_logic_rtl import (
 )
 from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import PORT, TABLE_BITS
-from fiberscope.accelerators.gamma.stream import stream_of, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.accelerators.gamma.writer_rtl import LENGTH
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -161,8 +161,8 @@ def matching(
     """
     return SchedulerParameters(
         tasks=max(table.count, 1),
-        stream=stream_of(a, table, a_sizes).count,
-        lines=len(unfinished_rows(table, _rows_per_line(sizes))),
+        stream=order_lines_of_a(a, table, a_sizes).count,
+        lines=len(count_rows_to_finish(table, _rows_per_line(sizes))),
         radix=table.radix,
         merging=max(_most_merging(table), 1),
         columns=max(occupancy.columns, 1),
@@ -189,7 +189,10 @@ def loads(
 ) -> Iterator[Token]:
     """Return the contents of a module's memories for a component's arguments; scales have type ``values``."""
     scheduler = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-    typed, stream = replace(scheduler, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
+    typed, stream = (
+        replace(scheduler, values=values, line_bits=line_bits),
+        order_lines_of_a(a, table, a_sizes),
+    )
     rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field
     return loaded(typed.layout, typed.needs, table, a, scale, occupancy, stream, rows)
 
@@ -215,6 +218,7 @@ BLOCK = unit(
     base=SchedulerAdapter,
     matching=matching,
     alone=False,
+    arbiters=("memory_requests",),  # a line of A that is allowed late replaces an offered write
     connected=lambda component: {"elements": len(component.channels("tasks"))},
     counters={
         "stream_lines": Summed("memory_requests", lambda request: int(request.control == READ)),

@@ -1,4 +1,4 @@
-"""Partial fibers in the scheduler as RTL: their places, their lengths and the cache lines they occupy."""
+"""Partial fibers in the scheduler as RTL: their starts, their lengths and the cache lines they occupy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_tables_rtl import Tables
 
 
-class _Returned(NamedTuple):
+class _FreedSpace(NamedTuple):
     """Space that may be freed in a cycle.
 
     Args:
@@ -40,38 +40,39 @@ class _Space:
 
     Args:
         parameters: the parameters of the scheduler.
-        starts: memory with the begin of each task's space.
-        returned: space freed in this cycle, in the order of freeing.
+        starts: memory with the start of each task's space.
+        freed: space freed in this cycle, in the order of freeing.
     """
 
-    def __init__(
-        self, parameters: SchedulerParameters, starts: Memory, returned: Sequence[_Returned]
-    ) -> None:
-        bits = index_bits(parameters.tasks) + 1  # number of a task, and a bit that is 1 if there is one
+    def __init__(self, parameters: SchedulerParameters, starts: Memory, freed: Sequence[_FreedSpace]) -> None:
+        bits = index_bits(parameters.tasks) + 1  # number of a task, and above it a bit: 1 if there is one
         self._starts = starts
         self._used: Signal = pyrtl.Register(parameters.unit_bits, "used_space")
         numbers = range(parameters.sizes)
-        self._kept: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
-        self._lasts, writes = list(self._kept), []
-        for flag, task, number in returned:
-            here = list(one_hot(number, len(self._kept)))
-            writes.append((flag, task, one_hot_mux(here, self._lasts)))
-            last = pyrtl.concat(pyrtl.Const(1, 1), resized(task, bits - 1))
-            self._lasts = [
-                pyrtl.select(flag & at, last, other) for at, other in zip(here, self._lasts, strict=True)
+        self._last_freed: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
+        self._last_freed_now, writes = list(self._last_freed), []
+        for flag, task, number in freed:
+            is_size = list(one_hot(number, len(self._last_freed)))
+            writes.append((flag, task, one_hot_mux(is_size, self._last_freed_now)))
+            freed_space = pyrtl.concat(pyrtl.Const(1, 1), resized(task, bits - 1))
+            self._last_freed_now = [
+                pyrtl.select(flag & is_this_size, freed_space, other)
+                for is_this_size, other in zip(is_size, self._last_freed_now, strict=True)
             ]
-        self._before = ForwardingMemory("returned_before", parameters.tasks, bits, writes)
+        self._freed_before = ForwardingMemory("returned_before", parameters.tasks, bits, writes)
 
-    def give(self, taken: Signal, number: Signal, size: Signal) -> Signal:
-        """Return where free space of a size begins; it is allocated if ``taken``. Call this once."""
-        here = list(one_hot(number, len(self._kept)))
-        last = one_hot_mux(here, self._lasts)
-        is_old, owner = alias("is_old_space", last[-1]), alias("space_was_of", last[:-1])
-        before = self._before[owner]
-        for kept, at, now in zip(self._kept, here, self._lasts, strict=True):
-            kept.next <<= pyrtl.select(taken & is_old & at, before, now)
+    def allocate(self, is_allocated: Signal, number: Signal, size: Signal) -> Signal:
+        """Return the start of free space of a size; allocate it if ``is_allocated`` is 1. Call this once."""
+        is_size = list(one_hot(number, len(self._last_freed)))
+        freed_space = one_hot_mux(is_size, self._last_freed_now)
+        is_old, owner = alias("is_old_space", freed_space[-1]), alias("space_was_of", freed_space[:-1])
+        previous = self._freed_before[owner]
+        for register, is_this_size, newest in zip(
+            self._last_freed, is_size, self._last_freed_now, strict=True
+        ):
+            register.next <<= pyrtl.select(is_allocated & is_old & is_this_size, previous, newest)
         grown = (self._used + unless(is_old, size))[: len(self._used)]
-        self._used.next <<= pyrtl.select(taken, grown, self._used)
+        self._used.next <<= pyrtl.select(is_allocated, grown, self._used)
         return pyrtl.select(is_old, self._starts[owner], self._used)
 
 
@@ -81,116 +82,122 @@ class Fibers:
     Args:
         parameters: the parameters of the scheduler.
         tables: memories of the scheduler.
-        ended: the completions of the cycle.
+        completions: the completions of the cycle, by processing element.
 
     Attributes:
         lines: lines of the FiberCache that partial fibers occupied before the cycle, as ``PartialOccupancy``
             counts them.
     """
 
-    def __init__(self, parameters: SchedulerParameters, tables: Tables, ended: Sequence[Completion]) -> None:
+    def __init__(
+        self, parameters: SchedulerParameters, tables: Tables, completions: Sequence[Completion]
+    ) -> None:
         self._parameters, self._tables = parameters, tables
         tasks, radix = parameters.tasks, parameters.radix
-        announced = [(fiber.flag, fiber.task, fiber.length) for fiber in ended]
+        announced = [(fiber.flag, fiber.task, fiber.length) for fiber in completions]
         self._lengths = ForwardingMemory("lengths", tasks, parameters.length_bits, announced)
         self._starts = Memory("starts", tasks, parameters.unit_bits, radix + 1)
-        self._numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
+        self._size_numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
         self._dispatched = Memory(
             "given", tasks, sum(parameters.dispatch_fields.values()), parameters.elements
         )
-        consumed = [split_word(self._dispatched[fiber.task], parameters.dispatch_fields) for fiber in ended]
-        returned = [
-            _Returned(fiber.flag & fields[f"is_merged_{i}"], fields[f"child_{i}"], fields[f"number_{i}"])
-            for fiber, fields in zip(ended, consumed, strict=True)
+        consumed = [
+            split_word(self._dispatched[fiber.task], parameters.dispatch_fields) for fiber in completions
+        ]
+        freed = [
+            _FreedSpace(fiber.flag & fields[f"is_merged_{i}"], fields[f"child_{i}"], fields[f"number_{i}"])
+            for fiber, fields in zip(completions, consumed, strict=True)
             for i in range(radix)
         ]
-        self._space = _Space(parameters, self._starts, returned)
+        self._space = _Space(parameters, self._starts, freed)
         self.lines: Signal = pyrtl.Register(parameters.total_bits, "partial_lines")
-        self._now = alias("partial_lines_now", self._after(ended, consumed))
+        self._lines_now = alias("partial_lines_now", self._lines_after(completions, consumed))
         self._ending: Signal = pyrtl.Register(tasks.bit_length(), "trees_ending")
         ends = [
             alias(f"tree_ends_{i}", fiber.flag & fiber.word["merges"] & ~fiber.word["is_partial"])
-            for i, fiber in enumerate(ended)
+            for i, fiber in enumerate(completions)
         ]
         self._ending_now = (self._ending - ones_of(pyrtl.concat_list(ends)))[: len(self._ending)]
 
-    def _after(self, ended: Sequence[Completion], consumed: Sequence[dict[str, Signal]]) -> Signal:
+    def _lines_after(
+        self, completions: Sequence[Completion], consumed: Sequence[dict[str, Signal]]
+    ) -> Signal:
         """Return the number of lines occupied after these completions."""
         written = [
             alias(
                 f"lines_written_{i}",
                 unless(~(fiber.flag & fiber.word["is_partial"]), self._lines(fiber.length)),
             )
-            for i, fiber in enumerate(ended)
+            for i, fiber in enumerate(completions)
         ]
-        left = [
+        freed_lines = [
             alias(f"lines_left_{i}", unless(~fiber.flag, fields["lines"]))
-            for i, (fiber, fields) in enumerate(zip(ended, consumed, strict=True))
+            for i, (fiber, fields) in enumerate(zip(completions, consumed, strict=True))
         ]
-        return (self.lines + total(written) - total(left))[: len(self.lines)]
+        return (self.lines + total(written) - total(freed_lines))[: len(self.lines)]
 
     def _lines(self, elements: Signal) -> Signal:
         """Return the number of lines that ``elements`` elements take."""
-        share, of = self._parameters.share
-        bits = of.bit_length() - 1
-        return (elements * pyrtl.Const(share) + (of - 1))[bits:]
+        numerator, denominator = self._parameters.share
+        bits = denominator.bit_length() - 1
+        return (elements * pyrtl.Const(numerator) + (denominator - 1))[bits:]
 
-    def admitted(self, task: Signal, word: dict[str, Signal]) -> tuple[Signal, Signal]:
+    def admits(self, task: Signal, word: dict[str, Signal]) -> tuple[Signal, Signal]:
         """Return whether a leaf task may start, after the completions of this cycle and before them.
 
         The task may start if it writes no partial fiber, if its fiber fits the cache, or if no task tree can
         free space.
         """
         lines = self._lines(self._tables.bounds[task])
-        now, before = (
-            ~word["is_partial"] | (ending == 0) | (taken + lines <= self._parameters.room)
-            for ending, taken in ((self._ending_now, self._now), (self._ending, self.lines))
+        is_admitted, was_admitted = (
+            ~word["is_partial"] | (ending == 0) | (occupied + lines <= self._parameters.room)
+            for ending, occupied in ((self._ending_now, self._lines_now), (self._ending, self.lines))
         )
-        return now, before
+        return is_admitted, was_admitted
 
-    def give(self, task: Signal, word: dict[str, Signal], sent: Signal) -> dict[str, Signal]:
-        """Allocate the partial fiber of a task if it is ``sent``; return the further fields of its token."""
+    def allocate(self, task: Signal, word: dict[str, Signal], is_sent: Signal) -> dict[str, Signal]:
+        """Allocate the partial fiber of a task if it ``is_sent``; return the further fields of its token."""
         inputs = _Inputs(self._tables, task, word, self._parameters)
         lengths = [self._lengths[child] for child in inputs.children]
         merged = [unless(~flag, length) for flag, length in zip(inputs.flags, lengths, strict=True)]
-        bound = self._bound(task, merged)
-        takes = alias("takes_space", sent & word["is_partial"])
-        start = self._place(task, takes, bound)
-        own = unless(~word["is_partial"], self._lines(bound))
-        begun = alias("lines_begun", unless(~sent, own))
-        self.lines.next <<= (self._now + begun)[: len(self.lines)]
-        is_last = alias("is_last_leaf", takes & word["is_last"] & ~word["merges"])
+        bound = self._bound_length(task, merged)
+        needs_space = alias("takes_space", is_sent & word["is_partial"])
+        start = self._allocate_space(task, needs_space, bound)
+        fiber_lines = unless(~word["is_partial"], self._lines(bound))
+        new_lines = alias("lines_begun", unless(~is_sent, fiber_lines))
+        self.lines.next <<= (self._lines_now + new_lines)[: len(self.lines)]
+        is_last = alias("is_last_leaf", needs_space & word["is_last"] & ~word["merges"])
         self._ending.next <<= (self._ending_now + is_last)[: len(self._ending)]
-        self._note(task, sent, inputs, total([own, *map(self._lines, merged)]))
+        self._record_dispatch(task, is_sent, inputs, total([fiber_lines, *map(self._lines, merged)]))
         begins = [self._element(self._starts[child]) for child in inputs.children]
         output = pyrtl.concat(word["is_partial"], unless(~word["is_partial"], self._element(start)))
         return inputs.fields(begins, lengths) | {OUTPUT: output}
 
-    def _bound(self, task: Signal, merged: Sequence[Signal]) -> Signal:
+    def _bound_length(self, task: Signal, merged: Sequence[Signal]) -> Signal:
         """Return the largest number of elements that the fiber can have."""
         elements, columns = total([self._tables.bounds[task], *merged]), self._parameters.columns
-        most = pyrtl.Const(columns, self._parameters.length_bits)
-        return alias("bound", pyrtl.select(elements > columns, most, elements[: len(most)]))
+        limit = pyrtl.Const(columns, self._parameters.length_bits)
+        return alias("bound", pyrtl.select(elements > columns, limit, elements[: len(limit)]))
 
-    def _place(self, task: Signal, takes: Signal, bound: Signal) -> Signal:
-        """Return where the fiber begins, and store this place."""
-        less = unless(bound == 0, (bound - 1)[: len(bound)])
-        units = pyrtl.shift_right_logical(less, self._parameters.granule_bits)
+    def _allocate_space(self, task: Signal, needs_space: Signal, bound: Signal) -> Signal:
+        """Return the start of the fiber's space, and store it with the number of its size."""
+        last_index = unless(bound == 0, (bound - 1)[: len(bound)])
+        units = pyrtl.shift_right_logical(last_index, self._parameters.granule_bits)
         number, size = _size(units, index_bits(self._parameters.sizes))
-        start = alias("start", self._space.give(takes, number, size))
-        self._starts.write(task, start, takes)
-        self._numbers.write(task, number, takes)
+        start = alias("start", self._space.allocate(needs_space, number, size))
+        self._starts.write(task, start, needs_space)
+        self._size_numbers.write(task, number, needs_space)
         return start
 
-    def _note(self, task: Signal, sent: Signal, inputs: _Inputs, lines: Signal) -> None:
+    def _record_dispatch(self, task: Signal, is_sent: Signal, inputs: _Inputs, lines: Signal) -> None:
         """Record the lines and the space that the task's completion frees."""
         fields = {"lines": lines}
         for i, (flag, child) in enumerate(zip(inputs.flags, inputs.children, strict=True)):
-            fields |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
+            fields |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._size_numbers[child]}
         fitted = {
             name: resized(fields[name], bits) for name, bits in self._parameters.dispatch_fields.items()
         }
-        self._dispatched.write(task, packed(fitted), sent)
+        self._dispatched.write(task, packed(fitted), is_sent)
 
     def _element(self, start: Signal) -> Signal:
         """Return the number of the first element of a space."""
@@ -226,20 +233,21 @@ class _Inputs:
         return {"count": self._count} | {name: pyrtl.concat_list(list(lanes)) for name, lanes in words}
 
 
-def _size(less: Signal, bits: int) -> tuple[Signal, Signal]:
+def _size(size_minus_one: Signal, bits: int) -> tuple[Signal, Signal]:
     """Return the number of a size and the size, rounded up as in ``PartialStore``.
 
     A size is a number of ``FINE`` bits that is shifted.
 
     Args:
-        less: requested size minus 1, in units of the smallest number of elements that fills whole lines.
+        size_minus_one: requested size minus 1, in units of the smallest number of elements that fills whole
+            lines.
         bits: width of the number of the size.
     """
-    less = resized(less, max(len(less), FINE))
-    number, size = less[:FINE], less[:FINE] + 1
-    for step in range(1, len(less) - FINE + 1):
-        fine, beyond = less[step : step + FINE], less[step + FINE - 1 :] != 0
-        shifted = pyrtl.concat(pyrtl.Const(step + 1), fine[:-1])
-        number = pyrtl.select(beyond, shifted, number)
-        size = pyrtl.select(beyond, pyrtl.concat(fine + 1, pyrtl.Const(0, step)), size)
+    size_minus_one = resized(size_minus_one, max(len(size_minus_one), FINE))
+    number, size = size_minus_one[:FINE], size_minus_one[:FINE] + 1
+    for step in range(1, len(size_minus_one) - FINE + 1):
+        fine_bits, is_larger = size_minus_one[step : step + FINE], size_minus_one[step + FINE - 1 :] != 0
+        shifted = pyrtl.concat(pyrtl.Const(step + 1), fine_bits[:-1])
+        number = pyrtl.select(is_larger, shifted, number)
+        size = pyrtl.select(is_larger, pyrtl.concat(fine_bits + 1, pyrtl.Const(0, step)), size)
     return resized(number, bits), size

@@ -36,35 +36,35 @@ class Loads:
         self._address, self._word = load.fields["address"], load.fields["word"]
         self._valid, self._table = load.valid, load.fields["table"]
 
-    def of(self, table: int) -> Write:
+    def write_port(self, table: int) -> Write:
         """Return the write port of one of the tables."""
         return self._valid & (self._table == table), self._address, self._word
 
     def memory(self, name: str, table: int, entries: int, bits: int, reads: int = 1) -> Memory:
         """Create a memory that the run only reads."""
         memory = Memory(name, entries, bits, reads)
-        enable, address, word = self.of(table)
+        enable, address, word = self.write_port(table)
         memory.write(address, word, enable)
         return memory
 
     def inputs(self, name: str, table: int, parameters: SchedulerParameters, bits: int) -> list[Memory]:
         """Create one memory for each input of a task, addressed by task."""
-        enable, address, word = self.of(table)
+        enable, address, word = self.write_port(table)
         lanes, low = range(parameters.radix), index_bits(parameters.radix)
         memories = [Memory(f"{name}_{i:02}", parameters.tasks, bits, 1) for i in lanes]
         for i, memory in enumerate(memories):
             memory.write(address[low:], word, enable & (address[:low] == i))
         return memories
 
-    def count(self, name: str, place: int, bits: int) -> Signal:
+    def count(self, name: str, register_number: int, bits: int) -> Signal:
         """Create a register that is 0 until it is loaded."""
         register: Signal = pyrtl.Register(bits, name)
-        register.next <<= pyrtl.select(self.counted(place), self._word[:bits], register)
+        register.next <<= pyrtl.select(self.is_count_loaded(register_number), self._word[:bits], register)
         return register
 
-    def counted(self, place: int) -> Signal:
-        """Return whether register ``place`` of COUNTS is loaded in this cycle."""
-        return self.of(COUNTS)[0] & (self._address == place)
+    def is_count_loaded(self, register_number: int) -> Signal:
+        """Return whether a register of COUNTS is loaded in this cycle."""
+        return self.write_port(COUNTS)[0] & (self._address == register_number)
 
 
 class Tables:
@@ -83,9 +83,9 @@ class Tables:
 
     def __init__(self, parameters: SchedulerParameters, loads: Loads, lines: LinesOfA | None) -> None:
         count, tasks, elements = parameters.stream.bit_length(), parameters.tasks, parameters.elements
-        self._layout, self._of_needs = parameters.layout, parameters.needs
+        self._layout, self._need_layout = parameters.layout, parameters.needs
         self._tasks = loads.memory("tasks", TASKS, tasks, sum(self._layout.values()), elements + 2)
-        self._needs = loads.memory("needs", NEEDS, tasks, sum(self._of_needs.values()), elements + 1)
+        self._needs = loads.memory("needs", NEEDS, tasks, sum(self._need_layout.values()), elements + 1)
         self.bounds = loads.memory("bounds", BOUNDS, parameters.tasks, parameters.length_bits, 2)
         self._sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
         self._lines = lines
@@ -97,22 +97,23 @@ class Tables:
         self.lines = loads.count("line_count", 0, count)
         self.tasks = loads.count("task_count", 1, parameters.tasks.bit_length())
         self.run: Signal = pyrtl.Register(1, "run")
-        self.run.next <<= self.run | loads.counted(1)
+        self.run.next <<= self.run | loads.is_count_loaded(1)
 
     def inputs(self, task: Signal) -> list[tuple[Signal, Signal, Signal]]:
         """Return the source of each input of a task, and the row of B and the scale of a nonzero of A."""
         sources = [memory[task] for memory in self._sources]
         if self._lines is not None:
             return [(source, *self._lines.nonzero(source)) for source in sources]
-        others = zip(self._rows, self._scales, strict=True)
+        row_scales = zip(self._rows, self._scales, strict=True)
         return [
-            (source, rows[task], scales[task]) for source, (rows, scales) in zip(sources, others, strict=True)
+            (source, rows[task], scales[task])
+            for source, (rows, scales) in zip(sources, row_scales, strict=True)
         ]
 
-    def task(self, place: Signal) -> dict[str, Signal]:
+    def task(self, index: Signal) -> dict[str, Signal]:
         """Return the fields of a task's word."""
-        return split_word(self._tasks[place], self._layout)
+        return split_word(self._tasks[index], self._layout)
 
-    def needs(self, place: Signal) -> dict[str, Signal]:
+    def needs(self, index: Signal) -> dict[str, Signal]:
         """Return the fields of the word with the lines of A that a task needs."""
-        return split_word(self._needs[place], self._of_needs)
+        return split_word(self._needs[index], self._need_layout)

@@ -14,25 +14,26 @@ LIMIT = 1 << 16  # upper bound of the number of slices, and of the vertices that
 
 
 @dataclass(frozen=True)
-class Fit:
+class EdramDivision:
     """A division of a graph into slices, and a granularity of its edge-id table, for a given eDRAM.
 
     Args:
         slices: number of slices, which are ranges of destination vertices.
-        coarsen: number of vertices that share an entry of the edge-id table.
-        needed: bytes of eDRAM that the graph needs.
+        vertices_per_entry: number of vertices that share an entry of the edge-id table.
+        needed_bytes: bytes of eDRAM that the graph needs.
     """
 
     slices: int
-    coarsen: int
-    needed: int
+    vertices_per_entry: int
+    needed_bytes: int
 
     @classmethod
-    def find(cls, parameters: GraphicionadoConfiguration, vertices: int) -> Fit:
+    def find(cls, parameters: GraphicionadoConfiguration, vertices: int) -> EdramDivision:
         """Return the smallest division into slices and shared table entries with which the graph fits.
 
         A number that is configured as 0 starts at 1; the smaller number is doubled until the graph fits.
-        There are at most as many slices as blocks of vertices.
+        There are at most as many slices as blocks of vertices, and at least one. Entries are shared only if
+        they are configured so, or if the table has starts and edges hold their source.
 
         Args:
             parameters: configuration of the machine.
@@ -41,46 +42,51 @@ class Fit:
         Raises:
             ConfigurationError: if the graph does not fit in the eDRAM.
         """
-        slices, coarsen = parameters.slice.count, parameters.table.coarsen
+        slices, per_entry = parameters.slice.count, parameters.table.coarsen
         max_slices = 1 if slices else min(LIMIT, -(-vertices // parameters.block.vertices))
         # A shared entry points to the first edge of several vertices. A reader skips the edges of the other
         # vertices by their source, which edges must then hold.
         can_share_entries = parameters.start == "edram" and parameters.keeps_source
-        max_coarsen = min(LIMIT, vertices) if can_share_entries and not coarsen else 1
-        fit = cls._build(parameters, vertices, max(1, slices), max(1, coarsen))
-        while fit.needed > parameters.edram.size:
-            can_slice, can_coarsen = fit.slices < max_slices, fit.coarsen < max_coarsen
-            if not (can_slice or can_coarsen):
-                raise ConfigurationError(fit._overflow(parameters, vertices))
+        max_per_entry = min(LIMIT, vertices) if can_share_entries and not per_entry else 1
+        division = cls._build(parameters, vertices, max(1, slices), max(1, per_entry))
+        while division.needed_bytes > parameters.edram.size:
+            slices, per_entry = division.slices, division.vertices_per_entry
+            can_slice, can_share = slices < max_slices, per_entry < max_per_entry
+            if not (can_slice or can_share):
+                raise ConfigurationError(division._describe_overflow(parameters, vertices))
             # Double the smaller of the two numbers; if both are equal, the number of slices.
-            doubles_slices = can_slice and (fit.slices <= fit.coarsen or not can_coarsen)
-            factors = (2, 1) if doubles_slices else (1, 2)
-            fit = cls._build(parameters, vertices, fit.slices * factors[0], fit.coarsen * factors[1])
-        return fit
+            if can_slice and (slices <= per_entry or not can_share):
+                division = cls._build(parameters, vertices, 2 * slices, per_entry)
+            else:
+                division = cls._build(parameters, vertices, slices, 2 * per_entry)
+        return division
 
     @classmethod
-    def _build(cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, coarsen: int) -> Fit:
+    def _build(
+        cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, per_entry: int
+    ) -> EdramDivision:
         block = parameters.block.vertices
-        slices = min(slices, max(1, -(-vertices // block)))
-        largest = min(vertices, -(-vertices // block // slices) * block)
-        table = 0 if parameters.start == "memory" else -(-vertices // coarsen) * parameters.id.bytes
-        return cls(slices, coarsen, largest * parameters.property.bytes + table)
+        blocks = -(-vertices // block)
+        slices = min(slices, max(1, blocks))
+        slice_vertices = min(vertices, -(-blocks // slices) * block)  # vertices of the largest slice
+        table_bytes = 0 if parameters.start == "memory" else -(-vertices // per_entry) * parameters.id.bytes
+        return cls(slices, per_entry, slice_vertices * parameters.property.bytes + table_bytes)
 
-    def _overflow(self, parameters: GraphicionadoConfiguration, vertices: int) -> str:
-        is_set = parameters.slice.count or parameters.table.coarsen
-        advice = "a larger slice.count or table.coarsen would do, or 0 for those that fit"
+    def _describe_overflow(self, parameters: GraphicionadoConfiguration, vertices: int) -> str:
+        is_configured = parameters.slice.count > 0 or parameters.table.coarsen > 0
+        advice = "increase slice.count or table.coarsen, or set them to 0 to choose numbers that fit"
         return (
             f"edram.size is {parameters.edram.size}, and {vertices} vertices in {self.slices} slices with a "
-            f"table of {self.coarsen} vertices an entry need {self.needed} bytes; "
-            + (advice if is_set else "it should be larger")
+            f"table with {self.vertices_per_entry} vertices per entry need {self.needed_bytes} bytes; "
+            + (advice if is_configured else "increase edram.size")
         )
 
-    def bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:
+    def slice_bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:
         """Return the first vertex of each slice, then the number of vertices (at least 1).
 
         The first vertices are multiples of the block size.
         """
-        step = parameters.block.vertices
-        blocks = -(-vertices // step)
-        firsts = np.arange(self.slices) * blocks // self.slices * step
-        return np.append(firsts, max(vertices, 1))
+        block = parameters.block.vertices
+        blocks = -(-vertices // block)
+        first_vertices = np.arange(self.slices) * blocks // self.slices * block
+        return np.append(first_vertices, max(vertices, 1))

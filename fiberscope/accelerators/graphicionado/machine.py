@@ -13,7 +13,7 @@ import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.graphicionado.capacity import Fit
+from fiberscope.accelerators.graphicionado.capacity import EdramDivision
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.accelerators.graphicionado.control import Control, Schedule
 from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
@@ -91,8 +91,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self._check_type()
         self.vertex_count, self.edge_count = int(graph.shape[0]), int(graph.nnz)
         self.blocks = -(-self.vertex_count // parameters.block.vertices)
-        self.fit = Fit.find(parameters, self.vertex_count)
-        self.bounds = self.fit.bounds(parameters, self.vertex_count)
+        self.division = EdramDivision.find(parameters, self.vertex_count)
+        self.bounds = self.division.slice_bounds(parameters, self.vertex_count)
         self.degrees = np.diff(graph.indptr)
         self.names = numbered("stream", parameters.streams)
         self.arrays = ArrayAllocator()
@@ -112,7 +112,9 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         weights = values_of(
             self._round_to_type(np.concatenate([partition.weights for partition in partitions]))
         )
-        common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.arrays)
+        common = Common(
+            self, self.program, weights, self.division.vertices_per_entry, self.blocks, self.arrays
+        )
         properties = self._round_to_type(self.program.start(self.degrees, self.task.root))
         temporaries = Temporaries(count, self.vertex_count, self.program.neutral)
         streams, first_weight = [], 0
@@ -211,7 +213,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         parameters, streams = self.parameters, self.parameters.streams
         bounds = [[-(-max(0, int(v) - i) // streams) for i in range(streams)] for v in self.bounds]
         groups = [-(-stream.vertices.count // parameters.group) for stream in self.streams]
-        lines_per_slice = self.vertex_count // parameters.line_vertices // self.fit.slices
+        lines_per_slice = self.vertex_count // parameters.line_vertices // self.division.slices
         return Schedule(
             bounds,
             self.task.iterations,
@@ -324,10 +326,13 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
 
     def chosen(self) -> tuple[str, ...]:
         """Return the number of slices and the coarseness of the edge-id table, unless both are 1."""
-        fit = self.fit
-        if (fit.slices, fit.coarsen) == (1, 1):
+        division = self.division
+        if (division.slices, division.vertices_per_entry) == (1, 1):
             return ()
-        return (f"{fit.slices} slices by destination, a table of {fit.coarsen} vertices an entry",)
+        return (
+            f"{division.slices} slices by destination, "
+            f"a table of {division.vertices_per_entry} vertices an entry",
+        )
 
     def explained(self) -> str:
         """Return a sentence about the skew of the streams: updates of the fullest stream over the mean."""

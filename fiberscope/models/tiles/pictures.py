@@ -9,7 +9,7 @@ import numpy as np
 
 from fiberscope.models.tiles.base import Scheme, cut_one
 from fiberscope.models.tiles.plan import Plan
-from fiberscope.results.report.pictures import LEAST, LEGEND, READ, WORK, WRITTEN, blank
+from fiberscope.results.report.pictures import LEGEND, LIMIT_COLOUR, READ, WORK, WRITTEN, blank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,4 +89,4 @@ def _draw_tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
     shape = " x ".join(f"{size:,}" for size in tiled.shape)
     fullest = f"the fullest at {image.max() / plan.capacity:.0%} of the buffer"
     axes.set_title(f"{name}, {scheme.name}: {shape}; {fullest}", loc="left", fontsize="medium")
-    axes.tick_params(colors=LEAST)
+    axes.tick_params(colors=LIMIT_COLOUR)

@@ -8,7 +8,7 @@ from pathlib import Path
 from fiberscope.models.trace.energy import OFF_CHIP
 from fiberscope.models.trace.specification import Component, Specification
 from fiberscope.results.costs.cost_file import read_cost_file
-from fiberscope.results.costs.prices import Part, price_part
+from fiberscope.results.costs.prices import PartCosts, price_part
 from fiberscope.results.costs.run_costs import ChipParts
 
 COSTS = Path(__file__).parent / "costs.yaml"
@@ -37,7 +37,7 @@ def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:
         )
 
 
-def _part(component: Component) -> Part | None:
+def _part(component: Component) -> PartCosts | None:
     """Return the area of one instance; None if a required attribute has no bound."""
     attributes = {name: getattr(component, name) for name in ATTRIBUTES}
     kind = ".".join([component.kind, *component.operations[:1], *filter(None, [component.intersection])])

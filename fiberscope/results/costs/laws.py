@@ -30,8 +30,8 @@ class Law:
     Args:
         size: a function from parameters to the size.
         parameters: the parameters of ``size``; all other parameters must equal those of the measured netlist.
-        error: the relative error of the area for each doubling or halving of the size from the nearest
-            measured size; at least one doubling counts.
+        error: the relative error of the area for each doubling or halving of the size from a measured size,
+            the larger one if the area lies on a line through two; at least one doubling counts.
         ignored: parameters whose effect is within the error.
     """
 
@@ -120,78 +120,85 @@ class NetlistArea:
 def find_netlist_area(call: str) -> NetlistArea | None:
     """Return the area of a netlist: measured in the priced cells, else by the law of its block, else None.
 
-    A measurement in other cells is used if the block has no law, or if fewer than two sizes were measured in
-    the priced cells.
+    A measurement in other cells is used if the block has no law, or if fewer than two netlists that differ
+    only in size were measured in the priced cells.
 
     Args:
         call: block and parameters, in the format of ``netlists.call_of``.
     """
     block, arguments = _parse(call)
-    rows = dict(_rows(block))
-    measurement = rows.get(tuple(sorted(arguments.items())))
+    areas = dict(_measured_areas(block))
+    measurement = areas.get(tuple(sorted(arguments.items())))
     if measurement is not None and measurement.basis == "measured":
         return measurement
     law = LAWS.get(block)
-    size = _size(law, arguments)
+    size = _size_of(law, arguments)
     if law is None or size is None:
         return measurement
-    fixed = _fixed(law, arguments)
-    alike = {other: area for other, area in rows.items() if _fixed(law, dict(other)) == fixed}
-    priced = {other: area for other, area in alike.items() if area.basis == "measured"}
+    fixed = _fixed_arguments(law, arguments)
+    comparable = {key: area for key, area in areas.items() if _fixed_arguments(law, dict(key)) == fixed}
+    priced = {key: area for key, area in comparable.items() if area.basis == "measured"}
     if measurement is not None and len(priced) < 2:
         return measurement
-    measured = ((_size(law, dict(other)), area) for other, area in (priced or alike).items())
-    sizes = {other: area for other, area in measured if other is not None}
-    return _by_law(law, sizes, size) if sizes else None
+    sized = ((_size_of(law, dict(key)), area) for key, area in (priced or comparable).items())
+    sizes = {key: area for key, area in sized if key is not None}
+    return _area_by_law(law, sizes, size) if sizes else None
 
 
-def not_larger(call: str) -> Iterator[Netlist]:
+def netlists_up_to(call: str) -> Iterator[Netlist]:
     """Yield the measured netlists of a block with at most the size of ``call`` by the block's law."""
     block, arguments = _parse(call)
     law = LAWS.get(block)
     for netlist in measured_netlists().values():
         name, other = _parse(netlist.call)
-        if name == block and (other == arguments or _is_smaller(law, other, arguments)):
+        if name == block and (other == arguments or _is_at_most(law, other, arguments)):
             yield netlist
 
 
-def _is_smaller(law: Law | None, arguments: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Return whether ``arguments`` have at most the size of ``other``, and equal other parameters."""
-    size, limit = _size(law, arguments), _size(law, other)
+def _is_at_most(law: Law | None, arguments: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Return whether ``arguments`` have at most the size of ``other``, and the other parameters are equal."""
+    size, limit = _size_of(law, arguments), _size_of(law, other)
     if law is None or size is None or limit is None:
         return False
-    return size <= limit and _fixed(law, arguments) == _fixed(law, other)
+    return size <= limit and _fixed_arguments(law, arguments) == _fixed_arguments(law, other)
 
 
-def _by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> NetlistArea:
-    """Return the area on the line through the two next smaller sizes, or through the two smallest sizes."""
+def _area_by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> NetlistArea:
+    """Return the area of a size by a law.
+
+    Args:
+        law: the law.
+        sizes: at least one measured area, by size.
+        size: the size.
+    """
     ordered = sorted(sizes)
     if size in sizes:  # the netlists differ in ignored parameters only
-        nearest, um2, flip_flops = size, sizes[size].um2, sizes[size].flip_flops
+        reference, um2, flip_flops = size, sizes[size].um2, sizes[size].flip_flops
         source = "netlists.csv, other sizes ignored"
     elif len(ordered) == 1:
-        (nearest,) = ordered
+        (reference,) = ordered
         um2, flip_flops = (
-            size / nearest * amount for amount in (sizes[nearest].um2, sizes[nearest].flip_flops)
+            size / reference * number for number in (sizes[reference].um2, sizes[reference].flip_flops)
         )
-        source = f"proportional to size {nearest:g} of netlists.csv"
+        source = f"proportional to size {reference:g} of netlists.csv"
     else:
-        first, nearest = (
-            [amount for amount in ordered if amount < size][-2:] if size > ordered[1] else ordered[:2]
+        first, reference = (
+            [measured for measured in ordered if measured < size][-2:] if size > ordered[1] else ordered[:2]
         )
-        share = (size - first) / (nearest - first)
+        share = (size - first) / (reference - first)
         um2, flip_flops = (
-            max(getattr(sizes[first], name) * (1 - share) + getattr(sizes[nearest], name) * share, 0.0)
+            max(getattr(sizes[first], name) * (1 - share) + getattr(sizes[reference], name) * share, 0.0)
             for name in ("um2", "flip_flops")
         )
-        source = f"a line through sizes {first:g} and {nearest:g} of netlists.csv"
-    doublings = max(1.0, abs(log2(size / nearest)))
-    spread = sizes[nearest].upper / sizes[nearest].um2 * (1 + law.error) ** doublings
+        source = f"a line through sizes {first:g} and {reference:g} of netlists.csv"
+    doublings = max(1.0, abs(log2(size / reference)))
+    spread = sizes[reference].upper / sizes[reference].um2 * (1 + law.error) ** doublings
+    # below the smallest measurement, the line may predict less than proportionality does
     scaled_upper = size / ordered[0] * sizes[ordered[0]].upper if size < ordered[0] else 0.0
     return NetlistArea(um2, max(um2 * spread, scaled_upper), flip_flops, "law", source)
 
 
-def _rows(block: str) -> Iterator[tuple[tuple[tuple[str, str], ...], NetlistArea]]:
+def _measured_areas(block: str) -> Iterator[tuple[tuple[tuple[str, str], ...], NetlistArea]]:
     """Yield the measured netlists of a block by their arguments; netlists in the priced cells come last."""
     netlists = measured_netlists().values()
     for netlist in sorted(netlists, key=lambda netlist: netlist.library == PRICED):
@@ -216,12 +223,13 @@ def _parse(call: str) -> tuple[str, Mapping[str, str]]:
     return call.partition("(")[0], dict(_ARGUMENT.findall(call))
 
 
-def _fixed(law: Law, arguments: Mapping[str, str]) -> dict[str, str]:
+def _fixed_arguments(law: Law, arguments: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments that must be equal in two netlists for the law to relate their areas."""
     varied = {*law.parameters, *law.ignored}
     return {name: text for name, text in arguments.items() if name not in varied}
 
 
-def _size(law: Law | None, arguments: Mapping[str, str]) -> float | None:
+def _size_of(law: Law | None, arguments: Mapping[str, str]) -> float | None:
     """Return the size by a law; None if a parameter of the law is missing or is no number."""
     if law is None:
         return None

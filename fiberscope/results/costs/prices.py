@@ -30,8 +30,8 @@ ARITHMETIC = "arithmetic"  # key of the area that is in no SRAM and no netlist
 
 
 @dataclass(frozen=True)
-class Part:
-    """Costs of one component of a family.
+class PartCosts:
+    """Costs of one component of a family, or of a part of the chip that is no component.
 
     Args:
         actions: the energy of one action by its counter, in pJ, without wires.
@@ -55,10 +55,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of all parts, the memory and the operations of a machine.
+    """Prices of the parts, the memory and the operations of a machine, in the machine's technology.
 
     Args:
-        memory: the energy of a bit that is ``read`` or ``write``, in pJ.
+        memory: the energy of a bit by direction, ``read`` or ``write``, in pJ; not scaled to the technology.
         operations: the energy of an operation by its name, in pJ.
         parts: the parts by family, or by a pattern of families.
         without: parts of the chip that are no component and have no known cost.
@@ -69,13 +69,13 @@ class Prices:
 
     memory: Mapping[str, Cost]
     operations: Mapping[str, Cost]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, PartCosts]
     without: tuple[str, ...] = ()
-    besides: Mapping[str, Part] = field(default_factory=dict)
+    besides: Mapping[str, PartCosts] = field(default_factory=dict)
     has_wires: bool = False
     hertz: float | None = None
 
-    def find_part(self, family: str) -> Part | None:
+    def find_part(self, family: str) -> PartCosts | None:
         """Return the part of a family: by the name of the family, else by the first matching pattern."""
         if family in self.parts:
             return self.parts[family]
@@ -91,24 +91,25 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
         machine: the name of the machine; energies of its own components override those of the shared table.
 
     Raises:
-        ConfigurationError: an expression has an unknown name; the message has the position.
+        ConfigurationError: an expression has an unknown name or a division by zero, or the size, word or
+            count of an SRAM is not positive; the message has the position.
     """
     machine_energies = {name.removeprefix(f"{machine}."): energy for name, energy in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **machine_energies})
     parts = book.document["parts"]
-    actions = (number for part in parts.values() for number in part["actions"].values())
+    expressions = (expression for part in parts.values() for expression in part["actions"].values())
     return Prices(
-        memory=_published(book.document["memory"], pricing.energies, 1.0),  # off-chip, not scaled
-        operations=_published(book.document["operations"], pricing.energies, pricing.energy_scale),
-        parts={name: pricing.part(part) for name, part in parts.items()},
+        memory=_published_costs(book.document["memory"], pricing.energies, 1.0),  # off-chip, not scaled
+        operations=_published_costs(book.document["operations"], pricing.energies, pricing.energy_scale),
+        parts={name: pricing.price(part) for name, part in parts.items()},
         without=tuple(book.document["without"]),
-        besides={name: pricing.part(part) for name, part in book.document["besides"].items()},
-        has_wires=any(WIRE in number for number in actions),
+        besides={name: pricing.price(part) for name, part in book.document["besides"].items()},
+        has_wires=any(WIRE in expression for expression in expressions),
         hertz=float(str(parameters["clock"])) if "clock" in parameters else None,
     )
 
 
-def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> Part | None:
+def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> PartCosts | None:
     """Price one part of a file; None without an entry, or if an attribute of the entry is missing.
 
     Args:
@@ -119,9 +120,9 @@ def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> P
     if part is None:
         return None
     accesses = {f"{sram}{suffix}" for sram in part["srams"] for suffix in ("", ".read", ".write")}
-    if not set(_names_in({**part, "operations": []})) <= {*attributes, *book.areas, *accesses}:
+    if not set(_iterate_names({**part, "operations": []})) <= {*attributes, *book.areas, *accesses}:
         return None
-    return _Pricing(book, attributes).part(part)
+    return _Pricing(book, attributes).price(part)
 
 
 def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, float]:
@@ -132,11 +133,11 @@ def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, fl
         parameters: parameters by dotted key, in base units.
 
     Raises:
-        ConfigurationError: an expression has an unknown name; the message has the position.
+        ConfigurationError: as of ``price_machine``.
     """
     pricing = _Pricing(book, parameters)
     return {
-        name: sum(size * count for size, _word, count in pricing.srams(part).values())
+        name: sum(size * count for size, _word, count in pricing.sram_sizes(part).values())
         for name, part in book.document["parts"].items()
     }
 
@@ -147,30 +148,35 @@ def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]
     Args:
         book: the compiled costs of the machine.
         parameters: parameters by dotted key, in base units.
+
+    Raises:
+        ConfigurationError: an expression has an unknown name or a division by zero.
     """
     pricing = _Pricing(book, parameters)
     parts = book.document["parts"].values()
-    return [pricing.call(call) for part in parts for call in (*part["rtl"], *part["paths"])]
+    return [pricing.netlist_call(call) for part in parts for call in (*part["rtl"], *part["paths"])]
 
 
-def _names_in(entry: object) -> Iterator[str]:
+def _iterate_names(entry: object) -> Iterator[str]:
     """Yield the names in all expressions of a part."""
     if isinstance(entry, list) and entry and all(isinstance(item, str) for item in entry):
-        yield from (word for word in entry[1:] if word[0].isalpha())
+        yield from (token for token in entry[1:] if token[0].isalpha())
     elif isinstance(entry, list | dict):
         for item in entry.values() if isinstance(entry, dict) else entry:
-            yield from _names_in(item)
+            yield from _iterate_names(item)
 
 
-def _published(entries: Mapping[str, Any], energies: Mapping[str, object], scale: float) -> dict[str, Cost]:
+def _published_costs(
+    entries: Mapping[str, Any], energies: Mapping[str, object], scale: float
+) -> dict[str, Cost]:
     """Evaluate energies that have a single published figure."""
     return {
-        name: Cost.exact(scale * _number(number, energies), "published", "energies.yaml")
+        name: Cost.exact(scale * _evaluate(number, energies), "published", "energies.yaml")
         for name, number in entries.items()
     }
 
 
-def _number(expression: list[str], parameters: Mapping[str, object]) -> float:
+def _evaluate(expression: list[str], parameters: Mapping[str, object]) -> float:
     return PostfixExpression(expression[0], expression[1:]).evaluate(parameters)
 
 
@@ -182,7 +188,7 @@ def _sum_costs(costs: Sequence[Cost]) -> Cost:
 
 @dataclass(frozen=True)
 class _Pricing:
-    """Evaluates the parts of a file for given parameters, with energies by name."""
+    """The values of a file's expressions for given parameters, with energies by name."""
 
     book: CostFile
     parameters: Mapping[str, object]
@@ -202,35 +208,38 @@ class _Pricing:
         cells: SramCells = self.book.document["leakage"]
         return cells
 
-    def part(self, entry: Mapping[str, Any]) -> Part:
+    def price(self, entry: Mapping[str, Any]) -> PartCosts:
         """Price one part; areas are multiplied by the count of the part."""
-        sizes = self.srams(entry)
+        sizes = self.sram_sizes(entry)
         srams = {name: estimate(size, word, self.cells) for name, (size, word, _count) in sizes.items()}
-        netlists = {call: find_netlist_area(call) for call in map(self.call, entry["rtl"])}
-        count = _number(entry["count"], self.parameters)
+        netlists = {call: find_netlist_area(call) for call in map(self.netlist_call, entry["rtl"])}
+        count = _evaluate(entry["count"], self.parameters)
         areas = {
             **{name: self._sram_area(sram).times(sizes[name][-1]) for name, sram in srams.items()},
             **{call: self._netlist_area(netlist) for call, netlist in netlists.items()},
             **self._arithmetic(entry),
         }
-        static = self._clock_and_leakage(entry, netlists) if areas else (UNKNOWN, UNKNOWN)
-        leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
+        clock, leakage = self._clock_and_leakage(entry, netlists) if areas else (UNKNOWN, UNKNOWN)
+        sram_leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
         actions, wires = self._actions(entry["actions"], srams)
-        paths = [find_path(call) for call in (*netlists, *map(self.call, entry["paths"]))]
-        return Part(
+        paths = [find_path(call) for call in (*netlists, *map(self.netlist_call, entry["paths"]))]
+        return PartCosts(
             actions=actions,
             wires=wires,
             operations=tuple(entry["operations"]),
             areas={name: area.times(count) for name, area in areas.items()},
-            clock=static[0].times(count),
-            leakage=_sum_costs([static[1], *leakages]).times(count),
+            clock=clock.times(count),
+            leakage=_sum_costs([leakage, *sram_leakages]).times(count),
             path=max(filter(None, paths), key=lambda path: path.ns, default=None),
         )
 
     def _actions(
         self, entries: Mapping[str, list[str]], srams: Mapping[str, Sram]
     ) -> tuple[dict[str, Cost], dict[str, Cost]]:
-        """Return the energies of actions and of their wires; the energy of an SRAM access follows a law."""
+        """Return the energies of actions without wires, and of their wires.
+
+        An action with SRAM accesses is an interval, since the energy of an access follows a law.
+        """
         accesses = {
             key: energy
             for name, sram in srams.items()
@@ -243,22 +252,26 @@ class _Pricing:
         energies = {**self.energies, **accesses}
         actions: dict[str, Cost] = {}
         wires: dict[str, Cost] = {}
-        for name, number in entries.items():
-            with_wires = self.energy_scale * _number(number, energies)
-            energy = self.energy_scale * _number(number, {**energies, WIRE: 0})
-            if WIRE in number:
+        for name, expression in entries.items():
+            with_wires = self.energy_scale * _evaluate(expression, energies)
+            energy = self.energy_scale * _evaluate(expression, {**energies, WIRE: 0})
+            if WIRE in expression:
                 wires[name] = Cost.exact(with_wires - energy, "law", "energies.yaml: Wire")
-            if accesses.keys() & {*number[1:]}:
+            if accesses.keys() & {*expression[1:]}:
                 actions[name] = Cost(energy, SRAM_ENERGY * energy, "law", f"sram_table.csv: {self.cells}")
-            elif energy or WIRE not in number:
+            elif energy or WIRE not in expression:
                 actions[name] = Cost.exact(energy, "published", "energies.yaml")
         return actions, wires
 
     def _clock_and_leakage(
         self, entry: Mapping[str, Any], netlists: Mapping[str, NetlistArea | None]
     ) -> tuple[Cost, Cost]:
-        """Return clock and leakage of netlists and arithmetic; no upper end if a netlist has no area."""
+        """Return the energy of the clock and the power of leakage of netlists and arithmetic.
+
+        The costs have no upper end if the area of a netlist is unknown.
+        """
         measured = [netlist for netlist in netlists.values() if netlist is not None]
+        # A register of the arithmetic has the area 1 and all other units 0, so the area is a count.
         registers = self._arithmetic_um2(entry, {**dict.fromkeys(self.book.areas, 0), "register": 1})
         um2 = sum(netlist.um2 for netlist in measured) + self._arithmetic_um2(entry, self.book.areas)
         flip_flops = sum(netlist.flip_flops for netlist in measured) + registers
@@ -267,15 +280,15 @@ class _Pricing:
             return costs
         return replace(costs[0], upper=None), replace(costs[1], upper=None)
 
-    def srams(self, entry: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-        """Return bytes, bits of a word and number of each SRAM."""
+    def sram_sizes(self, entry: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+        """Return the size in bytes, the width of a word in bits, and the count of each SRAM."""
         return {
             name: tuple(self._positive(sram[key]) for key in ("size", "word", "count"))
             for name, sram in entry["srams"].items()
         }
 
     def _positive(self, expression: list[str]) -> float:
-        number = _number(expression, self.parameters)
+        number = _evaluate(expression, self.parameters)
         if number <= 0:
             raise PostfixExpression(expression[0], ()).error(f"it is {number:g}; it should be more than 0")
         return number
@@ -296,18 +309,18 @@ class _Pricing:
         um2 = self.area_scale * self._arithmetic_um2(entry, self.book.areas)
         if "area_upper" not in entry:
             return {ARITHMETIC: logic_area(um2, um2, "published", "areas.yaml")}
-        most = self.area_scale * _number(entry["area_upper"], {**self.parameters, **self.book.areas})
-        return {ARITHMETIC: Cost(um2, most, "published", "costs.yaml, an interval")}
+        upper = self.area_scale * _evaluate(entry["area_upper"], {**self.parameters, **self.book.areas})
+        return {ARITHMETIC: Cost(um2, upper, "published", "costs.yaml, an interval")}
 
     def _arithmetic_um2(self, entry: Mapping[str, Any], areas: Mapping[str, float]) -> float:
-        """Return the area of a part outside of SRAMs and netlists, with these areas of units."""
-        return _number(entry["area"], {**self.parameters, **areas}) if "area" in entry else 0.0
+        """Return the area of a part outside of SRAMs and netlists, unscaled, given the areas of units."""
+        return _evaluate(entry["area"], {**self.parameters, **areas}) if "area" in entry else 0.0
 
-    def call(self, netlist: list[Any]) -> str:
-        """Return a netlist's block with its evaluated parameters."""
-        _place, block, arguments = netlist
+    def netlist_call(self, netlist: list[Any]) -> str:
+        """Return a netlist's block with its evaluated parameters, in the format of ``call_of``."""
+        _location, block, arguments = netlist
         numbers = {
-            name: argument if isinstance(argument, str) else _number(argument, self.parameters)
+            name: argument if isinstance(argument, str) else _evaluate(argument, self.parameters)
             for name, argument in arguments.items()
         }
         return call_of(block, numbers)

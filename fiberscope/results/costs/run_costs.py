@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from fiberscope.results.costs.cost import UNKNOWN, Cost
-from fiberscope.results.costs.prices import Part, Prices
+from fiberscope.results.costs.prices import PartCosts, Prices
 
 WIRES, CLOCK_TREE = "wires", "clock tree"  # parts of a chip that are no component
 OF_WIRES = ", wires"  # suffix of the energy of the wires of an action
@@ -18,7 +18,7 @@ CLOCK: Final = "clock"
 LEAKAGE: Final = "leakage"
 MEMORY: Final = "memory"
 Kind: TypeAlias = Literal["dynamic", "clock", "leakage", "memory"]
-ChipParts: TypeAlias = Mapping[str, tuple[int, Part | None]]  # by name of the part: number, price of one
+ChipParts: TypeAlias = Mapping[str, tuple[int, PartCosts | None]]  # by name of the part: number, price of one
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ NO_WIRES: Final = _unknown_energy(WIRES)
 
 
 def _action_items(
-    family: str, part: Part | None, members: Sequence[Mapping[str, int]]
+    family: str, part: PartCosts | None, members: Sequence[Mapping[str, int]]
 ) -> Iterator[EnergyItem]:
     """Yield the energies of the actions of a family and their wires; one unknown item without an entry."""
     if part is None:

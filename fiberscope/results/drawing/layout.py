@@ -41,16 +41,16 @@ class Layout:
 
 def arrange(graph: Graph) -> Layout:
     """Compute the layout of a graph."""
-    layer = _layers(graph)
-    bundles = [_downward(bundle, layer) for bundle in graph.bundles if bundle.upper != bundle.lower]
-    rows = _order_boxes(layer, bundles)
+    layers = _assign_layers(graph)
+    bundles = [_point_downward(bundle, layers) for bundle in graph.bundles if bundle.upper != bundle.lower]
+    rows = _order_boxes(layers, bundles)
     centres = {name: _centre(position, len(row)) for row in rows for position, name in enumerate(row)}
-    lanes = _lanes(bundles, layer, max(abs(x) for x in centres.values()) + WIDTH / 2)
-    ends = _line_ends(bundles, centres, lanes)
-    return _compute_heights(bundles, layer, rows, centres, lanes, ends)
+    lanes = _assign_lanes(bundles, layers, max(abs(x) for x in centres.values()) + WIDTH / 2)
+    ends = _place_line_ends(bundles, centres, lanes)
+    return _compute_heights(bundles, layers, rows, centres, lanes, ends)
 
 
-def _layers(graph: Graph) -> dict[str, int]:
+def _assign_layers(graph: Graph) -> dict[str, int]:
     """Return the layer of each box: below all its producers, except for channels that close a cycle."""
     successors: dict[str, list[str]] = defaultdict(list)
     for bundle in graph.bundles:
@@ -78,7 +78,7 @@ def _layers(graph: Graph) -> dict[str, int]:
     return layer
 
 
-def _downward(bundle: Bundle, layer: Mapping[str, int]) -> Bundle:
+def _point_downward(bundle: Bundle, layer: Mapping[str, int]) -> Bundle:
     if layer[bundle.upper] < layer[bundle.lower]:
         return bundle
     return Bundle(bundle.lower, bundle.upper, down=bundle.up, up=bundle.down)
@@ -107,7 +107,7 @@ def _centre(position: int, count: int) -> float:
     return (position - (count - 1) / 2) * (WIDTH + BOX_GAP)
 
 
-def _lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> dict[int, float]:
+def _assign_lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> dict[int, float]:
     """Return the lane of each line that crosses layers: short lines inside, upward lines on the left."""
     occupied: dict[tuple[int, int], set[int]] = defaultdict(set)
     lanes: dict[int, float] = {}
@@ -121,7 +121,7 @@ def _lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> 
     return lanes
 
 
-def _line_ends(
+def _place_line_ends(
     bundles: Iterable[Bundle], centres: Mapping[str, float], lanes: Mapping[int, float]
 ) -> dict[tuple[int, str], float]:
     """Return the x of line ends by line and box; the ends on a side are in the order of their targets."""
@@ -208,7 +208,7 @@ class _TrackAssignment:
 
     def assign_tracks(self) -> None:
         """Assign all lines to tracks."""
-        self._tracks = [_tracks(turns) for turns in self._turns]
+        self._tracks = [_assign_tracks(turns) for turns in self._turns]
 
     def tops(self) -> list[float]:
         """Return the top of each layer."""
@@ -222,28 +222,28 @@ class _TrackAssignment:
         return tops[gap] + HEIGHT + LAYER_GAP + TRACK_GAP * self._tracks[gap][number]
 
 
-def _tracks(turns: list[_Turn]) -> list[int]:
+def _assign_tracks(turns: list[_Turn]) -> list[int]:
     """Return the track of each line of a gap, from the top; neighbours are swapped to reduce crossings."""
     order = list(range(len(turns)))
     for _ in order:
         for index in range(len(order) - 1):
             first, second = order[index : index + 2]
-            if _crossings(turns[second], turns[first]) < _crossings(turns[first], turns[second]):
+            if _count_crossings(turns[second], turns[first]) < _count_crossings(turns[first], turns[second]):
                 order[index : index + 2] = second, first
     tracks: dict[int, int] = {}
     for line in order:
-        blocked = [track for other, track in tracks.items() if _overlap(turns[other], turns[line])]
+        blocked = [track for other, track in tracks.items() if _need_two_tracks(turns[other], turns[line])]
         tracks[line] = max(blocked, default=-1) + 1
     return [tracks[line] for line in range(len(turns))]
 
 
-def _crossings(upper: _Turn, lower: _Turn) -> int:
+def _count_crossings(upper: _Turn, lower: _Turn) -> int:
     """Count the crossings of two lines, the first above the second; an overlap counts as nine crossings."""
     overlaps = upper[1] == lower[0]
     return 9 * overlaps + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
 
 
-def _overlap(first: _Turn, second: _Turn) -> bool:
+def _need_two_tracks(first: _Turn, second: _Turn) -> bool:
     """Return whether two lines need different tracks; a straight vertical line needs no track."""
     if first[0] == first[1] or second[0] == second[1]:
         return False

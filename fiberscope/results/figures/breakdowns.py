@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope.base.errors import InputError
-from fiberscope.results.figures.grouped_bars import GROUP, MISSING, Panels, label_groups, plan_panels
+from fiberscope.results.figures.grouped_bars import GROUP_SHARE, MISSING, Panels, label_groups, plan_panels
 from fiberscope.results.figures.style import (
     INK,
     PATTERNS,
@@ -144,7 +144,9 @@ def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Se
         pattern = pattern_of(number)
         amounts = [stacked.parts.get(key, {}).get(name, 0.0) for key in keys]
         style: Any = {"color": pattern.colour, "hatch": pattern.hatch, "edgecolor": INK, "linewidth": 0.4}
-        axes.bar(positions, amounts, 0.9 * GROUP / len(stacked.bars), bottom=bottoms, label=name, **style)
+        axes.bar(
+            positions, amounts, 0.9 * GROUP_SHARE / len(stacked.bars), bottom=bottoms, label=name, **style
+        )
         bottoms = [bottom + amount for bottom, amount in zip(bottoms, amounts, strict=True)]
     for position, key in zip(positions, keys, strict=True):
         if not stacked.parts.get(key):
@@ -157,8 +159,8 @@ def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Se
 
 def _bar_places(bars: int, groups: int) -> list[float]:
     """Return the positions of all bars of a row, in the order of groups."""
-    step = GROUP / bars
-    return [group + (bar + 0.5) * step - GROUP / 2 for group in range(groups) for bar in range(bars)]
+    step = GROUP_SHARE / bars
+    return [group + (bar + 0.5) * step - GROUP_SHARE / 2 for group in range(groups) for bar in range(bars)]
 
 
 def _name_bars(
@@ -170,7 +172,7 @@ def _name_bars(
         trim_axes(axes)
         return
     axes.set_xticks(_bar_places(len(bars), len(groups)), [*bars] * len(groups), rotation=90)
-    axes.set_xlim(-0.5, panels.longest - 0.5)
+    axes.set_xlim(-0.5, panels.groups_per_row - 0.5)
     trim_axes(axes)
     axes.tick_params(axis="x", length=0, pad=1.5)
     group_axis = axes.secondary_xaxis(location=0)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GROUP = 0.82  # fraction of the distance of two groups that bars fill
+GROUP_SHARE = 0.82  # fraction of the distance of two groups that bars fill
 NARROWEST_BAR = 3.0  # points
 PANEL = 1.15  # inches, height of the bars of a row of groups
 AXIS_INCHES = 0.5  # inches, width of the scale and its label
-LOGARITHMIC = 20.0  # minimum ratio of two bars for a logarithmic scale
+LOGARITHMIC_RATIO = 20.0  # minimum ratio of two bars for a logarithmic scale
 MISSING = "\N{MULTIPLICATION SIGN}"
 ERROR_BARS: Final[Any] = {"elinewidth": 0.6, "capthick": 0.6, "capsize": 1.2, "ecolor": INK}
 
@@ -55,10 +55,10 @@ class GroupedBars:
     note: str = ""
 
     @property
-    def logarithmic(self) -> bool:
-        """Return whether the ratios need a logarithmic scale."""
+    def is_logarithmic(self) -> bool:
+        """Return whether the largest and smallest ratio, 1 included, need a logarithmic scale."""
         values = [1.0, *(height for height in chain.from_iterable(self.heights) if height)]
-        return max(values) > LOGARITHMIC * min(values)
+        return max(values) > LOGARITHMIC_RATIO * min(values)
 
 
 @dataclass(frozen=True)
@@ -78,26 +78,27 @@ class Panels:
     label_inches: float
 
     @property
-    def longest(self) -> int:
+    def groups_per_row(self) -> int:
         """Return the largest number of groups in a row."""
         return max(map(len, self.rows))
 
 
-def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float) -> Panels:
-    """Divide groups into rows so that no bar is narrower than ``narrowest`` points.
+def plan_panels(groups: Sequence[str], bars: int, width: float, min_bar_points: float) -> Panels:
+    """Divide groups into rows so that no bar is narrower than ``min_bar_points``.
 
     Args:
         groups: the names of the groups.
         bars: the number of bars of a group.
         width: the width of the figure, in inches.
-        narrowest: the minimum width of a bar, in points.
+        min_bar_points: the minimum width of a bar, in points; a row has at least one group in any case.
     """
     points = points_of(width - AXIS_INCHES)
-    limit = max(1, int(points / max(bars * narrowest / GROUP, SMALL + 2)))
-    rows = -(-len(groups) // limit)
-    longest = -(-len(groups) // rows)
-    pitch = points / longest
+    max_groups = max(1, int(points / max(bars * min_bar_points / GROUP_SHARE, SMALL + 2)))
+    rows = -(-len(groups) // max_groups)
+    groups_per_row = -(-len(groups) // rows)
+    pitch = points / groups_per_row
     text = text_points(groups, SMALL)
+    # Names stay horizontal if they fit the distance of two groups, and stand upright if 45 degrees overlap.
     rotation = 0 if text < 0.95 * pitch else 45 if pitch >= 1.6 * SMALL else 90
     height = {0: SMALL, 45: 0.71 * (text + SMALL), 90: text}[rotation]
     ends = [-(-len(groups) * row // rows) for row in range(rows + 1)]
@@ -111,7 +112,7 @@ def label_groups(axes: Axes, names: Sequence[str], panels: Panels) -> None:
     for label in axes.get_xticklabels() if panels.rotation == 45 else ():
         label.set(ha="right", rotation_mode="anchor")
     axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-0.5, panels.longest - 0.5)
+    axes.set_xlim(-0.5, panels.groups_per_row - 0.5)
 
 
 def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
@@ -129,7 +130,7 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
         rows = list(figure.subplots(len(panels.rows), 1, sharey=True, squeeze=False)[:, 0])
         for axes, groups in zip(rows, panels.rows, strict=True):
             _draw_row(axes, bars, groups, panels)
-        _scale(rows, bars)
+        _set_scale(rows, bars)
         label_scale(figure, rows, bars.label, 1.1 * PANEL)
         legend_rows = add_legend(figure, bars.series)
         lines = legend_rows + add_note(figure, bars.note)
@@ -140,11 +141,11 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
 
 def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> None:
     """Draw a row of groups, and a cross for a failed run."""
-    bar = GROUP / len(bars.series)
-    base = 1.0 if bars.logarithmic else 0.0
+    bar_width = GROUP_SHARE / len(bars.series)
+    base = 1.0 if bars.is_logarithmic else 0.0
     for number, heights in enumerate(bars.heights):
         pattern = pattern_of(number)
-        offset = (number + 0.5) * bar - GROUP / 2
+        offset = (number + 0.5) * bar_width - GROUP_SHARE / 2
         present = list(_present_bars(heights, bars.errors[number], groups))
         for index, group in enumerate(groups):
             if heights[group] is None:
@@ -153,7 +154,7 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
         axes.bar(
             [index + offset for index in positions],
             [top - base for top in tops],
-            bar,
+            bar_width,
             bottom=base,
             yerr=errors if any(errors) else None,
             error_kw=ERROR_BARS,
@@ -173,22 +174,22 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
 def _present_bars(
     heights: Sequence[float | None], errors: Sequence[float], groups: range
 ) -> Iterator[tuple[int, float, float]]:
-    """Yield position, height and error of each bar of a row."""
+    """Yield position in the row, height and error of each bar that has a height."""
     for index, group in enumerate(groups):
         height = heights[group]
         if height is not None:
             yield index, height, errors[group]
 
 
-def _scale(rows: Sequence[Axes], bars: GroupedBars) -> None:
-    """Set the limits and ticks of the scale."""
+def _set_scale(rows: Sequence[Axes], bars: GroupedBars) -> None:
+    """Set the grid, and on a logarithmic scale the limits and ticks; the limits include 1."""
     from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415  (heavy, and an extra)
 
     values = [height for height in chain.from_iterable(bars.heights) if height] or [1.0]
     for axes in rows:
         axes.yaxis.grid(visible=True, linewidth=0.3, color="#BBBBBB")
         axes.set_axisbelow(True)
-        if not bars.logarithmic:
+        if not bars.is_logarithmic:
             continue
         axes.set_yscale("log")
         low, high = min(1.0, *values), max(1.0, *values)

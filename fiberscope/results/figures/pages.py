@@ -15,25 +15,25 @@ import numpy as np
 from fiberscope.base.errors import InputError
 from fiberscope.results.figures.style import INK, SMALL, TEXT, points_of, text_points, wrap_text
 from fiberscope.results.report.files import check_writable, write_bytes
-from fiberscope.results.report.pictures import UNDATED, new_figure
+from fiberscope.results.report.pictures import METADATA, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 8.5, 11.0  # inches, letter paper
-SIDE, TOP = 0.67, 0.75  # inches, margins
-INNER: Final = WIDTH - 2 * SIDE
-BETWEEN, BELOW = 0.16, 0.3  # inches, between columns and between items
-HALF: Final = (INNER - BETWEEN) / 2 + 0.01  # inches, a column of the width of an IEEE figure
+SIDE_MARGIN, TOP_MARGIN = 0.67, 0.75  # inches, margins
+TEXT_WIDTH: Final = WIDTH - 2 * SIDE_MARGIN
+COLUMN_GAP, ITEM_GAP = 0.16, 0.3  # inches, between columns and between items
+COLUMN_WIDTH: Final = (TEXT_WIDTH - COLUMN_GAP) / 2 + 0.01  # inches, at least the width of an IEEE figure
 DOTS_PER_INCH = 150  # resolution of a page as a picture
-LINE = TEXT * 1.35 / 72  # inches, line height of a caption
-ROW = SMALL * 1.4 / 72  # inches, row height of a table
-GAP = 0.11  # inches, between columns of a table
-TITLE = 14.0  # points
+LINE_HEIGHT = TEXT * 1.35 / 72  # inches, line height of a caption
+ROW_HEIGHT = SMALL * 1.4 / 72  # inches, row height of a table
+CELL_GAP = 0.11  # inches, between columns of a table
+TITLE_SIZE = 14.0  # points
 _POWER = re.compile(r"(-?\d\.\d+)e([+-])0?(\d+)")
 TIMES = "\N{MULTIPLICATION SIGN}"
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Item(Protocol):
@@ -48,7 +48,10 @@ class Item(Protocol):
         """Return the height in inches, with the caption."""
 
     def draw(self, page: Figure, left: float, top: float) -> None:
-        """Draw the item; ``left`` and ``top`` are inches from the lower left corner of the page."""
+        """Draw the item with its upper left corner at ``left`` and ``top``.
+
+        Both are inches from the lower left corner of the page.
+        """
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,17 @@ class FigureItem:
     @property
     def height(self) -> float:
         """Return the height in inches, with the caption."""
-        return float(self.figure.get_figheight()) + 0.08 + LINE * len(_lines(self.caption, self.width))
+        return (
+            float(self.figure.get_figheight())
+            + 0.08
+            + LINE_HEIGHT * len(_wrap_lines(self.caption, self.width))
+        )
 
     def draw(self, page: Figure, left: float, top: float) -> None:
         """Draw the figure and its caption on a page."""
         height = float(self.figure.get_figheight())
         _insert(page, self.figure, left, top - height)
-        _write_paragraph(page, _lines(self.caption, self.width), left, top - height - 0.08)
+        _write_paragraph(page, _wrap_lines(self.caption, self.width), left, top - height - 0.08)
 
 
 def _insert(page: Figure, figure: Figure, left: float, bottom: float) -> None:
@@ -103,20 +110,20 @@ class TableItem:
     """A table with a caption above and notes below.
 
     Args:
-        heads: the heads of the columns.
-        blocks: rows of text, with a title in a row of its own; an empty title is not drawn.
-        groups: heads over several columns, from the second column on, with the number of columns of each.
+        headings: the headings of the columns.
+        blocks: titles with rows of text; a title is in a row of its own, and an empty title is not drawn.
+        groups: headings over several columns, from the second column on, with their numbers of columns.
         caption: plain text.
         notes: lines of plain text.
-        room: the width of the page in inches, at which caption and notes are wrapped.
+        max_width: the width of the page in inches, at which caption and notes are wrapped.
     """
 
-    heads: Sequence[str]
+    headings: Sequence[str]
     blocks: Sequence[tuple[str, Sequence[Sequence[str]]]]
     groups: Sequence[tuple[str, int]]
     caption: str
     notes: Sequence[str] = ()
-    room: float = INNER
+    max_width: float = TEXT_WIDTH
 
     @cached_property
     def _rows(self) -> list[Sequence[str]]:
@@ -125,17 +132,17 @@ class TableItem:
     @cached_property
     def _widths(self) -> list[float]:
         """Return the widths of the columns in inches."""
-        columns = zip(self.heads, *self._rows, strict=True)
+        columns = zip(self.headings, *self._rows, strict=True)
         widths = [
-            text_points([_format_cell(cell) for cell in column], SMALL) / 72 + GAP for column in columns
+            text_points([_format_cell(cell) for cell in column], SMALL) / 72 + CELL_GAP for column in columns
         ]
-        first = 1
+        column = 1
         for name, count in self.groups:
-            more = text_points([name], SMALL) / 72 + GAP - sum(widths[first : first + count])
-            widths[first : first + count] = [
-                width + max(0.0, more) / count for width in widths[first : first + count]
+            missing_width = text_points([name], SMALL) / 72 + CELL_GAP - sum(widths[column : column + count])
+            widths[column : column + count] = [
+                width + max(0.0, missing_width) / count for width in widths[column : column + count]
             ]
-            first += count
+            column += count
         return widths
 
     @property
@@ -144,66 +151,73 @@ class TableItem:
         return sum(self._widths)
 
     @cached_property
-    def _lines_above(self) -> list[str]:
-        return _lines(self.caption, min(self.room, max(self.width, 3.0)))
+    def _caption_lines(self) -> list[str]:
+        return _wrap_lines(self.caption, min(self.max_width, max(self.width, 3.0)))
 
     @cached_property
-    def _lines_below(self) -> list[str]:
-        return [line for note in self.notes for line in _lines(note, min(self.room, max(self.width, 3.0)))]
+    def _note_lines(self) -> list[str]:
+        return [
+            line
+            for note in self.notes
+            for line in _wrap_lines(note, min(self.max_width, max(self.width, 3.0)))
+        ]
 
     @property
     def height(self) -> float:
         """Return the height in inches, with the caption and the notes."""
         titles = sum(1 for title, _ in self.blocks if title)
         rows = len(self._rows) + titles + (2 if self.groups else 1) + 0.5 * (len(self.blocks) + 2)
-        return LINE * (len(self._lines_above) + len(self._lines_below)) + ROW * rows + 0.06
+        return LINE_HEIGHT * (len(self._caption_lines) + len(self._note_lines)) + ROW_HEIGHT * rows + 0.06
 
-    def pieces(self, height: float) -> Iterator[TableItem]:
-        """Yield the table in pieces of at most ``height`` inches."""
-        limit = max(1, int((height - self.height) / ROW) + len(self._rows))
-        if len(self._rows) <= limit:
+    def split(self, height: float) -> Iterator[TableItem]:
+        """Yield the table in tables of at most ``height`` inches, or of one row if a row is higher.
+
+        The first keeps the caption, and the last keeps the notes.
+        """
+        max_rows = max(1, int((height - self.height) / ROW_HEIGHT) + len(self._rows))
+        if len(self._rows) <= max_rows:
             yield self
             return
         titled_rows = [(title, row) for title, rows in self.blocks for row in rows]
-        limit = max(1, limit - 2 * len(self.blocks))
-        for start in range(0, len(titled_rows), limit):
+        max_rows = max(1, max_rows - 2 * len(self.blocks))
+        for start in range(0, len(titled_rows), max_rows):
             blocks: list[tuple[str, Sequence[Sequence[str]]]] = []
-            for title, row in titled_rows[start : start + limit]:
+            for title, row in titled_rows[start : start + max_rows]:
                 if blocks and blocks[-1][0] == title:
                     blocks[-1] = title, [*blocks[-1][1], row]
                 else:
                     blocks.append((title, [row]))
-            is_last = start + limit >= len(titled_rows)
+            is_last = start + max_rows >= len(titled_rows)
             caption = self.caption if start == 0 else f"{self.caption.partition('.')[0]}, continued."
             yield replace(self, blocks=blocks, caption=caption, notes=self.notes if is_last else ())
 
     def draw(self, page: Figure, left: float, top: float) -> None:
         """Draw the table on a page."""
-        top = _write_paragraph(page, self._lines_above, left, top) - 0.02
+        top = _write_paragraph(page, self._caption_lines, left, top) - 0.02
         widths = self._widths
         ends = [left + sum(widths[: column + 1]) for column in range(len(widths))]
-        top = _rule(page, left, ends[-1], top, 0.9)
+        top = _draw_rule(page, left, ends[-1], top, 0.9)
         if self.groups:
             top = self._draw_groups(page, left, ends, top)
-        top = self._draw_row(page, self.heads, left, ends, top)
+        top = self._draw_row(page, self.headings, left, ends, top)
         for title, rows in self.blocks:
-            top = _rule(page, left, ends[-1], top, 0.5)
+            top = _draw_rule(page, left, ends[-1], top, 0.5)
             if title:
                 _write(page, _format_cell(title), left, top, style="italic")
-                top -= ROW
+                top -= ROW_HEIGHT
             for row in rows:
                 top = self._draw_row(page, row, left, ends, top)
-        top = _rule(page, left, ends[-1], top, 0.9)
-        _write_paragraph(page, self._lines_below, left, top)
+        top = _draw_rule(page, left, ends[-1], top, 0.9)
+        _write_paragraph(page, self._note_lines, left, top)
 
     def _draw_groups(self, page: Figure, left: float, ends: Sequence[float], top: float) -> float:
         column = 0
         for name, count in self.groups:
-            begin, end = ends[column] + GAP, ends[column + count]
-            _write(page, name, (begin + end) / 2, top, ha="center")
-            _line(page, begin, end, top - ROW, 0.4)
+            start, end = ends[column] + CELL_GAP, ends[column + count]
+            _write(page, name, (start + end) / 2, top, ha="center")
+            _draw_line(page, start, end, top - ROW_HEIGHT, 0.4)
             column += count
-        return top - 1.15 * ROW
+        return top - 1.15 * ROW_HEIGHT
 
     def _draw_row(
         self, page: Figure, cells: Sequence[str], left: float, ends: Sequence[float], top: float
@@ -211,24 +225,24 @@ class TableItem:
         _write(page, _format_cell(cells[0]), left, top)
         for cell, end in zip(cells[1:], ends[1:], strict=True):
             _write(page, _format_cell(cell), end, top, ha="right")
-        return top - ROW
+        return top - ROW_HEIGHT
 
 
 def _format_cell(cell: str) -> str:
     """Format a cell with superscript exponents and symbols of units."""
     power = _POWER.fullmatch(cell)
     if power:
-        exponent = f"{power[2].replace('+', '')}{power[3]}".translate(_RAISED)
+        exponent = f"{power[2].replace('+', '')}{power[3]}".translate(_SUPERSCRIPTS)
         return f"{power[1]}{TIMES}10{exponent}"
     return cell.replace("mm2]", "mm²]").replace("[us]", "[µs]").replace("[uJ]", "[µJ]")
 
 
-def _rule(page: Figure, left: float, right: float, top: float, weight: float) -> float:
-    _line(page, left, right, top - 0.2 * ROW, weight)
-    return top - 0.5 * ROW
+def _draw_rule(page: Figure, left: float, right: float, top: float, weight: float) -> float:
+    _draw_line(page, left, right, top - 0.2 * ROW_HEIGHT, weight)
+    return top - 0.5 * ROW_HEIGHT
 
 
-def _line(page: Figure, left: float, right: float, height: float, weight: float) -> None:
+def _draw_line(page: Figure, left: float, right: float, height: float, weight: float) -> None:
     from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
 
     ends = [left / WIDTH, right / WIDTH], [height / HEIGHT] * 2
@@ -243,11 +257,11 @@ def _write_paragraph(page: Figure, lines: Sequence[str], left: float, top: float
     """Write lines downwards, and return the position of the next line."""
     for line in lines:
         _write(page, line, left, top, TEXT)
-        top -= LINE
+        top -= LINE_HEIGHT
     return top
 
 
-def _lines(text: str, width: float) -> list[str]:
+def _wrap_lines(text: str, width: float) -> list[str]:
     return wrap_text(text, TEXT, points_of(width)) if text else []
 
 
@@ -262,11 +276,11 @@ def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figu
         InputError: matplotlib is missing.
     """
     figures = [item for item in items if isinstance(item, FigureItem)]
-    layout = _Layout(title, two_columns=any(figure.width <= HALF for figure in figures))
+    layout = _Layout(title, two_columns=any(figure.width <= COLUMN_WIDTH for figure in figures))
     for item in items:
-        height = HEIGHT - 2 * TOP
-        for piece in item.pieces(height) if isinstance(item, TableItem) else [item]:
-            layout.add(piece)
+        height = HEIGHT - 2 * TOP_MARGIN
+        for part in item.split(height) if isinstance(item, TableItem) else [item]:
+            layout.add(part)
     for number, page in enumerate(layout.pages, start=1):
         foot = f"{number} / {len(layout.pages)}"
         _write(page, foot, WIDTH / 2, 0.45, ha="center")
@@ -286,33 +300,40 @@ class _Layout:
         self.pages: list[Figure] = []
         self._tops: list[float] = []
         self._column = 0
-        self._begin_page()
+        self._add_page()
         if title:
-            _write(self.pages[0], title, WIDTH / 2, HEIGHT - TOP, TITLE, ha="center")
+            _write(self.pages[0], title, WIDTH / 2, HEIGHT - TOP_MARGIN, TITLE_SIZE, ha="center")
             self._tops = [top - 0.45 for top in self._tops]
 
-    def _begin_page(self) -> None:
+    def _add_page(self) -> None:
         page = new_figure(WIDTH, HEIGHT, DOTS_PER_INCH)
         page.set_layout_engine("none")
         self.pages.append(page)
-        self._column, self._tops = 0, [HEIGHT - TOP] * 2
+        self._column, self._tops = 0, [HEIGHT - TOP_MARGIN] * 2
 
     def add(self, item: Item) -> None:
-        """Draw an item below the previous items, or on the next page."""
-        narrow = self.two_columns and item.width <= HALF
-        if not narrow:
+        """Draw an item below the previous items, in the other column, or on the next page."""
+        is_narrow = self.two_columns and item.width <= COLUMN_WIDTH
+        if not is_narrow:
             self._tops = [min(self._tops)] * 2
             self._column = 0
-        fits = [column for column in range(self._column, 2) if self._tops[column] - item.height >= TOP]
-        if not fits:
-            self._begin_page()
-            fits = [0]
-        self._column = fits[0]
-        left = SIDE + self._column * (HALF + BETWEEN) if narrow else SIDE + (INNER - item.width) / 2
+        free_columns = [
+            column for column in range(self._column, 2) if self._tops[column] - item.height >= TOP_MARGIN
+        ]
+        if not free_columns:
+            self._add_page()
+            free_columns = [0]
+        self._column = free_columns[0]
+        left = (
+            SIDE_MARGIN + self._column * (COLUMN_WIDTH + COLUMN_GAP)
+            if is_narrow
+            else SIDE_MARGIN + (TEXT_WIDTH - item.width) / 2
+        )
         item.draw(self.pages[-1], max(left, 0.2), self._tops[self._column])
-        below = self._tops[self._column] - item.height - BELOW
+        next_top = self._tops[self._column] - item.height - ITEM_GAP
         self._tops = [
-            below if column == self._column or not narrow else top for column, top in enumerate(self._tops)
+            next_top if column == self._column or not is_narrow else top
+            for column, top in enumerate(self._tops)
         ]
 
 
@@ -337,7 +358,7 @@ def write_pages(pages: Sequence[Figure], path: Path) -> None:
     from matplotlib.backends.backend_pdf import PdfPages  # noqa: PLC0415
 
     content = io.BytesIO()
-    with rc_context({"pdf.fonttype": 42}), PdfPages(content, metadata=UNDATED[".pdf"]) as pdf:
+    with rc_context({"pdf.fonttype": 42}), PdfPages(content, metadata=METADATA[".pdf"]) as pdf:
         for page in pages:
             pdf.savefig(page)
     write_bytes(path, content.getvalue())

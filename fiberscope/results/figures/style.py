@@ -40,12 +40,13 @@ STYLE: Final[Any] = {
     "legend.labelspacing": 0.25,
     "legend.borderpad": 0.0,
 }
+# Width of a legend's symbol with its distance to the text, and distance of two columns, in points.
 ENTRY_POINTS = TEXT * (STYLE["legend.handlelength"] + STYLE["legend.handletextpad"])
 SPACING_POINTS = TEXT * STYLE["legend.columnspacing"]
 
 
 class Pattern(NamedTuple):
-    """Style of a series: fill colour and hatch of bars, and marker of points."""
+    """Style of a series: fill colour and hatch of bars, and marker of points, in matplotlib's codes."""
 
     colour: str
     hatch: str
@@ -183,6 +184,7 @@ def add_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Artist] 
     columns = next(
         (count for count in range(len(labels), 1, -1) if _legend_points(labels, count) <= width), 1
     )
+    # matplotlib fills a legend column by column; this order makes it row by row.
     order = [number for column in range(columns) for number in range(column, len(labels), columns)]
     figure.legend(
         [handles[number] for number in order],
@@ -204,10 +206,13 @@ def _legend_points(labels: Sequence[str], columns: int) -> float:
 
 
 def add_note(figure: Figure, note: str) -> int:
-    """Put small wrapped text under the axes, and return the number of lines."""
+    """Put small wrapped text under the axes, and return the number of lines.
+
+    Text is wrapped by a mean width of 0.6 of the font size for a letter.
+    """
     if not note:
         return 0
-    letters = int(points_of(figure.get_figwidth()) / (0.6 * SMALL))
-    lines = [text_line for line in note.splitlines() for text_line in wrap(line, letters)]
+    letters_per_line = int(points_of(figure.get_figwidth()) / (0.6 * SMALL))
+    lines = [text_line for line in note.splitlines() for text_line in wrap(line, letters_per_line)]
     figure.supxlabel("\n".join(lines), fontsize=SMALL, color=INK)
     return len(lines)

@@ -22,9 +22,9 @@ from fiberscope.compiler.modules import WRITTEN
 from fiberscope.results.provenance.imports import Import, ParsedNames, parse_names
 from fiberscope.sim import import_mode
 
-OURS = __name__.partition(".")[0]
-VERSION, REPORTS = f"{OURS}.base.version", f"{OURS}.results.report"  # do not influence results
-PACKAGE = "__init__.py"
+OWN_PACKAGE = __name__.partition(".")[0]
+VERSION, REPORTS = f"{OWN_PACKAGE}.base.version", f"{OWN_PACKAGE}.results.report"  # do not influence results
+PACKAGE_FILE = "__init__.py"
 _LIBRARIES = {"site-packages", "dist-packages"}
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 
@@ -69,6 +69,8 @@ def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = Fals
 
 
 class _File(NamedTuple):
+    """SHA-256 digest of the executed content of a file, and the names in its source."""
+
     digest: str
     parsed: ParsedNames
 
@@ -77,23 +79,32 @@ _loaded_files: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()  # as 
 
 
 class _Walk:
-    """Walk from file to file along imports."""
+    """A walk from file to file along imports, which collects the visited files.
+
+    Args:
+        packages: names of the packages that count although they may be installed as libraries.
+        now: as of ``sources``.
+    """
 
     def __init__(self, packages: set[str], now: bool) -> None:
-        self._packages, self._read_file = packages | {OURS}, now
+        self._packages, self._reads_from_disk = packages | {OWN_PACKAGE}, now
         self._files: dict[str, _File] = {}
-        self._list_folder, self._find_home, self._name = cache(_list_folder), cache(_find_home), cache(_name)
+        self._list_folder, self._find_home, self._import_name = (
+            cache(_list_folder),
+            cache(_find_home),
+            cache(_import_name),
+        )
         self._is_foreign = cache(self._is_library)
         self._followed: set[tuple[Import, str]] = set()
 
     def sources(self) -> Sources:
         """Return the files of all modules that were visited."""
-        modules = {self._name(path): file.digest for path, file in self._files.items()}
+        modules = {self._import_name(path): file.digest for path, file in self._files.items()}
         return Sources(modules, tuple(self._files))
 
     def add(self, path: str) -> None:
         """Add a file and all its imports, unless the file belongs to a library or only presents results."""
-        is_known = path in self._files or self._is_foreign(path) or _is_presentation(self._name(path))
+        is_known = path in self._files or self._is_foreign(path) or _is_presentation(self._import_name(path))
         if is_known or not os.path.isfile(path) or _is_generated(path):
             return
         folder, name = os.path.split(path)
@@ -109,32 +120,32 @@ class _Walk:
         if key in self._followed:
             return
         self._followed.add(key)
-        package, *parts = self._start(import_.module, folder)
+        package, *parts = self._enter_first_package(import_.module, folder)
         for part in parts:
             package = self._submodule(package, part)
         for name in import_.names if package else ():
             if not self._submodule(package, name):
                 self._follow_lazy_import(package, name)
 
-    def _start(self, module: str, folder: str) -> list[str]:
+    def _enter_first_package(self, module: str, folder: str) -> list[str]:
         """Add the first package of an import; return its folder and the remaining names."""
         bare = module.lstrip(".")
         if bare != module:
-            up = os.path.normpath(os.path.join(folder, *[".."] * (len(module) - len(bare) - 1)))
-            return [self._enter_package(up), *filter(None, bare.split("."))]
+            ancestor = os.path.normpath(os.path.join(folder, *[".."] * (len(module) - len(bare) - 1)))
+            return [self._enter_package(ancestor), *filter(None, bare.split("."))]
         top, *parts = bare.split(".")
         return [self._enter_package(self._find_home(top)), *parts]
 
-    def _enter_package(self, place: str) -> str:
+    def _enter_package(self, location: str) -> str:
         """Add a package or module; return the folder of a package, else an empty text."""
-        if not place or self._is_foreign(place):
+        if not location or self._is_foreign(location):
             return ""
-        if place.endswith(".py"):
-            self.add(place)
+        if location.endswith(".py"):
+            self.add(location)
             return ""
-        if PACKAGE in self._list_folder(place):
-            self.add(os.path.join(place, PACKAGE))
-        return place
+        if PACKAGE_FILE in self._list_folder(location):
+            self.add(os.path.join(location, PACKAGE_FILE))
+        return location
 
     def _submodule(self, folder: str, name: str) -> str:
         """Add a package or module in a folder; return the folder of a package, else an empty text."""
@@ -145,7 +156,7 @@ class _Walk:
 
     def _follow_lazy_import(self, folder: str, name: str) -> None:
         """Follow the import that a package with lazy imports lists for a name."""
-        package = self._files.get(os.path.join(folder, PACKAGE))
+        package = self._files.get(os.path.join(folder, PACKAGE_FILE))
         for import_ in package.parsed.for_types if package else ():
             if name in import_.names:
                 self.follow(Import(import_.module, (name,)), folder)
@@ -153,10 +164,10 @@ class _Walk:
     def _is_library(self, path: str) -> bool:
         """Return whether a file or folder belongs to a library."""
         library = path.startswith(_STANDARD) or not _LIBRARIES.isdisjoint(path.split(os.sep))
-        return library and self._name(path).partition(".")[0] not in self._packages
+        return library and self._import_name(path).partition(".")[0] not in self._packages
 
     def _read(self, path: str) -> _File:
-        module = None if self._read_file else sys.modules.get(self._name(path))
+        module = None if self._reads_from_disk else sys.modules.get(self._import_name(path))
         if module is None or not _is_source_of(module, path):
             return _read_file(path)
         if module not in _loaded_files:
@@ -166,7 +177,7 @@ class _Walk:
 
 def _is_presentation(name: str) -> bool:
     """Return whether a module only presents results: texts, tables, pictures, public names."""
-    return name in (OURS, VERSION) or f"{name}.".startswith(f"{REPORTS}.")
+    return name in (OWN_PACKAGE, VERSION) or f"{name}.".startswith(f"{REPORTS}.")
 
 
 def _is_generated(path: str) -> bool:
@@ -197,17 +208,17 @@ def _find_home(top: str) -> str:
     return os.path.abspath(next(iter(spec.submodule_search_locations or ()), spec.origin or ""))
 
 
-def _name(path: str) -> str:
+def _import_name(path: str) -> str:
     """Return the import name of a file; a data file has the name of its package and its own name."""
     folder, name = os.path.split(path)
     package = _package(folder)
-    return package if name == PACKAGE else ".".join(filter(None, (package, name.removesuffix(".py"))))
+    return package if name == PACKAGE_FILE else ".".join(filter(None, (package, name.removesuffix(".py"))))
 
 
 @lru_cache(maxsize=1024)
 def _package(folder: str) -> str:
     """Return the name of the package in a folder; empty if the folder is no package."""
-    if not os.path.isfile(os.path.join(folder, PACKAGE)):
+    if not os.path.isfile(os.path.join(folder, PACKAGE_FILE)):
         return ""
     parent, name = os.path.split(folder)
     return ".".join(filter(None, (_package(parent), name)))

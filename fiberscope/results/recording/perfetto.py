@@ -60,12 +60,12 @@ class _Trace:
         self._base_ticks = next(iter(states.clocks.values())).base_ticks  # period of the first clock
         self._tracks: dict[str, int] = {}  # track numbers by path; a queue's path ends in its port
         components = states.components.values()
-        self._names = _numbers(state for component in components for state in component.states)
-        self._kinds = _numbers(state.partition(":")[0] for state in self._names)
-        self._peers = _numbers(
+        self._names = _number_texts(state for component in components for state in component.states)
+        self._kinds = _number_texts(state.partition(":")[0] for state in self._names)
+        self._peers = _number_texts(
             ", ".join(peers) for component in components for peers in component.waits_for.values()
         )
-        self._notes = _numbers((WAITS_FOR, WITHIN, CYCLES))
+        self._annotations = _number_texts((WAITS_FOR, WITHIN, CYCLES))
 
     def packets(self) -> Iterator[bytes]:
         """Yield all packets of the trace."""
@@ -87,7 +87,7 @@ class _Trace:
         texts = {
             "event_names": _entries(self._names, "name"),
             "event_categories": _entries(self._kinds, "name"),
-            "debug_annotation_names": _entries(self._notes, "name"),
+            "debug_annotation_names": _entries(self._annotations, "name"),
             "debug_annotation_string_values": [
                 {"iid": number, "str": text.encode()} for text, number in self._peers.items()
             ],
@@ -103,9 +103,9 @@ class _Trace:
             if scope not in self._tracks:
                 yield self._track(scope, parts[depth - 1], ".".join(parts[: depth - 1]))
 
-    def _track(self, path: str, name: str, parent: str, **more: object) -> bytes:
+    def _track(self, path: str, name: str, parent: str, **fields: object) -> bytes:
         number = self._tracks[path] = len(self._tracks) + 1
-        description = {"uuid": number, "name": name, "sibling_order_rank": number, **more}
+        description = {"uuid": number, "name": name, "sibling_order_rank": number, **fields}
         if parent:
             description["parent_uuid"] = self._tracks[parent]
         explicit = self._messages.TrackDescriptor.EXPLICIT
@@ -114,7 +114,8 @@ class _Trace:
     def _slices(self, path: str, component: ComponentStates) -> Iterator[bytes]:
         track, first_clock = self._tracks[path], self._base_ticks
         ticks = self._states.clocks[component.clock].base_ticks
-        first = -(-self._states.start * first_clock // ticks)
+        first_cycle = -(-self._states.start * first_clock // ticks)
+        # Equal events of a track are serialized once; only their timestamps differ.
         begin_event = cache(
             lambda state, within, cycles: self._begin_event(track, component, state, within, cycles)
         )
@@ -122,49 +123,49 @@ class _Trace:
         for slice_ in slices_of(component):
             cycles = 0 if ticks == first_clock else slice_.end - slice_.begin
             event = begin_event(slice_.state, slice_.interval, cycles)
-            yield _framed_at((first + slice_.begin) * ticks // first_clock, event)
-            yield _framed_at((first + slice_.end) * ticks // first_clock, end)
+            yield _frame_event((first_cycle + slice_.begin) * ticks // first_clock, event)
+            yield _frame_event((first_cycle + slice_.end) * ticks // first_clock, end)
 
     def _begin_event(
         self, track: int, component: ComponentStates, state: str, uncertainty: int, cycles: int
     ) -> bytes:
-        notes = [
-            {"name_iid": self._notes[name], "uint_value": number}
+        annotations = [
+            {"name_iid": self._annotations[name], "uint_value": number}
             for name, number in ((WITHIN, uncertainty), (CYCLES, cycles))
             if number
         ]
         if state in component.waits_for:
             peers = self._peers[", ".join(component.waits_for[state])]
-            notes.append({"name_iid": self._notes[WAITS_FOR], "string_value_iid": peers})
+            annotations.append({"name_iid": self._annotations[WAITS_FOR], "string_value_iid": peers})
         return self._event(
             track,
             "TYPE_SLICE_BEGIN",
             name_iid=self._names[state],
             category_iids=[self._kinds[state.partition(":")[0]]],
-            debug_annotations=notes,
+            debug_annotations=annotations,
         )
 
     def _counter_events(self, track: int, tokens: Iterable[int]) -> Iterator[bytes]:
-        """Yield the fill of a queue at the end of each interval with a change."""
+        """Yield the fill of a queue at the end of each interval in which it changed."""
         counts = cache(lambda count: self._event(track, "TYPE_COUNTER", counter_value=count))
         last = -1
         for number, count in enumerate(tokens, start=1):
             if count != last:
                 cycle = min(self._states.start + number * self._states.interval, self._states.end)
-                yield _framed_at(cycle, counts(count))
+                yield _frame_event(cycle, counts(count))
                 last = count
 
-    def _event(self, track: int, kind: str, **more: object) -> bytes:
+    def _event(self, track: int, kind: str, **fields: object) -> bytes:
         number = getattr(self._messages.TrackEvent, kind)
         flags = self._messages.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
-        return self._packet(track_event={"type": number, "track_uuid": track, **more}, sequence_flags=flags)
+        return self._packet(track_event={"type": number, "track_uuid": track, **fields}, sequence_flags=flags)
 
     def _packet(self, **fields: object) -> bytes:
         packet = self._messages.TracePacket(trusted_packet_sequence_id=SEQUENCE, **fields)
         return bytes(packet.SerializeToString())
 
 
-def _numbers(texts: Iterable[str]) -> dict[str, int]:
+def _number_texts(texts: Iterable[str]) -> dict[str, int]:
     """Number texts from 1."""
     return {text: number for number, text in enumerate(dict.fromkeys(texts), start=1)}
 
@@ -173,7 +174,7 @@ def _entries(numbers: dict[str, int], name: str) -> list[dict[str, object]]:
     return [{"iid": number, name: text} for text, number in numbers.items()]
 
 
-def _framed_at(time: int, event: bytes) -> bytes:
+def _frame_event(time: int, event: bytes) -> bytes:
     return _frame_packet(event + TIMESTAMP + _varint(time))
 
 

@@ -53,30 +53,34 @@ class WaitChains:
 
     Args:
         kernel: the kernel of the machine.
+
+    Attributes:
+        links: the links of each component, by its id.
+        memory_channels: for each component by its id, its output channels for requests, and for replies.
+        first_period: base ticks in a cycle of the first clock.
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.wiring, self.first = kernel.wiring, kernel.clocks[0].period  # base ticks of the first clock
+        self.wiring, self.first_period = kernel.wiring, kernel.clocks[0].period
         self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
-        # By component: its output channels for requests, and for replies.
-        self.ways = {part: _memory_channels(links) for part, links in self.links.items()}
-        self._time, self._held = -1, dict[int, Sequence[HeldRequest]]()
+        self.memory_channels = {part: _memory_channels(links) for part, links in self.links.items()}
+        self._time, self._held_requests = -1, dict[int, Sequence[HeldRequest]]()
 
     def chain(self, component: Component, time: int) -> list[Wait]:
         """Return the chain of a component; the arguments are those of ``wait_chain``."""
         if time != self._time:
-            self._time, self._held = time, {}
+            self._time, self._held_requests = time, {}
         return list(_Chain(self, time).links(component))
 
     def held_requests(self, owner: Component) -> Sequence[HeldRequest]:
         """Return the requests that a component holds at the time of the last chain."""
-        if id(owner) not in self._held:
-            holds = getattr(owner, "held_requests", None)
-            self._held[id(owner)] = tuple(holds()) if holds else ()
-        return self._held[id(owner)]
+        if id(owner) not in self._held_requests:
+            get_requests = getattr(owner, "held_requests", None)
+            self._held_requests[id(owner)] = tuple(get_requests()) if get_requests else ()
+        return self._held_requests[id(owner)]
 
     def leads_away(self, component: Component) -> bool:
-        """Return whether a component waits for memory or a network, not for a neighbour."""
+        """Return whether a component waits for a memory reply, or for space in front of a network."""
         if component.state < FIRST_STALL:
             return False
         stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
@@ -85,7 +89,7 @@ class WaitChains:
         return hasattr(self.wiring.link(_fullest(stall)).consumer.component, "route")
 
     def producers(self, component: Component) -> dict[str, tuple[str, ...]]:
-        """The names of the components that write to each input port of a component."""
+        """Return the names of the components that write to each input port of a component."""
         names: dict[str, dict[str, None]] = {}
         for stall in self.links[id(component)]:
             if stall.direction == "input":
@@ -95,19 +99,19 @@ class WaitChains:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Location of a request: in a channel to a component, or within the component."""
+class _RequestLocation:
+    """Location of a request: in a channel to its owner, or within the owner if ``channel`` is None."""
 
     owner: Component
     channel: Channel | None
-    held: HeldRequest
+    request: HeldRequest
     arrival: int  # cycle of the owner's clock
 
 
 class _Chain:
     def __init__(self, wires: WaitChains, time: int) -> None:
         self._wires, self._time = wires, time
-        self._wiring, self._first = wires.wiring, wires.first
+        self._wiring, self._first_period = wires.wiring, wires.first_period
         self._visited: set[int] = set()
 
     def links(self, component: Component) -> Iterator[Wait]:
@@ -127,7 +131,7 @@ class _Chain:
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
                 yield from self._request_links(current, stall)
                 return
-            link, peer = self._link(current, stall)
+            link, peer = self._stall_link(current, stall)
             yield link
             current = peer
             if stall.direction == "output" and hasattr(peer, "route"):
@@ -136,8 +140,8 @@ class _Chain:
 
     def _wait(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
         """Return a link; ``since`` is a cycle of the component's clock."""
-        period = component.clock.period if component.clock else self._first
-        return Wait(component.name, since * period // self._first, text, peer)
+        period = component.clock.period if component.clock else self._first_period
+        return Wait(component.name, since * period // self._first_period, text, peer)
 
     def _working_link(self, component: Component) -> tuple[Wait, Component | None]:
         """Return the link of a busy component, a root, or of an idle component, caused by a producer."""
@@ -150,14 +154,14 @@ class _Chain:
                 return self._wait(component, component.since, text, producer.name), producer
         return self._wait(component, component.since, "is idle: nothing comes to it"), None
 
-    def _link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
+    def _stall_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         """Return the link of a component that waits at a port for the component at the other end."""
         if stall.direction == "output":
             return self._output_link(component, stall)
         empty = [channel for channel in stall.channels if not channel.occupancy]
         if not empty:
             channel = stall.channels[0]
-            period = component.clock.period if component.clock else self._first
+            period = component.clock.period if component.clock else self._first_period
             text = f"waits at {stall.label} for a token that is on its way"
             if channel.arrival(0) * period < self._time:
                 text = f"waits for more than the {channel.occupancy} tokens at {stall.label}"
@@ -187,47 +191,59 @@ class _Chain:
 
     def _request_links(self, component: Component, stall: Stall) -> Iterator[Wait]:
         """Follow the request of a component that waits for a memory reply."""
-        places = sorted(
-            self._places(component, stall.channels[0]), key=lambda place: (place.arrival, place.held.tag)
+        locations = sorted(
+            self._locate_requests(component, stall.channels[0]),
+            key=lambda location: (location.arrival, location.request.tag),
         )
-        if not places:
-            link, peer = self._link(component, stall)
+        if not locations:
+            link, peer = self._stall_link(component, stall)
             yield link
             if peer is not None:
                 yield from self.links(peer)
             return
-        place = places[0]
-        operation = OPERATIONS[place.held.operation] if place.held.operation < len(OPERATIONS) else "burst"
-        others = f", the oldest of {len(places)}" if len(places) > 1 else ""
-        text = f"waits at {stall.label} for the {operation} of {place.held.address:#x}{others}"
-        yield self._wait(component, component.since, text, place.owner.name)
-        yield from self._held_links(place)
+        location = locations[0]
+        operation = (
+            OPERATIONS[location.request.operation]
+            if location.request.operation < len(OPERATIONS)
+            else "burst"
+        )
+        others = f", the oldest of {len(locations)}" if len(locations) > 1 else ""
+        text = f"waits at {stall.label} for the {operation} of {location.request.address:#x}{others}"
+        yield self._wait(component, component.since, text, location.owner.name)
+        yield from self._location_links(location)
 
-    def _held_links(self, place: _Place) -> Iterator[Wait]:
-        """Yield the location of a request, and the next wait of the request."""
-        owner, request = place.owner, place.held
-        if place.channel is not None:
-            kind = "reply" if place.channel.protocol == REPLY else "request"
-            location = f"the {kind} is on its way in {place.channel.name}"
-            yield self._wait(owner, place.arrival, f"does not have it yet: {location}")
+    def _location_links(self, location: _RequestLocation) -> Iterator[Wait]:
+        """Yield the location of a request, and the next waits of the request.
+
+        If the owner forwards the request, the chain follows the forwarded request by its tag.
+        """
+        owner, request = location.owner, location.request
+        if location.channel is not None:
+            kind = "reply" if location.channel.protocol == REPLY else "request"
+            text = f"does not have it yet: the {kind} is on its way in {location.channel.name}"
+            yield self._wait(owner, location.arrival, text)
             if owner.state >= FIRST_STALL and id(owner) not in self._visited:
                 yield from self.links(owner)
             return
-        yield self._wait(owner, place.arrival, f"has it: {request.place}")
+        yield self._wait(owner, location.arrival, f"has it: {request.place}")
         if request.forwarded is None:
             return
         for stall in self._wires.links[id(owner)]:
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
-                for next_place in self._places(owner, stall.channels[0]):
-                    if next_place.held.tag == request.forwarded:
-                        yield from self._held_links(next_place)
+                for next_location in self._locate_requests(owner, stall.channels[0]):
+                    if next_location.request.tag == request.forwarded:
+                        yield from self._location_links(next_location)
                         return
 
-    def _places(self, requester: Component, replies: Channel) -> Iterator[_Place]:
-        """Yield the locations of a component's requests whose replies arrive at a channel."""
+    def _locate_requests(self, requester: Component, replies: Channel) -> Iterator[_RequestLocation]:
+        """Yield the locations of a component's requests whose replies arrive at a channel.
+
+        The search follows the channels of requests and replies from the requester. A network adds its port
+        number to a tag, so the set of accepted ports grows on the way.
+        """
         ports = {self._port(requester, replies)}
         searched, expanded = set[int](), set[tuple[int, bool]]()
-        channels = list(self._wires.ways[id(requester)][0])
+        channels = list(self._wires.memory_channels[id(requester)][0])
         while channels:
             channel = channels.pop()
             if id(channel) in searched:
@@ -237,25 +253,27 @@ class _Chain:
             producer, owner = link.producer.component, link.consumer.component
             if channel.occupancy:
                 yield from (
-                    place for place in _in_channel(channel, owner) if place.held.tag >> PORT_SHIFT in ports
+                    location
+                    for location in _requests_in_channel(channel, owner)
+                    if location.request.tag >> PORT_SHIFT in ports
                 )
             if owner is requester:
                 continue
             for request in self._wires.held_requests(owner):
                 if request.tag >> PORT_SHIFT in ports:
-                    yield _Place(
+                    yield _RequestLocation(
                         owner, None, request, request.since if request.since is not None else owner.since
                     )
-            first = getattr(owner, "first_port", None)
-            if first is not None and producer is not owner and channel.protocol == REQUEST:
-                ports.add(first + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
+            first_port = getattr(owner, "first_port", None)
+            if first_port is not None and producer is not owner and channel.protocol == REQUEST:
+                ports.add(first_port + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
             if (key := (id(owner), channel.protocol == REPLY)) not in expanded:
                 expanded.add(key)
                 channels += self._next_channels(owner, channel)
 
     def _next_channels(self, owner: Component, channel: Channel) -> Sequence[Channel]:
         """Return the channels by which a request or reply leaves a component."""
-        requests, replies = self._wires.ways[id(owner)]
+        requests, replies = self._wires.memory_channels[id(owner)]
         if channel.protocol == REPLY or (replies and not hasattr(owner, "first_port")):
             return replies
         return (*requests, *replies)
@@ -281,10 +299,12 @@ def _memory_channels(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequenc
     return requests, [channel for channel in outputs if channel.protocol == REPLY]
 
 
-def _in_channel(channel: Channel, owner: Component) -> Iterator[_Place]:
-    for place in range(channel.occupancy):
-        operation, tag, address, _value = channel.token(place)
-        yield _Place(owner, channel, HeldRequest(operation, tag, address, ""), channel.arrival(place))
+def _requests_in_channel(channel: Channel, owner: Component) -> Iterator[_RequestLocation]:
+    for position in range(channel.occupancy):
+        operation, tag, address, _value = channel.token(position)
+        yield _RequestLocation(
+            owner, channel, HeldRequest(operation, tag, address, ""), channel.arrival(position)
+        )
 
 
 def _fullest(stall: Stall) -> Channel:

@@ -24,7 +24,7 @@ from fiberscope.sim.cycle_counts import Ledger
 from fiberscope.sim.names import family_name
 from fiberscope.sim.wiring import Stall, Wiring
 
-FIXED = ("busy", "idle")  # states of every component, in the order of their numbers
+COMMON_STATES = ("busy", "idle")  # states of every component, in the order of their numbers
 Peers = tuple[str, ...]
 MAX_INTERVALS = 1024  # default maximum number of intervals
 MAX_BYTES = 4_500_000  # maximum size of the document; longer intervals reduce the size
@@ -76,25 +76,27 @@ def _track(component: Component, wiring: Wiring) -> TrackedComponent:
     peers = [wiring.peers(stall) for stall in stalls]
     peers_by_array: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for stall, names in zip(stalls, peers, strict=True):
-        peers_by_array[stall.direction, _array(stall)].update(names)
+        peers_by_array[stall.direction, _port_array(stall)].update(names)
     single_peers = {key for key, names in peers_by_array.items() if len(names) == 1}
-    labels = [_label(stall, (stall.direction, _array(stall)) in single_peers) for stall in stalls]
+    labels = [_state_label(stall, (stall.direction, _port_array(stall)) in single_peers) for stall in stalls]
     waits_for = dict(zip(labels, peers, strict=True))
     inputs = {
         array: tuple(sorted(names))
         for (direction, array), names in peers_by_array.items()
         if direction == "input"
     }
-    return TrackedComponent(component, (*FIXED, *labels), waits_for, inputs, _queues(component, wiring))
+    return TrackedComponent(
+        component, (*COMMON_STATES, *labels), waits_for, inputs, _queues(component, wiring)
+    )
 
 
-def _array(stall: Stall) -> str:
+def _port_array(stall: Stall) -> str:
     """Return the name of a port without its index."""
     return stall.label.partition("[")[0]
 
 
-def _label(stall: Stall, has_one_peer: bool) -> str:
-    port = _array(stall) if has_one_peer else stall.label
+def _state_label(stall: Stall, has_one_peer: bool) -> str:
+    port = _port_array(stall) if has_one_peer else stall.label
     return f"{'wait' if stall.direction == 'input' else 'full'}:{port}"
 
 
@@ -102,7 +104,7 @@ def _queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
     queues: dict[str, Queue] = {}
     for stall in wiring.links(component):
         if stall.direction == "input":
-            queues.setdefault(_array(stall), Queue()).add(stall.channels[0])
+            queues.setdefault(_port_array(stall), Queue()).add(stall.channels[0])
     return queues
 
 
@@ -143,7 +145,7 @@ class StateWatch:
         components = [entry.component for entry in self._tracked]
         self._chains = ChainSamples(kernel, components, self._start) if chains else None
         if self._start == 0:
-            self._base = self._columns.row()
+            self._base = self._columns.empty_row()
 
     def next_sample_cycle(self) -> int:
         """Return the cycle of the first clock of the next sample."""
@@ -219,13 +221,13 @@ class _Columns:
             [column for column, _channel in channels],
         )
 
-    def row(self) -> array[int]:
+    def empty_row(self) -> array[int]:
         """Return an empty accounting row."""
         return array("q", [0]) * (len(self.states) + len(self.queues))
 
     def read(self, time: int) -> array[int]:
         """Return the accounting row at a base tick."""
-        row = self.row()
+        row = self.empty_row()
         self._ledger.read(row, time)
         return row
 

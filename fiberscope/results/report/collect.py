@@ -114,7 +114,7 @@ def report(
         verification=verification(problem.reference, comparisons, problem.tolerance),
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
-        stages=_stages(accelerator.stage_begins(model), run.cycles),
+        stages=_stage_cycles(accelerator.stage_begins(model), run.cycles),
         iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
         source=inputs.source,
         traffic_minimum_bytes=model.traffic_minimum_bytes(),
@@ -131,10 +131,10 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
     return end | samples
 
 
-def _stages(begins: Mapping[str, int], cycles: int) -> dict[str, int]:
+def _stage_cycles(starts: Mapping[str, int], cycles: int) -> dict[str, int]:
     """Return the cycles of each stage, by name. A stage ends when the next begins, the last with the run."""
-    ends = [*list(begins.values())[1:], cycles]
-    return {name: end - begin for (name, begin), end in zip(begins.items(), ends, strict=False)}
+    ends = [*list(starts.values())[1:], cycles]
+    return {name: end - start for (name, start), end in zip(starts.items(), ends, strict=False)}
 
 
 def _costs(

@@ -17,7 +17,7 @@ class CostInterval(ReportPart):
     upper: float | None
 
     @classmethod
-    def over(cls, parts: Iterable[AreaPart | EnergyPart]) -> Self:
+    def sum_of(cls, parts: Iterable[AreaPart | EnergyPart]) -> Self:
         """Return the sum of parts."""
         lower, upper = sum_ends((part.known, part.upper) for part in parts)
         return cls(known=lower, upper=upper)
@@ -60,7 +60,7 @@ class Area(ReportPart):
         for part in listed:
             if part.basis != "none":
                 by_component[part.component] = by_component.get(part.component, 0.0) + part.known
-        total = CostInterval.over(listed)
+        total = CostInterval.sum_of(listed)
         return cls(
             known=total.known,
             upper=total.upper,
@@ -71,11 +71,11 @@ class Area(ReportPart):
 
 
 class RtlClock(ReportPart):
-    """An upper bound of the clock of a machine's RTL, an estimate, and the clock that the run assumes.
+    """An estimated upper bound of the clock of a machine's RTL, and the clock that the run assumes.
 
     ``part`` is the family with the longest path of logic in cells of 45 nm, ``path_ns``, without wires and
-    flip-flops. ``basis`` is ``law`` if the netlist was measured in a smaller size or in other cells.
-    ``without`` are the families without a measurement.
+    flip-flops. ``hertz``, the bound, is the inverse of this path. ``basis`` is ``law`` if the netlist was
+    measured in a smaller size or in other cells. ``without`` are the families without a measurement.
     """
 
     part: str
@@ -134,18 +134,18 @@ class Energy(ReportPart):
             if part.basis != "none":
                 actions = by_component.setdefault(part.component, {})
                 actions[part.action] = actions.get(part.action, 0.0) + part.known
-        total = CostInterval.over(listed)
+        total = CostInterval.sum_of(listed)
         by_kind = {
-            kind: CostInterval.over(part for part in listed if part.kind == kind)
+            kind: CostInterval.sum_of(part for part in listed if part.kind == kind)
             for kind in (DYNAMIC, CLOCK, LEAKAGE, MEMORY)
         }
         return cls(
             total_pj=total.known,
             upper_pj=total.upper,
-            on_chip=CostInterval.over(part for part in listed if part.kind != MEMORY),
+            on_chip=CostInterval.sum_of(part for part in listed if part.kind != MEMORY),
             by_component=by_component,
             parts=listed,
-            without=tuple(dict.fromkeys(_without(listed))),
+            without=tuple(dict.fromkeys(_unknown_names(listed))),
             dynamic=by_kind[DYNAMIC],
             clock=by_kind[CLOCK],
             leakage=by_kind[LEAKAGE],
@@ -153,18 +153,18 @@ class Energy(ReportPart):
         )
 
 
-def _without(parts: Iterable[EnergyPart]) -> Iterator[str]:
-    """Yield the parts without a known energy.
+def _unknown_names(parts: Iterable[EnergyPart]) -> Iterator[str]:
+    """Yield the names of the parts without a known energy; a name can occur several times.
 
     A component without any known energy is named once, and so is a kind (clock, leakage) that is wholly
     unknown.
     """
     listed = list(parts)
-    static = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}
+    unknown_names = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}
     unknown_kinds = [
-        kind for kind in static if all(part.basis == "none" for part in listed if part.kind == kind)
+        kind for kind in unknown_names if all(part.basis == "none" for part in listed if part.kind == kind)
     ]
-    yield from (static[kind] for kind in unknown_kinds)
+    yield from (unknown_names[kind] for kind in unknown_kinds)
     missing = [part for part in listed if part.basis == "none" and part.kind not in unknown_kinds]
     unknown_components = {part.component for part in missing if not part.action}
     unknown_components -= {part.component for part in listed if part.basis != "none"}

@@ -158,4 +158,4 @@ def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
 
 def _sum(parts: Sequence[EnergyPart]) -> EnergyPart:
     """Return the sum of the energies of one action in several runs."""
-    return parts[0].model_copy(update=dict(CostInterval.over(parts)))
+    return parts[0].model_copy(update=dict(CostInterval.sum_of(parts)))

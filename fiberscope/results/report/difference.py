@@ -111,7 +111,9 @@ class Difference:
 
 
 def compare(before: Record, after: Record) -> Difference:
-    """Compare two reports. The speed of the hosts is not compared, and of sampled runs no components.
+    """Compare two reports.
+
+    The speed of the hosts is not compared. Components are not compared if one of the runs was sampled.
 
     Args:
         before, after: the reports.
@@ -154,7 +156,7 @@ def _source(source: Source | None) -> dict[str, Any]:
 
 
 def _settings_of(report: Record) -> dict[str, Any]:
-    """Return what determines a run besides its sources and operands: machine, problem and parameters."""
+    """Return what determines a run besides its sources and operands, and how it ended."""
     return {
         "accelerator": report.accelerator,
         "ending": report.ending,
@@ -221,21 +223,21 @@ def _cost_changes(before: Record, after: Record) -> Iterator[Change]:
 
 
 def _traffic_changes(before: Record, after: Record) -> Iterator[Change]:
-    parts = [
+    counts = [
         {
             f"traffic {tensor} {verb}": count
-            for tensor, part in _moved(report).items()
-            for verb, count in (("read", part.read_bytes), ("written", part.write_bytes))
+            for tensor, tensor_traffic in _traffic_of(report).items()
+            for verb, count in (("read", tensor_traffic.read_bytes), ("written", tensor_traffic.write_bytes))
         }
         for report in (before, after)
     ]
-    moved = max(sum(part.values()) for part in parts) or 1
-    for name in dict.fromkeys([*parts[0], *parts[1]]):
-        first, second = parts[0].get(name, 0), parts[1].get(name, 0)
-        yield Change(name, "bytes", first, second, abs(second - first) / moved)
+    total_bytes = max(sum(numbers.values()) for numbers in counts) or 1
+    for name in dict.fromkeys([*counts[0], *counts[1]]):
+        first, second = counts[0].get(name, 0), counts[1].get(name, 0)
+        yield Change(name, "bytes", first, second, abs(second - first) / total_bytes)
 
 
-def _moved(report: Record) -> dict[str, TensorTraffic | Conversion]:
+def _traffic_of(report: Record) -> dict[str, TensorTraffic | Conversion]:
     """Return the traffic of the run's tensors and of the conversions before the run."""
     return {
         **report.traffic,

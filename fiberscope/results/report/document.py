@@ -49,7 +49,7 @@ class Report(Record):
         return answer.simplest() if isinstance(answer, SparseTensor) else answer
 
     def holding(self, answer: object) -> Report:
-        """Store the answer, and return the report."""
+        """Store the answer, and return this report."""
         self._held.answer = answer
         return self
 
@@ -74,7 +74,9 @@ class Report(Record):
         return self.components.frame()
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the use of cycles, the traffic, and both over time.
+        """Draw the use of cycles and the traffic, and what else the report has.
+
+        This can be costs by level, activity over time, iterations, and the occupancy of channels.
 
         Args:
             path: a PNG, SVG or PDF file that the figure is also written to.

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
-# Metadata that would make equal drawings differ in their bytes.
-UNDATED: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+# Removes the metadata that would make equal drawings differ in their bytes, by file suffix.
+METADATA: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 WIDTH = 11  # inches
 DOTS_PER_INCH = 110
-FULLNESS_BINS = 20
+OCCUPANCY_BINS = 20
 MIB, GIB = 2**20, 2**30  # units of the summary
 TITLE_OVER_TIME = "Over time (requests count on acceptance, so an interval may exceed the peak)"
 # Colours for any colour vision (Okabe and Ito).
@@ -43,7 +43,7 @@ LEGEND: Any = {
     "fontsize": "small",
     "frameon": False,
 }
-READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
+READ, WRITTEN, LIMIT_COLOUR, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
 def save(report: Record, path: Path) -> None:
@@ -62,6 +62,10 @@ def save(report: Record, path: Path) -> None:
 def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
     """Write a matplotlib figure into a PNG, SVG or PDF file, deterministically.
 
+    Args:
+        drawing: draws the figure; it is called after ``path`` is checked.
+        path: the file to write; its suffix selects the format.
+
     Raises:
         InputError: the file cannot be written, has another ending, or matplotlib is missing.
     """
@@ -71,9 +75,9 @@ def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
 
     picture = io.BytesIO()
     with rc_context({"pdf.fonttype": 42}):  # TrueType, as conferences require
-        canvas.savefig(picture, format=path.suffix[1:], dpi="figure", metadata=UNDATED[path.suffix])
+        canvas.savefig(picture, format=path.suffix[1:], dpi="figure", metadata=METADATA[path.suffix])
     content = picture.getvalue()
-    write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
+    write_bytes(path, _number_shapes(content) if path.suffix == ".svg" else content)
 
 
 def check_picture(path: Path) -> None:
@@ -99,7 +103,7 @@ def blank(title: str, height: float) -> Figure:
 
 
 def new_figure(width: float, height: float, dots: float) -> Figure:
-    """Return an empty figure of a size in inches; ``dots`` is the resolution of a PNG file per inch.
+    """Return an empty figure of a size in inches; ``dots`` is the number of dots per inch of a PNG file.
 
     Raises:
         InputError: matplotlib is missing.
@@ -111,8 +115,8 @@ def new_figure(width: float, height: float, dots: float) -> Figure:
     return InlineFigure(figsize=(width, height), dpi=dots, layout="constrained")
 
 
-def _renumbered(svg: bytes) -> bytes:
-    """Replace matplotlib's random names of shapes by numbers in their order."""
+def _number_shapes(svg: bytes) -> bytes:
+    """Replace matplotlib's random names of shapes by numbers in the order of occurrence."""
     for number, name in enumerate(dict.fromkeys(re.findall(rb' id="([a-z]+[0-9a-f]{10})"', svg))):
         svg = svg.replace(name, b"shape%d" % number)
     return svg
@@ -137,39 +141,39 @@ def figure(report: Record) -> Figure:
     canvas = blank(title, sum(heights) + 0.5)
     grid = canvas.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
     if report.components:
-        _cycles(canvas.add_subplot(grid[0, 0]), report)
+        _draw_states(canvas.add_subplot(grid[0, 0]), report)
     elif report.cycles_interval:
-        _estimate(canvas.add_subplot(grid[0, 0]), report)
+        _draw_estimate(canvas.add_subplot(grid[0, 0]), report)
     elif report.teaal:
-        _times(canvas.add_subplot(grid[0, 0]), report.teaal)
+        _draw_times(canvas.add_subplot(grid[0, 0]), report.teaal)
     if report.levels:
-        _level_cycles(canvas.add_subplot(grid[0, 0]), report)
-        _level_energies(canvas.add_subplot(grid[1, :]), report)
+        _draw_level_cycles(canvas.add_subplot(grid[0, 0]), report)
+        _draw_level_energies(canvas.add_subplot(grid[1, :]), report)
     if report.traffic:
-        _traffic(canvas.add_subplot(grid[0, 1]), report)
+        _draw_traffic(canvas.add_subplot(grid[0, 1]), report)
     if timeline:
-        _over_time(grid[1, :], report, timeline)
+        _draw_timeline(grid[1, :], report, timeline)
     if report.iterations:
-        _by_iteration(grid[1 + bool(timeline), :], report.iterations)
+        _draw_iterations(grid[1 + bool(timeline), :], report.iterations)
     if report.occupancies:
-        _fullness(canvas, canvas.add_subplot(grid[-1, :]), report.occupancies)
+        _draw_occupancies(canvas, canvas.add_subplot(grid[-1, :]), report.occupancies)
     return canvas
 
 
-def _cycles(axes: Axes, report: Record) -> None:
+def _draw_states(axes: Axes, report: Record) -> None:
     """Draw a bar for each family, with stacked states."""
     kinds = list(families(report.components).values())
-    left = [0.0] * len(kinds)
+    starts = [0.0] * len(kinds)
     for state, label, colour in STATES:
         shares = [100 * kind.share(getattr(kind, state)) for kind in kinds]
-        axes.barh([kind.label for kind in kinds], shares, left=left, color=colour, label=label)
-        left = [start + share for start, share in zip(left, shares, strict=True)]
-    _bars(axes, "Where cycles went", "% of the cycles")
+        axes.barh([kind.label for kind in kinds], shares, left=starts, color=colour, label=label)
+        starts = [start + share for start, share in zip(starts, shares, strict=True)]
+    _style_bars(axes, "Where cycles went", "% of the cycles")
     axes.set_xlim(0, 100)
     axes.legend(**LEGEND)
 
 
-def _estimate(axes: Axes, report: Record) -> None:
+def _draw_estimate(axes: Axes, report: Record) -> None:
     """Draw the cycles of a sampled run with an error bar, and the simulated cycles."""
     assert report.cycles_interval is not None
     simulated = report.sampling.cycles_simulated if report.sampling else 0
@@ -177,12 +181,12 @@ def _estimate(axes: Axes, report: Record) -> None:
     errors = [[report.cycles - low], [high - report.cycles]]
     axes.barh(["estimate"], [report.cycles], xerr=errors, color=WORK, capsize=4)
     axes.barh(["simulated"], [simulated], color=WORK)
-    _bars(axes, "Cycles and their 95 % interval", "cycles")
+    _style_bars(axes, "Cycles and their 95 % interval", "cycles")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.locator_params(axis="x", nbins=5)
 
 
-def _times(axes: Axes, teaal: Teaal) -> None:
+def _draw_times(axes: Axes, teaal: Teaal) -> None:
     """Draw a bar for each component, with the times of consecutive Einsums."""
     ends: dict[str, float] = {}
     rows: list[str] = []
@@ -200,19 +204,19 @@ def _times(axes: Axes, teaal: Teaal) -> None:
                 fontsize="x-small",
             )
             ends[component] = start + length
-    _bars(axes, "What each component takes", "ns")
+    _style_bars(axes, "What each component takes", "ns")
 
 
-def _level_cycles(axes: Axes, report: Record) -> None:
+def _draw_level_cycles(axes: Axes, report: Record) -> None:
     """Draw the cycles that each level and compute need without other limits."""
     cycles = {name: level.cycles for name, level in report.levels.items()}
     if report.analytical:
         cycles["compute"] = report.analytical.compute.cycles
     axes.barh(list(cycles), list(cycles.values()), color=WORK)
-    _bars(axes, "Cycles that each level needs", "cycles")
+    _style_bars(axes, "Cycles that each level needs", "cycles")
 
 
-def _level_energies(axes: Axes, report: Record) -> None:
+def _draw_level_energies(axes: Axes, report: Record) -> None:
     """Draw a bar for each level and compute, with tensors and leakage stacked."""
     names = [*report.levels, "compute"]
     tensors = dict.fromkeys(name for level in report.levels.values() for name in level.tensors)
@@ -223,17 +227,17 @@ def _level_energies(axes: Axes, report: Record) -> None:
         parts["leakage"][name] = level.leak_pj
     if report.analytical:
         parts["computes"]["compute"] = report.analytical.compute.energy_pj
-    left = [0.0] * len(names)
+    starts = [0.0] * len(names)
     for part, energies in parts.items():
         widths = [energies.get(name, 0.0) / 1e6 for name in names]
         if any(widths):
-            axes.barh(names, widths, left=left, label=part)
-            left = [start + width for start, width in zip(left, widths, strict=True)]
-    _bars(axes, "Energy by level and tensor", "uJ")
+            axes.barh(names, widths, left=starts, label=part)
+            starts = [start + width for start, width in zip(starts, widths, strict=True)]
+    _style_bars(axes, "Energy by level and tensor", "uJ")
     axes.legend(**LEGEND)
 
 
-def _traffic(axes: Axes, report: Record) -> None:
+def _draw_traffic(axes: Axes, report: Record) -> None:
     """Draw a bar for each tensor, and their sum with the algorithmic minimum."""
     names = [*report.traffic, "in all"]
     read = [part.read_bytes / MIB for part in report.traffic.values()]
@@ -242,13 +246,13 @@ def _traffic(axes: Axes, report: Record) -> None:
     axes.barh(names, read, color=READ, label="read")
     axes.barh(names, written, left=read, color=WRITTEN, label="written")
     if report.complete and report.traffic_minimum_bytes:
-        least = report.traffic_minimum_bytes / MIB
-        axes.axvline(least, color=LEAST, linestyle="--", label="algorithmic minimum")
-    _bars(axes, "Traffic with the memory", "MiB")
+        minimum = report.traffic_minimum_bytes / MIB
+        axes.axvline(minimum, color=LIMIT_COLOUR, linestyle="--", label="algorithmic minimum")
+    _style_bars(axes, "Traffic with the memory", "MiB")
     axes.legend(**LEGEND)
 
 
-def _bars(axes: Axes, title: str, unit: str) -> None:
+def _style_bars(axes: Axes, title: str, unit: str) -> None:
     axes.set_title(title, loc="left")
     axes.invert_yaxis()
     axes.set_xlabel(unit, loc="right", fontsize="small")
@@ -256,7 +260,7 @@ def _bars(axes: Axes, title: str, unit: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _over_time(grid_cell: Any, report: Record, timeline: Timeline) -> None:  # noqa: ANN401
+def _draw_timeline(grid_cell: Any, report: Record, timeline: Timeline) -> None:  # noqa: ANN401
     """Draw bandwidth above and operations below, over the cycles of the first clock."""
     upper, lower = grid_cell.subgridspec(2, 1).subplots(sharex=True)
     operation, counts = timeline.work
@@ -270,7 +274,7 @@ def _over_time(grid_cell: Any, report: Record, timeline: Timeline) -> None:  # n
     upper.stairs(totals, edges, baseline=read, fill=True, color=WRITTEN, label="written")
     if report.memory:
         peak = report.memory.peak_bytes_per_second / GIB
-        upper.axhline(peak, color=LEAST, linestyle="--", label="peak")
+        upper.axhline(peak, color=LIMIT_COLOUR, linestyle="--", label="peak")
     upper.set_title(TITLE_OVER_TIME, loc="left")
     upper.set_ylabel("GiB/s", fontsize="small")
     upper.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
@@ -286,7 +290,7 @@ def _over_time(grid_cell: Any, report: Record, timeline: Timeline) -> None:  # n
     lower.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def _by_iteration(grid_cell: Any, iterations: Sequence[Iteration]) -> None:  # noqa: ANN401
+def _draw_iterations(grid_cell: Any, iterations: Sequence[Iteration]) -> None:  # noqa: ANN401
     """Draw active vertices above, and cycles of edges and vertices below, by iteration."""
     upper, lower = grid_cell.subgridspec(2, 1).subplots(sharex=True)
     edges = [number + 0.5 for number in range(len(iterations) + 1)]
@@ -307,14 +311,14 @@ def _by_iteration(grid_cell: Any, iterations: Sequence[Iteration]) -> None:  # n
         axes.spines[["top", "right"]].set_visible(False)
 
 
-def _fullness(canvas: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:
+def _draw_occupancies(canvas: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:
     """Draw a row for each family of channels: the distribution of occupancy."""
     from matplotlib.colors import PowerNorm  # noqa: PLC0415
 
-    rows = [_shares(occupancy) for occupancy in occupancies.values()]
+    rows = [_occupancy_shares(occupancy) for occupancy in occupancies.values()]
     scale = PowerNorm(0.5, 0, 100)  # makes small shares visible
     image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
-    axes.set_yticks([row + 0.5 for row in range(len(rows))], _labels(occupancies))
+    axes.set_yticks([row + 0.5 for row in range(len(rows))], _occupancy_labels(occupancies))
     axes.set_xticks([0, 0.5, 1], ["empty", "half full", "full"])
     axes.set_title("Occupancy of channels", loc="left")
     axes.tick_params(labelsize="small")
@@ -323,17 +327,17 @@ def _fullness(canvas: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> 
     bar.ax.tick_params(labelsize="small")
 
 
-def _labels(occupancies: dict[str, Occupancy]) -> list[str]:
+def _occupancy_labels(occupancies: dict[str, Occupancy]) -> list[str]:
     return [
         f"{name} x{occupancy.channels}, of {occupancy.capacity}" for name, occupancy in occupancies.items()
     ]
 
 
-def _shares(occupancy: Occupancy) -> list[float]:
+def _occupancy_shares(occupancy: Occupancy) -> list[float]:
     """Return the percentage of cycles by occupancy: empty, then equal steps up to full."""
-    shares = [0.0] * (FULLNESS_BINS + 1)
+    shares = [0.0] * (OCCUPANCY_BINS + 1)
     total = sum(occupancy.cycles.values()) or 1
     for tokens, cycles in occupancy.cycles.items():
-        fill_bin = -(-tokens * FULLNESS_BINS // occupancy.capacity)
+        fill_bin = -(-tokens * OCCUPANCY_BINS // occupancy.capacity)  # rounded up: bin 0 is only for empty
         shares[fill_bin] += 100 * cycles / total
     return shares

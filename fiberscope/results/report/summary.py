@@ -19,8 +19,8 @@ from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Reco
 from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import describe_overflows
 
-MOST_FAMILIES = 16
-CROWDED = 1.0  # fraction of a cache above which the misses of a functional pass may be wrong
+MAX_FAMILIES = 16
+FULL_CACHE = 1.0  # fraction of a cache above which the misses of a functional pass may be wrong
 NO_BOUND = "no bound: the specification binds no component that takes time"  # for the trace model
 WIDTH = 100  # columns without a terminal
 LABEL_WIDTH = 24
@@ -38,7 +38,7 @@ TEXT: Any = {"highlight": False, "markup": False, "force_jupyter": False}  # not
 
 def show(report: Record, console: Console) -> None:
     """Print the summary of a report; outside of a terminal, trailing blanks are removed."""
-    parts = _fit_to_console(report, console)
+    parts = _lay_out_for_console(report, console)
     if console.is_terminal:
         console.print(parts)
         return
@@ -46,21 +46,21 @@ def show(report: Record, console: Console) -> None:
 
 
 def as_text(report: Record, width: int = WIDTH) -> str:
-    """Return the summary as plain text of ``width`` columns, without a final newline."""
+    """Return the summary as plain text of at most ``width`` columns, without a final newline."""
     console = Console(file=io.StringIO(), width=width, color_system=None, **TEXT)
-    return print_trimmed(console, _fit_to_console(report, console))
+    return print_trimmed(console, _lay_out_for_console(report, console))
 
 
 def as_html(report: Record) -> str:
     """Return the summary as coloured HTML, for a notebook."""
     console = Console(file=io.StringIO(), width=WIDTH, record=True, **TEXT)
-    console.print(_fit_to_console(report, console))
+    console.print(_lay_out_for_console(report, console))
     if report.analytical is not None:
         console.print(*(table.rich() for table in tables(report)), sep="\n")
     return console.export_html(inline_styles=True, code_format=HTML)
 
 
-def _fit_to_console(report: Record, console: Console) -> RenderableType:
+def _lay_out_for_console(report: Record, console: Console) -> RenderableType:
     return summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only)
 
 
@@ -73,23 +73,23 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
         ascii_only: draw bars with ASCII characters.
     """
     parts: list[RenderableType] = [_title(report), *_notices(report), ""]
-    parts += [_totals(report), ""]
-    parts += [_steps(report.chain), ""] if report.chain else []
-    parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
-    parts += [_traffic(report)] if report.traffic else []
-    parts += [_lines(("Cached", _cached(report.cached)))] if report.cached else []
-    parts += [_lines(("Not moved", describe_unmoved(report)))] if report.unmoved else []
-    parts += [_memory(report.memory)] if report.memory else []
+    parts += [_total_lines(report), ""]
+    parts += [_step_table(report.chain), ""] if report.chain else []
+    parts += [*_cycle_table(report, width, ascii_only), ""] if report.components else []
+    parts += [_traffic_table(report)] if report.traffic else []
+    parts += [_labelled_lines(("Cached", _describe_cached(report.cached)))] if report.cached else []
+    parts += [_labelled_lines(("Not moved", describe_unmoved(report)))] if report.unmoved else []
+    parts += [_memory_lines(report.memory)] if report.memory else []
     parts += [""] if report.traffic or report.memory or report.unmoved else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
-    last = {
+    closing_lines = {
         **cost_lines(report),
-        "Converted": _converted(report),
+        "Converted": _describe_conversions(report),
         "Bottleneck": bottleneck,
         "Verified": verification_line(report),
-        "Host": _host(report),
+        "Host": _describe_host(report),
     }
-    parts.append(_lines(*last.items()))
+    parts.append(_labelled_lines(*closing_lines.items()))
     return Group(*parts)
 
 
@@ -101,9 +101,9 @@ def _title(report: Record) -> RenderableType:
     if report.chain is not None:
         return _chain_title(machine, report)
     line = Text.assemble((machine, "bold"), " on ", (workload.label, "bold"), title)
-    line.append(_operand(workload))
+    line.append(_describe_operand(workload))
     for operand in workload.operands[1:]:
-        line.append(f"; {operand.label}: {_operand(operand)}")
+        line.append(f"; {operand.label}: {_describe_operand(operand)}")
     return line
 
 
@@ -112,16 +112,16 @@ def _chain_title(machine: str, report: Record) -> Text:
     assert report.chain is not None
     line = Text.assemble((machine, "bold"), ": ", (report.chain.text, "bold"))
     for name, operand in zip(report.chain.operands, report.workload.operands, strict=True):
-        line.append(f"; {name} is {operand.label}: {_operand(operand)}")
+        line.append(f"; {name} is {operand.label}: {_describe_operand(operand)}")
     return line
 
 
-def _operand(operand: Operand) -> str:
+def _describe_operand(operand: Operand) -> str:
     tensor = f"{operand.tensor}: " if operand.tensor else ""
-    return f"{tensor}{_shape(operand.shape)}, {operand.nonzeros:,} nonzeros, {operand.source}"
+    return f"{tensor}{_format_shape(operand.shape)}, {operand.nonzeros:,} nonzeros, {operand.source}"
 
 
-def _shape(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return " x ".join(f"{size:,}" for size in shape)
 
 
@@ -139,32 +139,32 @@ def _notices(report: Record) -> list[RenderableType]:
     return boxes
 
 
-def _totals(report: Record) -> RenderableType:
+def _total_lines(report: Record) -> RenderableType:
     operations = ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
     product = ""
     if report.product is not None:
-        product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
-    time = f"{_interval(report)} ({engineering_time(report.seconds)})"
+        product = f"{_format_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
+    time = f"{_describe_interval(report)} ({engineering_time(report.seconds)})"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
     if report.teaal is not None and report.complete and not report.teaal.bounds_time:
         cycles = Text(NO_BOUND)
     sampled = ("Sampled", describe_sampling(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
-    iterations = ("Iterations", _iterations(report))
+    iterations = ("Iterations", _describe_iterations(report))
     formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
-    last = iterations, ("Product", product), formats, chosen
-    stages = ("Stages", "; ".join(_stages(report.stages)))
-    return _lines(("Cycles", cycles), stages, sampled, ("Operations", operations), *last)
+    closing_lines = iterations, ("Product", product), formats, chosen
+    stages = ("Stages", "; ".join(_describe_stages(report.stages)))
+    return _labelled_lines(("Cycles", cycles), stages, sampled, ("Operations", operations), *closing_lines)
 
 
-def _stages(cycles: Mapping[str, int]) -> Iterator[str]:
+def _describe_stages(cycles: Mapping[str, int]) -> Iterator[str]:
     """Yield the cycles of each stage, summed over rounds."""
     for name, counts in rounds_of_stages(cycles).items():
         rounds = f" in {len(counts)} rounds" if len(counts) > 1 else ""
         yield f"{name} {sum(counts):,} cycles{rounds}"
 
 
-def _interval(report: Record) -> str:
+def _describe_interval(report: Record) -> str:
     """Format the half-width and the simulated fraction of an estimate; empty for an exact run."""
     if report.cycles_interval is None or report.sampling is None:
         return ""
@@ -181,7 +181,7 @@ def describe_sampling(sampling: Sampling) -> str:
     return "; ".join([windows, *(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)])
 
 
-def _steps(chain: Chain) -> RenderableType:
+def _step_table(chain: Chain) -> RenderableType:
     """Return a table with a row for each product of a chain."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, min_width=10)
@@ -193,11 +193,11 @@ def _steps(chain: Chain) -> RenderableType:
         moved = sum(part.moved_bytes for part in step.traffic.values())
         counts = [step.cycles, multiplies, None if product is None else product.nonzeros]
         texts = ["" if count is None else f"{count:,}" for count in counts]
-        table.add_row(Text(f"  {name}"), *texts[:2], _size(moved), texts[2])
+        table.add_row(Text(f"  {name}"), *texts[:2], _format_bytes(moved), texts[2])
     return table
 
 
-def _iterations(report: Record) -> str:
+def _describe_iterations(report: Record) -> str:
     """Describe the number of iterations, the sizes of their frontiers, and their cycles."""
     iterations = report.iterations
     if not iterations:
@@ -211,7 +211,7 @@ def _iterations(report: Record) -> str:
     )
 
 
-def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
+def _labelled_lines(*rows: tuple[str, str | Text]) -> RenderableType:
     """Return labelled lines; empty texts are omitted."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True, min_width=10)
@@ -222,7 +222,7 @@ def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
     return table
 
 
-def _cycles(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
+def _cycle_table(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
     kinds = list(families(report.components).values())
     bar_width = max(10, width - LABEL_WIDTH - 32)
     table = Table.grid(padding=(0, 1))
@@ -231,17 +231,17 @@ def _cycles(report: Record, width: int, ascii_only: bool) -> list[RenderableType
     for _ in STATES:
         table.add_column(width=6, justify="right", no_wrap=True)
     table.add_row(Text("Where cycles went", "bold"), "", "busy", "input", "output", "idle")
-    for kind in kinds[:MOST_FAMILIES]:
+    for kind in kinds[:MAX_FAMILIES]:
         shares = [kind.share(getattr(kind, state[0])) for state in STATES]
         numbers = [f"{share:.0%}" for share in shares]
-        table.add_row(Text(kind.label), _bar(kind, bar_width, ascii_only), *numbers)
+        table.add_row(Text(kind.label), _draw_bar(kind, bar_width, ascii_only), *numbers)
     legend = Text("  ".join(f"{state[4] if ascii_only else state[3]} {state[1]}" for state in STATES), "dim")
-    more = len(kinds) - MOST_FAMILIES
+    more = len(kinds) - MAX_FAMILIES
     more_line = [Text(f"and {more} more kinds of components in the report", "dim")] if more > 0 else []
     return [table, *more_line, legend]
 
 
-def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
+def _draw_bar(kind: Family, width: int, ascii_only: bool) -> Text:
     """Draw the states of a family as a bar of exactly ``width`` characters."""
     bar = Text()
     cycles, position = 0, 0
@@ -253,7 +253,7 @@ def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
     return bar
 
 
-def _traffic(report: Record) -> RenderableType:
+def _traffic_table(report: Record) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, min_width=10)
     table.add_column(justify="right", min_width=12)
@@ -262,25 +262,31 @@ def _traffic(report: Record) -> RenderableType:
     has_useful = any(part.useful_bytes is not None for part in report.traffic.values())
     table.add_row(Text("Traffic", "bold"), "read", "written", "useful" if has_useful else "")
     for name, part in report.traffic.items():
-        useful = "" if part.useful_bytes is None else _size(part.useful_bytes)
-        table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes), useful)
-    moved = sum(part.moved_bytes for part in report.traffic.values())
-    least = report.traffic_minimum_bytes
-    total = f"  {_size(moved)} in all"
-    if least and report.complete:
-        total += f", {moved / least:.2f} times the algorithmic minimum of {_size(least)}"
+        useful = "" if part.useful_bytes is None else _format_bytes(part.useful_bytes)
+        table.add_row(
+            Text(f"  {name}"), _format_bytes(part.read_bytes), _format_bytes(part.write_bytes), useful
+        )
+    moved_bytes = sum(part.moved_bytes for part in report.traffic.values())
+    minimum = report.traffic_minimum_bytes
+    total = f"  {_format_bytes(moved_bytes)} in all"
+    if minimum and report.complete:
+        total += f", {moved_bytes / minimum:.2f} times the algorithmic minimum of {_format_bytes(minimum)}"
     return Group(table, Text(total))
 
 
-def _cached(cached: Cached) -> str:
+def _describe_cached(cached: Cached) -> str:
     """Describe the traffic after a functional cache, with a warning if its misses may be wrong."""
     tensors = [
-        f"{name} {_size(part.moved_bytes)}" for name, part in cached.traffic.items() if part.moved_bytes
+        f"{name} {_format_bytes(part.moved_bytes)}"
+        for name, part in cached.traffic.items()
+        if part.moved_bytes
     ]
     moved = sum(part.moved_bytes for part in cached.traffic.values())
-    full = cached.in_flight > CROWDED
-    few = f"; not reliable, as tasks in flight need {cached.in_flight:.0%} of the cache" if full else ""
-    return f"{_size(moved)} in all by a functional cache: {', '.join(tensors)}{few}"
+    is_full = cached.in_flight > FULL_CACHE
+    warning = (
+        f"; not reliable, as tasks in flight need {cached.in_flight:.0%} of the cache" if is_full else ""
+    )
+    return f"{_format_bytes(moved)} in all by a functional cache: {', '.join(tensors)}{warning}"
 
 
 def describe_unmoved(report: Record) -> str:
@@ -291,7 +297,7 @@ def describe_unmoved(report: Record) -> str:
     return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in names_by_reason.items())
 
 
-def _memory(memory: Memory) -> RenderableType:
+def _memory_lines(memory: Memory) -> RenderableType:
     accesses = memory.row_hits + memory.row_misses + memory.row_conflicts
     rows = ""
     if accesses:
@@ -300,13 +306,13 @@ def _memory(memory: Memory) -> RenderableType:
     used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
     note = "a busy channel holds a request, whether or not data is moving" if accesses else ""
-    return _lines(("Memory", text), ("", note))
+    return _labelled_lines(("Memory", text), ("", note))
 
 
-def _converted(report: Record) -> str:
+def _describe_conversions(report: Record) -> str:
     """Describe the conversions before the run, and the totals with and without conversions."""
     if report.chain is not None:
-        return _chain_conversions(report.chain, report.seconds)
+        return _describe_chain_conversions(report.chain, report.seconds)
     conversions = report.conversions
     if conversions is None:
         return ""
@@ -316,21 +322,21 @@ def _converted(report: Record) -> str:
         for name, conversion in conversions.operands.items()
     ]
     with_conversions = (
-        f"{engineering_time(conversions.seconds)} and {_size(conversions.traffic_bytes)} with it"
+        f"{engineering_time(conversions.seconds)} and {_format_bytes(conversions.traffic_bytes)} with it"
     )
     time_without = f"{engineering_time(conversions.seconds_without)}"
-    without_conversions = f"{time_without} and {_size(conversions.traffic_bytes_without)} without"
+    without_conversions = f"{time_without} and {_format_bytes(conversions.traffic_bytes_without)} without"
     return f"{'; '.join(parts)}: {with_conversions}, {without_conversions}"
 
 
-def _chain_conversions(chain: Chain, without: float) -> str:
+def _describe_chain_conversions(chain: Chain, seconds_without: float) -> str:
     """Describe the cost of a chain with conversions of its products; empty without conversions."""
     if not chain.written:
         return ""
     conversion = next(iter(chain.written.values()))
     description = f"{', '.join(chain.written)} to {conversion.target} when written, and back when used"
-    with_conversions = f"{engineering_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it"
-    return f"{description}: {with_conversions}, {engineering_time(without)} without"
+    with_conversions = f"{engineering_time(chain.seconds)} and {_format_bytes(chain.traffic_bytes)} with it"
+    return f"{description}: {with_conversions}, {engineering_time(seconds_without)} without"
 
 
 def verification_line(report: Record) -> str:
@@ -343,29 +349,29 @@ def verification_line(report: Record) -> str:
     if check.zeros is not None:
         overflows += f"; values only: {check.zeros:,} zeros that only one side has do not matter"
     if check.passed:
-        how = ", entry by entry" if report.fidelity == "event" and check.zeros is None else ""
-        return f"equal to {check.reference}{how}; largest relative error {error}{overflows}"
+        method = ", entry by entry" if report.fidelity == "event" and check.zeros is None else ""
+        return f"equal to {check.reference}{method}; largest relative error {error}{overflows}"
     return (
         f"NOT equal to {check.reference}: largest relative error {error}, "
         f"{check.missing:,} entries missing, {check.extra:,} too many{overflows}"
     )
 
 
-def _host(report: Record) -> str:
+def _describe_host(report: Record) -> str:
     host = report.host
     rates = {"ticks/s": host.ticks_per_second, "multiplies/s": host.multiplies_per_second}
-    rates_text = "".join(f", {_count(rate)} {unit}" for unit, rate in rates.items() if rate is not None)
+    rates_text = "".join(f", {_format_rate(rate)} {unit}" for unit, rate in rates.items() if rate is not None)
     return (
-        f"{host.seconds:.2f} s{rates_text}, {_size(host.peak_memory_bytes)} of memory"
+        f"{host.seconds:.2f} s{rates_text}, {_format_bytes(host.peak_memory_bytes)} of memory"
         f"{'' if host.compiled else '; engine NOT compiled, expect it to be slow'}"
     )
 
 
-def _size(count: int) -> str:
+def _format_bytes(count: int) -> str:
     return scale_unit(count, ("B", "KiB", "MiB", "GiB", "TiB"), 1024)
 
 
-def _count(rate: float) -> str:
+def _format_rate(rate: float) -> str:
     return scale_unit(rate, ("", "k", "M", "G"), 1000)
 
 

@@ -62,7 +62,7 @@ def test_work_by_row_is_that_of_the_rows_in_the_order_in_which_they_run(changes)
     run, _ = work.run_cache()
     check_counts(work, run, machine)
     by_row = np.zeros(len(machine.table.row_lengths), np.int64)
-    np.add.at(by_row, work.preprocessed.rows, work.outputs)
+    np.add.at(by_row, work.preprocessed.product_rows, work.outputs)
     assert by_row.tolist() == list(machine.table.row_lengths)
     assert int(np.asarray(run.lines).sum()) == run.cache.traffic_lines()
 

@@ -10,8 +10,8 @@ from gamma_bench import csr, stored
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope.accelerators.gamma.fetch_order import count_rows_to_finish, order_lines_of_a
 from fiberscope.accelerators.gamma.layout import A_BASE, A_POINTERS_BASE, NO_PARENT, Sizes
-from fiberscope.accelerators.gamma.stream import stream_of, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
 
 SIZES = st.builds(Sizes, st.sampled_from([16, 32, 64]), st.sampled_from([8, 12, 16]), st.sampled_from([4, 8]))
@@ -50,7 +50,7 @@ def needs(a, table, task, sizes):
 
 @given(MATRICES, RADIX, SIZES)
 def test_every_line_of_a_comes_once(a, radix, sizes):
-    stream = stream_of(stored(a), table_of(a, radix), sizes)
+    stream = order_lines_of_a(stored(a), table_of(a, radix), sizes)
     expected = lines_of(A_BASE, 0, a.nnz, sizes.element_bytes, sizes.line_bytes)
     expected |= lines_of(A_POINTERS_BASE, 0, a.shape[0] + 1, sizes.pointer_bytes, sizes.line_bytes)
     assert len(stream.addresses) == stream.count == len(expected)
@@ -59,7 +59,7 @@ def test_every_line_of_a_comes_once(a, radix, sizes):
 
 @given(MATRICES, RADIX, SIZES)
 def test_nonzeros_and_pointers_each_come_in_their_order(a, radix, sizes):
-    addresses = np.asarray(stream_of(stored(a), table_of(a, radix), sizes).addresses)
+    addresses = np.asarray(order_lines_of_a(stored(a), table_of(a, radix), sizes).addresses)
     for part in (addresses[addresses < A_POINTERS_BASE], addresses[addresses >= A_POINTERS_BASE]):
         assert part.tolist() == sorted(part.tolist())
 
@@ -69,32 +69,32 @@ def check_needed(a, table, stream, sizes):
     addresses = list(stream.addresses)
     for task in range(table.count):
         wanted = needs(a, table, task, sizes)
-        assert wanted <= set(addresses[: stream.needed[task]])
+        assert wanted <= set(addresses[: stream.needed_lines[task]])
         data = {address for address in wanted if address < A_POINTERS_BASE}
         last = max((addresses.index(address) + 1 for address in data), default=0)
-        assert stream.needed[task] == last
+        assert stream.needed_lines[task] == last
 
 
 @given(MATRICES, RADIX, SIZES)
 def test_what_a_task_needs_has_come(a, radix, sizes):
     table = table_of(a, radix)
-    check_needed(a, table, stream_of(stored(a), table, sizes), sizes)
+    check_needed(a, table, order_lines_of_a(stored(a), table, sizes), sizes)
 
 
 @given(MATRICES, RADIX, SIZES)
 def test_the_lines_that_only_earlier_tasks_need(a, radix, sizes):
     table = table_of(a, radix)
-    stream = stream_of(stored(a), table, sizes)
+    stream = order_lines_of_a(stored(a), table, sizes)
     for task in range(table.count):
         first = min(nonzeros_of(table, task), default=0)
-        assert stream.first_needed[task] == first * sizes.element_bytes // sizes.line_bytes
-        assert stream.merges[task] == (task in list(table.parents))
+        assert stream.released_lines[task] == first * sizes.element_bytes // sizes.line_bytes
+        assert stream.is_merge_task[task] == (task in list(table.parents))
 
 
 @given(MATRICES, RADIX, st.integers(1, 16))
 def test_rows_that_wait_by_line_of_pointers(a, radix, rows_per_line):
     rows = a.shape[0]
-    found = unfinished_rows(table_of(a, radix), rows_per_line)
+    found = count_rows_to_finish(table_of(a, radix), rows_per_line)
     waiting = [row for row in range(rows) if a.indptr[row + 1] > a.indptr[row]]
     expected = [0] * -(-(rows + 1) // rows_per_line)
     for row in waiting:
@@ -105,20 +105,20 @@ def test_rows_that_wait_by_line_of_pointers(a, radix, rows_per_line):
 def test_an_example():
     """Two lines of pointers; the second begins with the end of row 15, whose nonzero is number 15."""
     a = csr([*({0: 1.0} for _ in range(17)), {0: 1.0, 1: 1.0}], 2)
-    stream = stream_of(stored(a), table_of(a, 4), Sizes(64, 12, 4))
+    stream = order_lines_of_a(stored(a), table_of(a, 4), Sizes(64, 12, 4))
     pointers, nonzeros = A_POINTERS_BASE // 64, A_BASE // 64
     assert [at // 64 for at in stream.addresses] == [
         *(pointers, nonzeros, nonzeros + 1, pointers + 1),
         *(nonzeros + 2, nonzeros + 3),
     ]
-    assert list(stream.needed)[15:] == [5, 6, 6]
+    assert list(stream.needed_lines)[15:] == [5, 6, 6]
 
 
 def test_planted_a_task_that_runs_too_early_is_found():
     a = csr([{0: 1.0}] * 40, 1)
     table = table_of(a, 4)
-    stream = stream_of(stored(a), table, Sizes(64, 12, 4))
-    stream.needed = array("q", [max(0, needed - 1) for needed in stream.needed])
+    stream = order_lines_of_a(stored(a), table, Sizes(64, 12, 4))
+    stream.needed_lines = array("q", [max(0, needed - 1) for needed in stream.needed_lines])
     with pytest.raises(AssertionError):
         check_needed(a, table, stream, Sizes(64, 12, 4))
 
@@ -127,4 +127,4 @@ def test_only_roots_finish_rows():
     a = csr([dict.fromkeys(range(9), 1.0)], 9)
     table = table_of(a, 3)
     assert [parent == NO_PARENT for parent in table.parents].count(True) == 1
-    assert list(unfinished_rows(table, 16)) == [1]
+    assert list(count_rows_to_finish(table, 16)) == [1]

@@ -265,13 +265,15 @@ def test_a_graph_that_does_not_fit_is_cut():
     problem = problem_of(small_graph(2000, 8000))
     machine = machine_of(problem, {"edram.size": 4000})
     check(machine, problem)
-    assert (machine.fit.slices, machine.fit.coarsen) == (8, 4)
+    assert (machine.division.slices, machine.division.vertices_per_entry) == (8, 4)
     assert machine.chosen() == ("8 slices by destination, a table of 4 vertices an entry",)
-    assert machine.fit.needed == 4 * max(np.diff(machine.bounds)) + 4 * 500 <= 4000  # slices are whole blocks
+    assert (
+        machine.division.needed_bytes == 4 * max(np.diff(machine.bounds)) + 4 * 500 <= 4000
+    )  # slices are whole blocks
     with pytest.raises(ConfigurationError, match="2000 vertices in 1 slices with a table of 1 vertices an"):
         machine_of(problem, {"edram.size": 4000, "slice.count": 1, "table.coarsen": 1})
     with pytest.raises(
-        ConfigurationError, match=r"in 8 slices with .* need 10\d\d bytes; it should be larger"
+        ConfigurationError, match=r"in 8 slices with .* need 10\d\d bytes; increase edram.size"
     ):
         machine_of(problem, {"edram.size": 1000})  # less than a block
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fiberscope
 from fiberscope import accelerators
 from fiberscope.results.costs.cost import UNKNOWN, Cost
-from fiberscope.results.costs.prices import Part, Prices
+from fiberscope.results.costs.prices import PartCosts, Prices
 from fiberscope.results.costs.run_costs import RunActivity, area_items, static_items
 from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_tables
@@ -36,7 +36,7 @@ COSTS = st.just(UNKNOWN) | st.builds(
 )
 NAMES = st.sampled_from(["pe", "cache.bank", "memory.channel", "control"])
 PART = st.builds(
-    Part,
+    PartCosts,
     actions=st.dictionaries(st.sampled_from(["add", "read", "busy"]), COSTS),
     operations=st.just(()),
     areas=st.dictionaries(st.sampled_from(["data", "merger(radix=2)"]), COSTS),
@@ -72,13 +72,13 @@ def test_a_bill_by_hand():
         memory={"read": published(4.0), "write": published(5.0)},
         operations={"multiply": published(2.0)},
         parts={
-            "pe.*": Part(
+            "pe.*": PartCosts(
                 {"add": published(3.0)},
                 areas={"data": Cost(10.0, 15.0, "law")},
                 clock=Cost(0.5, 1.0, "measured"),
                 leakage=Cost(1e-12, 2e-12, "law"),
             ),
-            "mul": Part({}, ("multiply",), {"mul(bits=8)": UNKNOWN}),
+            "mul": PartCosts({}, ("multiply",), {"mul(bits=8)": UNKNOWN}),
         },
         without=("host",),
     )
@@ -169,7 +169,9 @@ def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
 
 
 def test_parts_that_are_no_components_count_as_often_as_they_are_there():
-    part = Part({}, areas={"cells": published(3.0)}, clock=Cost(0.5, 1.0, "law"), leakage=published(1e-6))
+    part = PartCosts(
+        {}, areas={"cells": published(3.0)}, clock=Cost(0.5, 1.0, "law"), leakage=published(1e-6)
+    )
     clock, leakage = static_items({"array": (4, part)}, RunActivity({}, {}, {}, 100, 2e-6))
     assert (clock.cost.lower, clock.cost.upper) == (0.0, 400.0)  # no clock is known to have run
     assert leakage.cost.lower == pytest.approx(8.0)

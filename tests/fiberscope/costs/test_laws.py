@@ -84,7 +84,7 @@ def test_a_measured_size_whose_parameters_are_defaults_is_in_no_law(monkeypatch)
     rows = {**measured_netlists(), (other.call, PRICED): other}
     monkeypatch.setattr(laws, "measured_netlists", lambda: rows)
     assert find_netlist_area("crossbar(inputs=16, outputs=16)") == expected
-    assert other not in [*laws.not_larger("crossbar(inputs=16, outputs=16)")]
+    assert other not in [*laws.netlists_up_to("crossbar(inputs=16, outputs=16)")]
 
 
 @pytest.mark.parametrize(

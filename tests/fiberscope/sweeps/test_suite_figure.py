@@ -92,7 +92,7 @@ def test_rows_of_groups_keep_bars_wide_enough() -> None:
     assert panels.pitch * 0.82 / 8 >= 3.0
     assert len(plan_panels(["x"] * 11, 4, 3.5, 3.0).rows) == 1
     empty = GroupedBars(["x"], ["a"], [[None]], [[0.0]], "Speedup")
-    assert not empty.logarithmic
+    assert not empty.is_logarithmic
 
 
 def test_fonts_are_embedded_and_the_same_suite_is_the_same_file(tmp_path) -> None:

@@ -11,17 +11,18 @@ from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 
 
-class StreamOfA:  # C: final
+class FetchOrder:  # C: final
     """The lines of A in the order in which the scheduler fetches them.
 
-    A line of row pointers precedes the nonzeros of the first row that ends in this line.
+    A line of row pointers precedes the nonzeros of the first row whose end pointer is in this line.
 
     Args:
         addresses: address of each line.
-        needed: for each task, the number of leading lines that must have arrived before the task may start.
-        first_needed: for each task, the number of leading lines of nonzeros that only earlier tasks use; 0
+        needed_lines: for each task, the number of leading lines that must have arrived before the task may
+            start; 0 for a task without nonzeros.
+        released_lines: for each task, the number of leading lines of nonzeros that only earlier tasks use; 0
             for a task without nonzeros.
-        merges: for each task, 1 if the task combines partial fibers, otherwise 0.
+        is_merge_task: for each task, 1 if the task combines partial fibers, otherwise 0.
 
     Attributes:
         count: number of lines.
@@ -30,19 +31,19 @@ class StreamOfA:  # C: final
     def __init__(
         self,
         addresses: memoryview[int],
-        needed: memoryview[int],
-        first_needed: memoryview[int],
-        merges: memoryview[int],
+        needed_lines: memoryview[int],
+        released_lines: memoryview[int],
+        is_merge_task: memoryview[int],
     ) -> None:
         self.count = len(addresses)
         self.addresses = addresses  # C: public long[::1]
-        self.needed = needed  # C: public long[::1]
-        self.first_needed = first_needed  # C: public long[::1]
-        self.merges = merges  # C: public long[::1]
+        self.needed_lines = needed_lines  # C: public long[::1]
+        self.released_lines = released_lines  # C: public long[::1]
+        self.is_merge_task = is_merge_task  # C: public long[::1]
 
 
-def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
-    """Return the order in which the lines of A are fetched, and the lines that each task needs.
+def order_lines_of_a(a: CompressedRows, table: TaskTable, sizes: Sizes) -> FetchOrder:
+    """Return the order of the lines of A, with the lines that each task needs.
 
     Args:
         a: operand A.
@@ -50,18 +51,18 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
         sizes: bytes of a line, of an element of A and of a row pointer of A.
     """
     pointers = np.asarray(a.pointers)
-    line = sizes.line_bytes
-    pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line)
-    data_lines = -(-int(pointers[a.rows]) * sizes.element_bytes // line)
+    line_bytes = sizes.line_bytes
+    pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line_bytes)
+    data_lines = -(-int(pointers[a.rows]) * sizes.element_bytes // line_bytes)
     # The first row pointer of each pointer line, the row that this pointer ends, and the line of nonzeros
     # before which the pointer line is fetched.
-    first_pointers = np.arange(pointer_lines) * (line // max(1, sizes.pointer_bytes))
+    first_pointers = np.arange(pointer_lines) * (line_bytes // max(1, sizes.pointer_bytes))
     rows = np.maximum(first_pointers - 1, 0)
-    next_data_lines = pointers[rows] * sizes.element_bytes // line
+    following_data_lines = pointers[rows] * sizes.element_bytes // line_bytes
     # The sort is stable, so that a pointer line precedes the line of nonzeros with the same key.
-    order = np.argsort(np.concatenate([next_data_lines, np.arange(data_lines)]), kind="stable")
+    order = np.argsort(np.concatenate([following_data_lines, np.arange(data_lines)]), kind="stable")
     addresses = np.concatenate(
-        [A_POINTERS_BASE + np.arange(pointer_lines) * line, A_BASE + np.arange(data_lines) * line]
+        [A_POINTERS_BASE + np.arange(pointer_lines) * line_bytes, A_BASE + np.arange(data_lines) * line_bytes]
     )[order]
     positions = np.empty(len(order), np.int64)
     positions[order] = np.arange(len(order))
@@ -70,19 +71,21 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
 
     last_nonzeros = np.maximum(table.last_nonzeros, -1)  # -1: the task needs no nonzero of A
     last_bytes = (last_nonzeros + 1) * sizes.element_bytes - 1
-    needed = np.where(last_nonzeros >= 0, data_positions[last_bytes // line] + 1, 0)
-    first_sources = (
+    needed_lines = np.where(last_nonzeros >= 0, data_positions[last_bytes // line_bytes] + 1, 0)
+    first_nonzeros = (
         np.asarray(table.inputs)[np.asarray(table.first_inputs)[:-1]] if table.count else last_nonzeros
     )
-    first_needed = np.where(first_sources >= 0, first_sources * sizes.element_bytes // line, 0)
-    merges = np.asarray(table.missing) > 0
-    return StreamOfA(*(integers_of(numbers) for numbers in (addresses, needed, first_needed, merges)))
+    released_lines = np.where(first_nonzeros >= 0, first_nonzeros * sizes.element_bytes // line_bytes, 0)
+    is_merge_task = np.asarray(table.missing) > 0  # before the run, ``missing`` counts all partial inputs
+    arrays = addresses, needed_lines, released_lines, is_merge_task
+    return FetchOrder(*(integers_of(numbers) for numbers in arrays))
 
 
-def unfinished_rows(table: TaskTable, rows_per_line: int) -> memoryview[int]:
+def count_rows_to_finish(table: TaskTable, rows_per_line: int) -> memoryview[int]:
     """Return, for each line of Z's row pointers, the number of its rows that have tasks.
 
-    The line can be written when all of these rows are finished. Z has one row pointer more than it has rows.
+    The line can be written when all of these rows are finished. Z has one row pointer more than it has rows;
+    a last line with this pointer alone has the number 0.
 
     Args:
         table: the tasks.
