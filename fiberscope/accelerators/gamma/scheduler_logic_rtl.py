@@ -236,25 +236,19 @@ class _Scheduler:
         """
         limits = self.parameters.most_partial_tasks, self.parameters.most_tasks
         limit = pyrtl.select(is_partial, *(pyrtl.Const(limit, LOAD_BITS) for limit in limits))
-        load_registers: list[Signal] = [
-            pyrtl.Register(LOAD_BITS, f"given_{i}") for i in range(len(self.completions.flags))
-        ]
-        loads = [
-            (count - flag)[:LOAD_BITS]
-            for count, flag in zip(load_registers, self.completions.flags, strict=True)
-        ]
-        can_take = [sink.ready & (count < limit) for sink, count in zip(self._sinks, loads, strict=True)]
-        open_loads = [
-            pyrtl.select(flag, count, CLOSED_LOAD) for flag, count in zip(can_take, loads, strict=True)
-        ]
+        registers: list[Signal] = [pyrtl.Register(LOAD_BITS, f"given_{i}") for i in range(len(self._sinks))]
+        flags = zip(registers, self.completions.flags, strict=True)
+        loads = [(register - completes)[:LOAD_BITS] for register, completes in flags]
+        can_take = [sink.ready & (load < limit) for sink, load in zip(self._sinks, loads, strict=True)]
+        pairs = list(zip(can_take, loads, strict=True))
+        open_loads = [pyrtl.select(is_open, load, CLOSED_LOAD) for is_open, load in pairs]
         fewest = reduce(lambda load, other: pyrtl.select(load < other, load, other), open_loads)
-        turn = Turn(
-            "elements", [flag & (load == fewest) for flag, load in zip(can_take, open_loads, strict=True)]
-        )
-        is_selected = [has_task & first for first in turn.first]
+        has_fewest = [is_open & (load == fewest) for is_open, load in zip(can_take, open_loads, strict=True)]
+        turn = Turn("elements", has_fewest)
+        is_selected = [has_task & is_first for is_first in turn.first]
         turn.pass_on(is_selected)
-        for count, load, first in zip(load_registers, loads, is_selected, strict=True):
-            count.next <<= (load + first)[:LOAD_BITS]
+        for register, load, is_given in zip(registers, loads, is_selected, strict=True):
+            register.next <<= (load + is_given)[:LOAD_BITS]
         # One-hot: the element after the one served last, element 0 if that was the last element.
         *is_next, wraps_around = lowest([*turn.later, pyrtl.Const(1, 1)])
         next_load = one_hot_mux([wraps_around, *is_next[1:]], loads)

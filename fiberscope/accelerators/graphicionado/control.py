@@ -96,7 +96,7 @@ class Control(Component):
     def tick(self, now: int) -> int:
         """Begin a slice, or wait for all streams and take the next step."""
         if self.phase == BEGIN_PHASE:
-            return self._begin(now)
+            return self._begin_slice(now)
         if self.phase == PROCESS_PHASE:
             return self._start_apply(now) if _all_can_pop(self.ready) else self.wait_any_input(self.ready)
         if self.phase == APPLY_PHASE:
@@ -109,7 +109,7 @@ class Control(Component):
             return sum(stream.vertices.count for stream in self.streams)
         return sum(stream.frontier.count for stream in self.streams)
 
-    def _begin(self, now: int) -> int:
+    def _begin_slice(self, now: int) -> int:
         """Begin a slice: select its edges and vertices, and start to process its edges."""
         first, end = self.schedule.bounds[self.slice], self.schedule.bounds[self.slice + 1]
         for number, stream in enumerate(self.streams):

@@ -106,7 +106,7 @@ class Dispatcher(Component):
         return self.idle()
 
     def _look_up(self) -> bool:
-        """Request the line of the table that holds the first edge of a vertex."""
+        """Request the line of the table with the first edge of a vertex; return whether it was requested."""
         if not (self.entries.can_pop() and self.wanted.can_push()):  # type: ignore[union-attr]  # asked before
             return False
         position = self.entries.coordinate()
@@ -122,6 +122,10 @@ class Dispatcher(Component):
         return self.frontier.vertices[position] if position < self.frontier.count else 0
 
     def _dispatch(self, ready: Channel, now: int) -> bool:
+        """Dispatch the job of the entry at the head of ``ready``; return whether a reader took the job.
+
+        ``ready`` is ``entries``, or ``starts`` if the table is in memory.
+        """
         position = ready.coordinate() if self.starts is None else ready.reference()
         first = self._first_vertex(position)
         end = min(first + max(1, self.group), self.vertex_count)
@@ -164,7 +168,7 @@ class Dispatcher(Component):
         return least_loaded(self.first_reader, waiting, is_open)
 
     def _forward_stop(self, ready: Channel) -> bool:
-        """Pass a stop on to all readers, once each of them has a free slot."""
+        """Pass a stop on to all readers once each has a free slot; return whether it was passed on."""
         for reader in range(self.readers):
             sources = self.sources[reader]
             if not sources.can_push():

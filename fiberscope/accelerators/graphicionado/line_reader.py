@@ -58,9 +58,8 @@ class LineReader(Component):
         self.controls = array("q", bytes(8 * max_waiting))  # ring of the waiting tokens, one array per field
         self.numbers = array("q", bytes(8 * max_waiting))
         self.references = array("q", bytes(8 * max_waiting))
-        self.targets = array(
-            "q", bytes(8 * max_waiting)
-        )  # number of lines that must have arrived for the token
+        # number of lines that must have arrived for the token
+        self.targets = array("q", bytes(8 * max_waiting))
         self.first = 0  # slot of the oldest token
         self.held = 0
         self.freed = 0  # number of lines whose buffers have been freed
@@ -84,6 +83,10 @@ class LineReader(Component):
         return self.wait_output(self.here) if arrived else self.wait_input(self.replies)
 
     def _serve(self) -> bool:
+        """Send the oldest token if its line has arrived; return whether it was sent.
+
+        The buffer of the line is freed unless the next token needs the same line.
+        """
         slot = self.first
         if self.held == 0 or self.targets[slot] > self.window.arrived or not self.here.can_push():
             return False
@@ -99,7 +102,10 @@ class LineReader(Component):
         return self.held > 0 and self.controls[slot] != STOP and self.targets[slot] == target
 
     def _take(self) -> bool:
-        """Take the next token, and request its line unless a buffer holds or awaits that line."""
+        """Take the next token, and request its line unless a buffer holds or awaits that line.
+
+        Return whether a token was taken. A token whose line cannot be requested yet stays in its channel.
+        """
         if not self.wanted.can_pop() or self.held == self.max_waiting:
             return False
         line = self.wanted.coordinate()

@@ -26,7 +26,7 @@ from fiberscope.accelerators.graphicionado.layout import (
     partition_stream,
 )
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
-from fiberscope.accelerators.graphicionado.stream import Common, Stream
+from fiberscope.accelerators.graphicionado.stream import SharedState, Stream
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Iteration
 from fiberscope.hw.fibers.arrays import rounded_to, values_of
@@ -112,7 +112,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         weights = values_of(
             self._round_to_type(np.concatenate([partition.weights for partition in partitions]))
         )
-        common = Common(
+        shared = SharedState(
             self, self.program, weights, self.division.vertices_per_entry, self.blocks, self.arrays
         )
         properties = self._round_to_type(self.program.start(self.degrees, self.task.root))
@@ -127,7 +127,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
                 frontier.add(self.task.root // count, float(properties[self.task.root]))
                 frontier.swap()
             edges = Edges(partition, first_weight, temporaries)
-            streams.append(Stream(common, self.names[number], vertices, edges, frontier))
+            streams.append(Stream(shared, self.names[number], vertices, edges, frontier))
             first_weight += len(partition.weights)
         return streams
 

@@ -39,7 +39,7 @@ EDGES_SENT = 2  # capacity, in edges, of the channel from an edge reader to the 
 
 
 @dataclass(frozen=True)
-class Common:
+class SharedState:
     """State that all streams of a machine share.
 
     Args:
@@ -81,18 +81,18 @@ class Stream:
     and, with ``connect_memory``, the memory.
 
     Args:
-        common: state that all streams share.
+        shared: state that all streams share.
         name: name of the stream within the machine.
         vertices, edges, frontier: functional contents of the stream: its vertices, the edges from its
             vertices, and its active vertices.
     """
 
     def __init__(
-        self, common: Common, name: str, vertices: Vertices, edges: Edges, frontier: Frontier
+        self, shared: SharedState, name: str, vertices: Vertices, edges: Edges, frontier: Frontier
     ) -> None:
-        self.common, self.name = common, name
-        self.machine, self.program = common.machine, common.program
-        self.parameters = common.machine.parameters
+        self.shared, self.name = shared, name
+        self.machine, self.program = shared.machine, shared.program
+        self.parameters = shared.machine.parameters
         self.vertices, self.edges, self.frontier = vertices, edges, frontier
         self._add_source()
         self._add_destination()
@@ -105,12 +105,12 @@ class Stream:
         """Add the source pipe: readers of the frontier and of edges, the dispatcher and the edge pipe."""
         parameters, name, program = self.parameters, self.name, self.program
         group = parameters.group if program.all_active else 0
-        entry = group * parameters.property.bytes or parameters.entry_bytes
-        edge = parameters.edge_bytes(program.uses_weights)
+        entry_bytes = group * parameters.property.bytes or parameters.entry_bytes
+        edge_bytes = parameters.edge_bytes(program.uses_weights)
         counts_edges = group > 0 or not parameters.keeps_source
-        base = self._allocate_edges(edge, counts_edges)
-        self.vertex_reader = self._prefetcher(
-            "vertex_reader", self._allocate(FRONTIER, entry, Role.STATE), entry
+        base = self._allocate_edges(edge_bytes, counts_edges)
+        self.vertex_reader = self._add_prefetcher(
+            "vertex_reader", self._allocate(FRONTIER, entry_bytes, Role.STATE), entry_bytes
         )
         self.dispatcher = self.machine.add(
             "dispatcher",
@@ -120,18 +120,20 @@ class Stream:
             self.vertices.count,
             group=group,
             counts_edges=counts_edges,
-            coarsen=self.common.coarsen,
+            coarsen=self.shared.coarsen,
             line_bytes=parameters.prefetch.line,
         )
         readers = numbered("edge_reader", parameters.edge.readers_per_stream)
-        self.edge_readers = [self._prefetcher(reader, base, edge) for reader in readers]
+        self.edge_readers = [self._add_prefetcher(reader, base, edge_bytes) for reader in readers]
         stores, streams = (self.edges, self.vertices), parameters.streams
         self.edge_pipe = self.machine.add(
             "edge_pipe", f"{name}.edge_pipe", *stores, streams, all_active=group > 0
         )
-        looks_up = parameters.start == "memory"
+        has_start_table = parameters.start == "memory"
         self.start_reader = (
-            self._line_reader("start_reader", STARTS, START_BYTES, Role.OPERAND) if looks_up else None
+            self._add_line_reader("start_reader", STARTS, START_BYTES, Role.OPERAND)
+            if has_start_table
+            else None
         )
 
     def _allocate(self, tensor: int, size: int, role: Role, block: int = 0) -> int:
@@ -143,8 +145,8 @@ class Stream:
             role: role of the array in a run.
             block: vertices of this stream in a block; the array then has whole blocks. 0 for no blocks.
         """
-        return self.common.arrays.allocate(
-            tensor, size * (self.common.blocks * block or self.vertices.count), role
+        return self.shared.arrays.allocate(
+            tensor, size * (self.shared.blocks * block or self.vertices.count), role
         )
 
     def _allocate_edges(self, size: int, counts_edges: bool) -> int:
@@ -152,16 +154,16 @@ class Stream:
         prefetch = self.parameters.prefetch
         # Bytes in the buffers of a reader, and edges sent before the stop from the edge pipe arrives.
         prefetch_bytes = 0 if counts_edges else prefetch.lines * prefetch.line + 2 * EDGES_SENT * size
-        return self.common.arrays.allocate(
+        return self.shared.arrays.allocate(
             EDGES, size * len(self.edges.destinations), Role.OPERAND, prefetch_bytes
         )
 
-    def _prefetcher(self, name: str, base: int, element: int) -> Component:
+    def _add_prefetcher(self, name: str, base: int, element_bytes: int) -> Component:
         prefetch = self.parameters.prefetch
         sizes = {"line_bytes": prefetch.line, "lines": prefetch.lines}
-        return self.machine.add("prefetcher", f"{self.name}.{name}", base, element, **sizes)
+        return self.machine.add("prefetcher", f"{self.name}.{name}", base, element_bytes, **sizes)
 
-    def _line_reader(self, name: str, tensor: int, size: int, role: Role, block: int = 0) -> LineReader:
+    def _add_line_reader(self, name: str, tensor: int, size: int, role: Role, block: int = 0) -> LineReader:
         """Add a reader of an array; the arguments after the name are those of ``_allocate``."""
         prefetch = self.parameters.prefetch
         return self.machine.add(
@@ -180,7 +182,7 @@ class Stream:
             EdgeProcessor,
             f"{self.name}.processor",
             program.process_edge,
-            self.common.weights,
+            self.shared.weights,
             parameters.streams,
             parameters.value,
         )
@@ -193,7 +195,7 @@ class Stream:
             neutral=program.neutral,
             mode=FORWARD if parameters.forwards else STALL,
             read_latency=parameters.edram.read_latency,
-            reduce_latency=self.common.cycles[1],
+            reduce_latency=self.shared.cycles[1],
             write_latency=parameters.edram.write_latency,
             **typed,
         )
@@ -207,7 +209,7 @@ class Stream:
             ApplyOrder, f"{name}.apply_order", line_vertices=line_vertices, block=block
         )
         size = parameters.property.bytes
-        self.property_reader = self._line_reader("property_reader", PROPERTIES, size, Role.STATE, block)
+        self.property_reader = self._add_line_reader("property_reader", PROPERTIES, size, Role.STATE, block)
         self.apply = self.machine.add(
             ApplyPipe,
             f"{name}.apply",
@@ -222,9 +224,11 @@ class Stream:
             lists=not program.all_active,
             values=parameters.value,
         )
-        entry = parameters.entry_bytes
-        base = self._allocate(FRONTIER, entry, Role.WORK)
-        self.list_writer = self.machine.add(ListWriter, f"{name}.list_writer", base, entry, line_bytes=line)
+        entry_bytes = parameters.entry_bytes
+        base = self._allocate(FRONTIER, entry_bytes, Role.WORK)
+        self.list_writer = self.machine.add(
+            ListWriter, f"{name}.list_writer", base, entry_bytes, line_bytes=line
+        )
 
     def _connect_source(self) -> None:
         connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
@@ -241,7 +245,7 @@ class Stream:
             connect(self.edge_pipe, f"stops[{i}]", reader, "stops", capacity=1)
 
     def _connect_destination(self) -> None:
-        latency = self.common.cycles[0]
+        latency = self.shared.cycles[0]
         pipeline = {"capacity": self.parameters.queue.depth + latency - 1, "latency": latency}
         self.machine.kernel.connect(self.processor, "updates", self.atomic_update, "updates", **pipeline)
 
@@ -249,7 +253,7 @@ class Stream:
         connect, depth = self.machine.kernel.connect, self.parameters.queue.depth
         connect(self.order, "wanted", self.property_reader, "wanted", capacity=depth)
         connect(self.property_reader, "here", self.apply, "lines", capacity=2)
-        latency = self.parameters.edram.read_latency + self.common.cycles[2]
+        latency = self.parameters.edram.read_latency + self.shared.cycles[2]
         pipeline = {"capacity": depth + latency - 1, "latency": latency}
         connect(self.apply, "entries", self.list_writer, "entries", **pipeline)
 

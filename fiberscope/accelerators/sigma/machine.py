@@ -47,7 +47,7 @@ NETWORKS = ("adder_network", "benes")
 SCANNERS = ("regor", "prefix_popcount")
 COUNT_BITS = 32  # bits of a count of the stationary operand's nonzeros
 TASKS = 8  # capacity for a network's tasks: two chunks before the distributor, two in it, the rest after it
-FEW_COLUMNS = 1 << 12  # columns of all Flex-DPEs up to which columns are simulated individually
+MAX_SINGLE_COLUMNS = 1 << 12  # columns of all Flex-DPEs up to which columns are simulated individually
 
 
 class Sigma(Composition[SigmaConfiguration]):
@@ -98,26 +98,29 @@ class Sigma(Composition[SigmaConfiguration]):
         self.a, self.b = typed_operands(self.value_type, a, b)
         self.plan = Plan(*stationary_and_streamed(parameters, self.a, self.b), parameters, chosen)
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
-        of_units, scanned = (
+        uses_networks, uses_scanners = (
             parameters.step == "unit" or not units.isdisjoint(parts or ())
             for units in map(frozenset, (NETWORKS, SCANNERS))
         )
-        self.by_units = of_units or scanned
+        self.by_units = uses_networks or uses_scanners
         self._add_parts()
         self._connect_parts()
         if self.by_units:
             self.tables = self.add(Tables, "tables", self.plan)
             self.kernel.connect(self.controller, "chunks", self.tables, "chunks", capacity=2)
-        if scanned:
+        if uses_scanners:
             self._add_scanners()
-        (self._add_units if of_units else self._connect_sums)()
+        (self._add_units if uses_networks else self._connect_sums)()
         self.streams: list[tuple[int, int, int, Component]] = []  # operation, tensor, address, unit
         if not self.plan.without_memory:
             self._add_streams()
         self.build()
 
     def at_once(self) -> bool:
-        """Return whether all columns of a pass are simulated in one step; never if a waveform shows them."""
+        """Return whether all columns of a pass are simulated in one step.
+
+        With ``step`` = ``auto``, this never happens if a waveform shows the columns.
+        """
         if self.by_units:
             return False
         if self.parameters.step != "auto":
@@ -127,7 +130,9 @@ class Sigma(Composition[SigmaConfiguration]):
     @property
     def _has_many_columns(self) -> bool:
         stationary = self.b if self.parameters.stationary == "B" else self.a
-        return self.plan.columns * (stationary.nonzeros // self.parameters.dpe.multipliers) > FEW_COLUMNS
+        return (
+            self.plan.columns * (stationary.nonzeros // self.parameters.dpe.multipliers) > MAX_SINGLE_COLUMNS
+        )
 
     def _add_parts(self) -> None:
         parameters, plan = self.parameters, self.plan
@@ -219,31 +224,37 @@ class Sigma(Composition[SigmaConfiguration]):
                 f"value.type is {self.value_type.name}; Flex-DPEs made of units compute with doubles: auto "
                 "or integer"
             )
-        outside = self.parameters.reduce.levels_outside_dpe
-        if outside <= CHANNELS:
+        outside_cycles = self.parameters.reduce.levels_outside_dpe
+        if outside_cycles <= CHANNELS:
             raise ConfigurationError(
-                f"reduce.levels_outside_dpe is {outside}; with Flex-DPEs made of units it should be at least "
-                f"{CHANNELS + 1}, for {CHANNELS} of these cycles are those of the channels between units"
+                f"reduce.levels_outside_dpe is {outside_cycles}; with Flex-DPEs made of units it should be "
+                f"at least {CHANNELS + 1}, for {CHANNELS} of these cycles are those of the channels between "
+                "units"
             )
         for number, name in enumerate(self._names):
-            self._add_units_of(number, name, outside - CHANNELS)
+            self._add_units_of(number, name, outside_cycles - CHANNELS)
 
-    def _add_units_of(self, number: int, name: str, outside: int) -> None:
+    def _add_units_of(self, number: int, name: str, outside_cycles: int) -> None:
         """Add and connect the units of one Flex-DPE.
 
         Args:
             number: number of the Flex-DPE.
             name: name of the Flex-DPE within the machine.
-            outside: cycles from the collector to the accumulators.
+            outside_cycles: cycles from the collector to the accumulators.
         """
         dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
         multipliers = self.add(Multipliers, f"{name}.multipliers", number, self.plan)
         adders = self.add("adder_network", f"{name}.adder_network", lanes)
         collector = self.add(Collector, f"{name}.collector", number, self.plan, self.partial[number])
-        within = self.parameters.sums_latency + CHANNELS - self.parameters.reduce.levels_outside_dpe
-        connect(dpe, "sums", collector, "columns", capacity=within + 2, latency=within)
+        inside_cycles = self.parameters.sums_latency + CHANNELS - self.parameters.reduce.levels_outside_dpe
+        connect(dpe, "sums", collector, "columns", capacity=inside_cycles + 2, latency=inside_cycles)
         connect(
-            collector, "sums", self.accumulators, f"sums[{number}]", capacity=outside + 2, latency=outside
+            collector,
+            "sums",
+            self.accumulators,
+            f"sums[{number}]",
+            capacity=outside_cycles + 2,
+            latency=outside_cycles,
         )
         self._add_network(number, name, multipliers)
         for lane in range(lanes):

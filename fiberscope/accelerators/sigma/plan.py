@@ -16,7 +16,7 @@ from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.dense_product import exact_kind
 from fiberscope.workloads.gemm import Sliced
 
-MOST_BITS = 32  # largest number of bits in a word of a bitmap
+MAX_WORD_BITS = 32  # largest number of bits in a word of a bitmap
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Plan:
         self.keeps_zeros = parameters.pack.zeros == "keep"
         self.without_memory = parameters.memory.model == "none"
         self.width = min(width, stationary.shape[1])
-        self.words = -(-self.width // MOST_BITS)
+        self.words = -(-self.width // MAX_WORD_BITS)
         self.word_bits = -(-self.width // self.words)
         self.narrowest = stationary.shape[1] - (self.slices - 1) * width
         self.resident = self.columns if self.without_memory else self._resident(self.width)
@@ -200,7 +200,7 @@ class Plan:
             fold = last_fold
 
     def _table(self, chunk: Chunk, lines: range, flush: bool) -> Table:
-        send_cycles, serve_cycles, interval = self._pace(chunk)
+        send_cycles, serve_cycles, interval = self._column_cycles(chunk)
         finished_sums = sum(
             len(segment.distinct_rows) - segment.has_split_row
             for segment in chunk.segments
@@ -220,7 +220,7 @@ class Plan:
             useful_products=sum(_count_useful(segment) for segment in chunk.segments),
         )
 
-    def _pace(self, chunk: Chunk) -> tuple[int, int, int]:
+    def _column_cycles(self, chunk: Chunk) -> tuple[int, int, int]:
         """Return the cycles of a column at the input and at the accumulators, and from column to column."""
         parameters, value = self.parameters, self.parameters.value
         input_words, output_words = parameters.input.words_per_cycle, parameters.output.words_per_cycle
@@ -244,11 +244,11 @@ class Plan:
 
     def rows_scanned(self, segment: Segment) -> range:
         """Return the rows of the slice's stationary bitmap that are first scanned for this segment."""
-        begin, end = (
+        start, end = (
             -(-self._bit_position(segment, index) // segment.slice.width)
             for index in (segment.first, segment.end)
         )
-        return range(begin, end)
+        return range(start, end)
 
     def _bit_position(self, segment: Segment, index: int) -> int:
         """Return the number of bits of the slice's stationary bitmap before its nonzero ``index``."""
@@ -259,9 +259,9 @@ class Plan:
 
     def _count_first_sums(self, segment: Segment) -> int:
         """Return the number of rows of the product whose first sum comes from this segment."""
-        count = int(np.count_nonzero(~self._has_sum[segment.distinct_rows]))
+        row_count = int(np.count_nonzero(~self._has_sum[segment.distinct_rows]))
         self._has_sum[segment.distinct_rows] = True
-        return count
+        return row_count
 
     def _passes_of_chunk(self, table: Table, number: int, is_last_chunk: bool) -> Iterator[Pass]:
         blocks = -(-self.columns // self._block)

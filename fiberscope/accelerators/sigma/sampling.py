@@ -37,10 +37,11 @@ from fiberscope.workloads.gemm import Sliced
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 
-WINDOW_CYCLES = 4000  # least predicted cycles of a window
-DEPTHS = 2  # least length of a window, in units of the passes that are in flight at the same time
-# Least half-width of an interval: windows often take exactly the predicted cycles, except at their ends.
-LEAST_WIDTH = 0.001
+MIN_WINDOW_CYCLES = 4000  # least predicted cycles of a window
+MIN_WINDOW_DEPTHS = 2  # least length of a window, in units of the passes that are in flight at the same time
+# Smallest half-width of an interval, as a fraction of the cycles: windows often take exactly the predicted
+# cycles, except at their ends.
+MIN_HALF_WIDTH = 0.001
 OPERATIONS = ("multiply", "useful_multiply", "add", "add_outside", "accumulate")
 REFERENCE = "scipy, in the passes that were simulated"
 
@@ -107,7 +108,9 @@ class PassWork:
         requested = scanned = ended = memory_free = 0.0  # latest times
         count = 0  # number of requested passes
         while len(retired) < len(passes):
-            while count < min(len(passes), len(retired) + max_passes, _limit(distances, count, len(retired))):
+            while count < min(
+                len(passes), len(retired) + max_passes, _next_limit(distances, count, len(retired))
+            ):
                 awaited = max(count - max_passes, count - distances[count] if distances[count] else -1)
                 requested = max(requested, retired[awaited] if awaited >= 0 else 0.0)
                 heappush(transfers, (requested, False, count))
@@ -149,7 +152,7 @@ def _windows(end: int, passes: int, size: int) -> list[range]:
     return [*cut_windows(np.ones(end), size, size), range(end, passes)]
 
 
-def _limit(distances: Sequence[int], number: int, retired: int) -> int:
+def _next_limit(distances: Sequence[int], number: int, retired: int) -> int:
     """Return ``number`` + 1 if the writes that a pass awaits are done, else ``number``."""
     if number == len(distances):
         return number
@@ -241,7 +244,9 @@ class SigmaSampler:
         passes = len(self.work.scan)
         self.edges = self.work.edges(np.arange(passes))
         mean = float(self.edges[-1]) / max(1, passes)
-        cycles = request.window_cycles or max(WINDOW_CYCLES, round(DEPTHS * parameters.stream.passes * mean))
+        cycles = request.window_cycles or max(
+            MIN_WINDOW_CYCLES, round(MIN_WINDOW_DEPTHS * parameters.stream.passes * mean)
+        )
         size = max(1, round(cycles / max(1.0, mean)))
         self.ranges = _windows(self.work.end, passes, size)
         self.rounds = Rounds(request, len(self.ranges), cycles, float(self.edges[-1]))
@@ -277,7 +282,7 @@ class SigmaSampler:
         totals = np.diff(self.edges[[*(window.start for window in self.ranges), len(self.edges) - 1]])
         predicted = measured.predicted[:, np.newaxis]
         estimate = estimate_run(measured.cycles, predicted, measured.windows, totals[:, np.newaxis])
-        return replace(estimate, half_width=max(estimate.half_width, LEAST_WIDTH * estimate.cycles))
+        return replace(estimate, half_width=max(estimate.half_width, MIN_HALF_WIDTH * estimate.cycles))
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         machine = measured.machine

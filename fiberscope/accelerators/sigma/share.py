@@ -27,8 +27,8 @@ class Share:
             multiplier gets its word directly.
 
     Attributes:
-        ids: virtual neuron of each multiplier, from 1; negative for a multiplier that holds no nonzero of the
-            chunk.
+        neuron_ids: virtual neuron of each multiplier, from 1; negative for a multiplier without a nonzero of
+            the chunk.
         rows: row of the product of each neuron.
         weights: stationary value of each multiplier.
         settings: settings of the distribution network, row by row.
@@ -38,8 +38,8 @@ class Share:
         first, end = chunk.line_bounds(line)
         size = chunk.multipliers
         start = (chunk.position + first) % size  # first multiplier of the line that the chunk occupies
-        self.ids = np.full(size, -1)
-        self.ids[start : start + end - first] = np.cumsum(chunk.neuron_starts[first:end])
+        self.neuron_ids = np.full(size, -1)
+        self.neuron_ids[start : start + end - first] = np.cumsum(chunk.neuron_starts[first:end])
         self.segments = [
             (slice(start + low - first, start + high - first), segment)
             for low, high, segment in chunk.split_range(first, end)
@@ -49,12 +49,12 @@ class Share:
         self.weights = np.zeros(size)
         for lanes, segment in self.segments:
             self.weights[lanes] = segment.values
-        self.settings = [] if router is None else self._settings(router)
+        self.settings = [] if router is None else self._route(router)
         self.sources = None if router is None else np.array(sources_of(DOUBLE, self.settings))
 
-    def _settings(self, router: MulticastRouter) -> list[int]:
+    def _route(self, router: MulticastRouter) -> list[int]:
         """Return network settings that route to each multiplier the element at its coordinate of K."""
-        coordinates = np.full(len(self.ids), -1)
+        coordinates = np.full(len(self.neuron_ids), -1)
         for lanes, segment in self.segments:
             coordinates[lanes] = segment.inner
         return router.route(coordinates.tolist())
@@ -66,7 +66,7 @@ class Share:
         """
         if self.sources is not None:
             return self.segments[0][1].slice.dense[:, column].tolist()  # type: ignore[no-any-return]
-        words = np.zeros(len(self.ids))
+        words = np.zeros(len(self.neuron_ids))
         for lanes, segment in self.segments:
             words[lanes] = self._operands(lanes, segment, column, column + 1)[0]
         return words.tolist()
@@ -74,10 +74,10 @@ class Share:
     def sums(self, first: int, end: int, kind: type[np.floating[Any]], values: ValueType) -> Numbers:
         """Return the sums of the neurons for the columns ``first`` to ``end`` - 1 (columns x neurons)."""
         multiply, add = arithmetic(values)
-        products = np.zeros((end - first, len(self.ids)), kind)
+        products = np.zeros((end - first, len(self.neuron_ids)), kind)
         for lanes, segment in self.segments:
             products[:, lanes] = multiply(self._operands(lanes, segment, first, end), segment.values)
-        return sums(products, self.ids, add)
+        return sums(products, self.neuron_ids, add)
 
     def _operands(self, lanes: slice, segment: Segment, first: int, end: int) -> Numbers:
         coordinates = segment.inner if self.sources is None else self.sources[lanes]

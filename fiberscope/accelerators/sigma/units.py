@@ -55,7 +55,7 @@ class Multipliers(Component):
             return self.idle()
         pass_ = self.plan.passes[self.operands[0].reference()]
         share = self.plan.share(pass_.table, self.number)
-        ids, weights = share.ids.tolist(), share.weights.tolist()
+        ids, weights = share.neuron_ids.tolist(), share.weights.tolist()
         for operand, product, neuron, weight in zip(self.operands, self.products, ids, weights, strict=True):
             if neuron < 0:
                 product.push(EMPTY)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.accelerators.quantities import plain_number
-from fiberscope.results.costs.energies import ComponentActions
+from fiberscope.results.costs.energies import ErtComponent
 
 TAG = "!"  # key under which a node's tag is stored
 
@@ -298,7 +298,7 @@ class TablesSchema(Section):
     """``ERT``."""
 
     version: Version
-    tables: list[ComponentActions]
+    tables: list[ErtComponent]
 
 
 class FileSchema(Section):

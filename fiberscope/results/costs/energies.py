@@ -53,7 +53,7 @@ class EnergyTable:
     components: Mapping[str, Mapping[str, ActionEnergy]] = field(default_factory=dict)
 
     @classmethod
-    def from_tables(cls, tables: Iterable[ComponentActions], name: str, *, bare: bool = False) -> EnergyTable:
+    def from_tables(cls, tables: Iterable[ErtComponent], name: str, *, bare: bool = False) -> EnergyTable:
         """Collect the tables of a file by component, without the instance ranges of names such as ``[0..7]``.
 
         An action can have several entries that differ in arguments. The largest energy is used.
@@ -76,10 +76,16 @@ class EnergyTable:
         return cls(name, components)
 
     def find(self, machine: str, component: str, kind: str, action: str) -> ActionEnergy | None:
-        """Return the energy of an action, or None.
+        """Return the energy of an action; None if no entry has it.
 
         The entry of the component in this machine has priority, then the entry of the component, then the
         entry of its class.
+
+        Args:
+            machine: name of the machine.
+            component: path of the component in the machine.
+            kind: name of the component's class.
+            action: name of the action.
         """
         for owner in (f"{machine}.{component}", component, kind):
             if action in self.components.get(owner, {}):
@@ -87,7 +93,11 @@ class EnergyTable:
         return None
 
     def actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
-        """Return the actions of a component by its full path, else of the first one with its last name."""
+        """Return the actions of a component; None if it has no entry.
+
+        Its full path has priority. Otherwise the first entry with the same last name is used, in the order
+        of the file, since several components can share a last name.
+        """
         if path in self.components:
             return self.components[path]
         name = path.rpartition(".")[2]
@@ -95,7 +105,7 @@ class EnergyTable:
         return self.components[keys[0]] if keys else None
 
 
-class EnergyAction(BaseModel):
+class ErtAction(BaseModel):
     """An action of a component, with its energy in pJ and the ``bits`` that one access of a memory moves."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -107,20 +117,20 @@ class EnergyAction(BaseModel):
     source: str = ""
 
 
-class ComponentActions(BaseModel):
+class ErtComponent(BaseModel):
     """The actions of a component; ``also`` lists further components with the same actions."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     also: list[str] = []
-    actions: list[EnergyAction]
+    actions: list[ErtAction]
 
 
 class _ErtSchema(BaseModel):
     model_config = ConfigDict(frozen=True)
 
-    tables: list[ComponentActions]
+    tables: list[ErtComponent]
 
 
 class _FileSchema(BaseModel):
@@ -150,7 +160,7 @@ def read_table(path: Path) -> EnergyTable:
     return EnergyTable.from_tables(_parse_ert(text, str(path)), str(path), bare=True)
 
 
-def _parse_ert(text: str, name: str) -> list[ComponentActions]:
+def _parse_ert(text: str, name: str) -> list[ErtComponent]:
     with yaml_errors(name):
         document = Document.from_nodes(compose(text), name, lambda value, _complain: value)
     return validate_document(_FileSchema, document).ERT.tables

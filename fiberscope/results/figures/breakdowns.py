@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANEL = 1.15  # inches, height of the bars of a row of groups
-NAMED_BAR = SMALL + 1.0  # points, width of a bar with a name below
-PLAIN_BAR = 3.0  # points
-BAR_LETTERS = 14
+NAMED_BAR_POINTS = SMALL + 1.0  # points, width of a bar with a name below
+PLAIN_BAR_POINTS = 3.0  # points
+MAX_BAR_LETTERS = 14
 OTHER = "other"
 MEMORY_PART: Final = "memory"
 MEMORY: Final = "memory.channel"  # family of the off-chip energy
@@ -94,13 +94,13 @@ def limit_parts(
         for name, amount in amounts.items():
             shares[name] = max(shares.get(name, 0.0), amount / total)
     ranked = sorted(shares, key=lambda name: -shares[name])
-    retained = set(ranked if len(ranked) <= limit else ranked[: limit - 1])
-    order = sorted(filter(retained.__contains__, shares), key=lambda name: name != MEMORY_PART)
+    kept_names = set(ranked if len(ranked) <= limit else ranked[: limit - 1])
+    order = sorted(filter(kept_names.__contains__, shares), key=lambda name: name != MEMORY_PART)
     limited = {}
     for key, amounts in parts.items():
         bar = {name: amounts[name] for name in order if name in amounts}
-        joined = sum(amount for name, amount in amounts.items() if name not in retained)
-        limited[key] = bar | ({OTHER: joined} if joined else {})
+        joined_amount = sum(amount for name, amount in amounts.items() if name not in kept_names)
+        limited[key] = bar | ({OTHER: joined_amount} if joined_amount else {})
     return limited
 
 
@@ -119,10 +119,10 @@ def draw_stacked_bars(stacked: StackedBars, width: float) -> Figure:
         raise InputError(f"no run has a known {stacked.label.partition(' ')[0].lower()}; nothing to draw")
     has_names = len(stacked.bars) > 1
     with paper_figure(width, PANEL) as figure:
-        narrowest = NAMED_BAR if has_names else PLAIN_BAR
-        panels = plan_panels(stacked.groups, len(stacked.bars), width, narrowest)
+        min_bar_points = NAMED_BAR_POINTS if has_names else PLAIN_BAR_POINTS
+        panels = plan_panels(stacked.groups, len(stacked.bars), width, min_bar_points)
         rows = list(figure.subplots(len(panels.rows), 1, sharey=True, squeeze=False)[:, 0])
-        short = short_names(stacked.bars, BAR_LETTERS)
+        short = short_names(stacked.bars, MAX_BAR_LETTERS)
         name_points = text_points(short, SMALL) + SMALL if has_names else 0.0
         for axes, numbers in zip(rows, panels.rows, strict=True):
             groups = [stacked.groups[number] for number in numbers]
@@ -137,7 +137,7 @@ def draw_stacked_bars(stacked: StackedBars, width: float) -> Figure:
 
 def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Sequence[str]) -> None:
     """Draw the bars of a row of groups, and a cross for a missing run."""
-    positions = _bar_places(len(stacked.bars), len(groups))
+    positions = _bar_positions(len(stacked.bars), len(groups))
     keys = [(bar, group) for group in groups for bar in stacked.bars]
     bottoms = [0.0] * len(keys)
     for number, name in enumerate(names):
@@ -157,7 +157,7 @@ def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Se
     axes.set_axisbelow(True)
 
 
-def _bar_places(bars: int, groups: int) -> list[float]:
+def _bar_positions(bars: int, groups: int) -> list[float]:
     """Return the positions of all bars of a row, in the order of groups."""
     step = GROUP_SHARE / bars
     return [group + (bar + 0.5) * step - GROUP_SHARE / 2 for group in range(groups) for bar in range(bars)]
@@ -171,7 +171,7 @@ def _name_bars(
         label_groups(axes, groups, panels)
         trim_axes(axes)
         return
-    axes.set_xticks(_bar_places(len(bars), len(groups)), [*bars] * len(groups), rotation=90)
+    axes.set_xticks(_bar_positions(len(bars), len(groups)), [*bars] * len(groups), rotation=90)
     axes.set_xlim(-0.5, panels.groups_per_row - 0.5)
     trim_axes(axes)
     axes.tick_params(axis="x", length=0, pad=1.5)

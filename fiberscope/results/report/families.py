@@ -24,7 +24,7 @@ class Family:
         count: number of components.
         cycles, busy, input_stall, output_stall, idle: cycles of all components, in total and by state.
         busiest: instance name of the component with the largest busy share.
-        most_busy: busy share of this component, from 0 to 1.
+        max_busy_share: busy share of this component, from 0 to 1.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Family:
     output_stall: int
     idle: int
     busiest: str
-    most_busy: float
+    max_busy_share: float
 
     @property
     def label(self) -> str:
@@ -76,7 +76,7 @@ def _sum_family(name: str, members: Mapping[str, Component]) -> Family:
         output_stall=sum(member.output_stall for member in members.values()),
         idle=sum(member.idle for member in members.values()),
         busiest=busiest,
-        most_busy=_busy_share(members[busiest]),
+        max_busy_share=_busy_share(members[busiest]),
     )
 
 
@@ -101,27 +101,27 @@ def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family 
 
     Args:
         stages: names of families, one for each stage.
-        kinds: families of a run by name; None is returned if no stage is among them.
+        kinds: families of a run by name; without any of the stages, None is returned.
     """
     workers = [
         kinds[name]
         for stage in stages
         if (name := family_or_parent(pacing_family(stage, kinds), kinds)) in kinds
     ]
-    return max(workers, key=lambda family: family.most_busy, default=None)
+    return max(workers, key=lambda family: family.max_busy_share, default=None)
 
 
-def rounds_of_stages(cycles: Mapping[str, int], without: str = "") -> dict[str, list[int]]:
+def rounds_of_stages(cycles: Mapping[str, int], omitted: str = "") -> dict[str, list[int]]:
     """Return the cycles of each stage by round; in a repeated cascade, ``X@2`` is X in the second round.
 
     Args:
         cycles: cycles by name; without repetition, ``Z@2`` is a later Einsum with the output Z.
-        without: a name to omit.
+        omitted: a name to leave out.
     """
     repeats = all("@" in name for name in cycles)
     rounds: dict[str, list[int]] = {}
     for name, count in cycles.items():
-        if name != without:
+        if name != omitted:
             rounds.setdefault(name.rpartition("@")[0] if repeats else name, []).append(count)
     return rounds
 
@@ -129,7 +129,7 @@ def rounds_of_stages(cycles: Mapping[str, int], without: str = "") -> dict[str, 
 def bottleneck(
     accelerator: Accelerator[Any],
     components: Mapping[str, Component],
-    memory_used: float | None,
+    memory_utilization: float | None,
     explanation: str = "",
 ) -> str:
     """Describe the bottleneck of a run with its numbers; empty without components.
@@ -139,48 +139,48 @@ def bottleneck(
     Args:
         accelerator: the machine.
         components: the components of the run, by name.
-        memory_used: the utilization of the memory bandwidth; None if unknown.
+        memory_utilization: the utilization of the memory bandwidth; None if unknown.
         explanation: the accelerator's own sentence on its losses.
     """
     if not components:
         return ""
-    kinds, memory_utilization = families(components), memory_used or 0.0
+    kinds, known_utilization = families(components), memory_utilization or 0.0
     workers = busiest_stage(accelerator.worker_families, kinds)
     if workers is None or workers.cycles == 0:
         return "There was nothing to do."
-    if memory_utilization >= SATURATED:
-        return f"Memory bandwidth is the limit: {memory_utilization:.0%} of the peak is used."
+    if known_utilization >= SATURATED:
+        return f"Memory bandwidth is the limit: {known_utilization:.0%} of the peak is used."
     if workers.share(workers.busy) >= SATURATED:
         busy = _percent(workers, workers.busy)
         return f"Computation is the limit: {_subject(workers)} busy {busy} of the time."
     for kind in (kinds[name] for name in accelerator.limits):
-        if kind.most_busy >= SATURATED:
-            return f"{kind.busiest} is the limit: it is busy {kind.most_busy:.0%} of the time."
+        if kind.max_busy_share >= SATURATED:
+            return f"{kind.busiest} is the limit: it is busy {kind.max_busy_share:.0%} of the time."
     channels = kinds.get(accelerator.channels)
-    if channels and memory_utilization >= MOSTLY_MOVING:
+    if channels and known_utilization >= MOSTLY_MOVING:
         share = channels.share(channels.busy)
         if share >= NEVER_WITHOUT_REQUEST:
             return (
                 f"Memory is probably the limit: its channels hold requests {share:.0%} of the time and reach "
-                f"{memory_utilization:.0%} of the peak bandwidth."
+                f"{known_utilization:.0%} of the peak bandwidth."
             )
-    return f"{_largest_loss(workers, memory_used)} {explanation}".rstrip()
+    return f"{_describe_largest_loss(workers, memory_utilization)} {explanation}".rstrip()
 
 
-def _largest_loss(workers: Family, memory_used: float | None) -> str:
+def _describe_largest_loss(workers: Family, memory_utilization: float | None) -> str:
     losses = {
         "waiting for input": workers.input_stall,
         "waiting for output": workers.output_stall,
         "without work": workers.idle,
     }
     name = max(losses, key=losses.__getitem__)
-    memory = "" if memory_used is None else f" (memory {memory_used:.0%})"
-    even = ""
+    memory = "" if memory_utilization is None else f" (memory {memory_utilization:.0%})"
+    busiest_text = ""
     if name == "without work" and workers.count > 1:
-        even = f" (the busiest, {workers.busiest}, is busy {workers.most_busy:.0%})"
+        busiest_text = f" (the busiest, {workers.busiest}, is busy {workers.max_busy_share:.0%})"
     return (
         f"No part is near its peak{memory}: "
-        f"{_subject(workers)} {name} {_percent(workers, losses[name])} of the time{even}."
+        f"{_subject(workers)} {name} {_percent(workers, losses[name])} of the time{busiest_text}."
     )
 
 

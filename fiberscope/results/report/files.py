@@ -118,26 +118,26 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path 
         InputError: an output cannot be written, is another output or an input, or two outputs go to the
             terminal.
     """
-    printed = [name for name, path in outputs.items() if path == STANDARD_OUTPUT]
-    if len(printed) > 1:
-        raise InputError(f"{' and '.join(printed)} cannot both go to the terminal; give one a file")
-    checked: dict[str, Path] = {}
+    terminal_outputs = [name for name, path in outputs.items() if path == STANDARD_OUTPUT]
+    if len(terminal_outputs) > 1:
+        raise InputError(f"{' and '.join(terminal_outputs)} cannot both go to the terminal; give one a file")
+    checked_paths: dict[str, Path] = {}
     for name, path in outputs.items():
         if path is None or path == STANDARD_OUTPUT:
             continue
         check_writable(path)
-        for other, other_path in checked.items():
-            if _same(path, other_path):
+        for other, other_path in checked_paths.items():
+            if _is_same_file(path, other_path):
                 raise InputError(f"{path}: cannot be both {other} and {name}; give two names")
         for description, source in inputs.items():
-            if source is not None and source.is_file() and _same(path, source):
+            if source is not None and source.is_file() and _is_same_file(path, source):
                 raise InputError(
                     f"{name} {path}: is {description}, which it would overwrite; give another name"
                 )
-        checked[name] = path
+        checked_paths[name] = path
 
 
-def _same(first: Path, other: Path) -> bool:
+def _is_same_file(first: Path, other: Path) -> bool:
     try:
         return os.path.samefile(first, other)
     except OSError:  # one path does not exist yet
@@ -170,13 +170,13 @@ def check_writable(path: Path) -> None:
         open_remote(address)
         return
     try:
-        _check_place(path)
+        _check_path(path)
     except OSError as error:
         raise _unwritable(path, error) from error
     expect_output(path)
 
 
-def _check_place(path: Path) -> None:
+def _check_path(path: Path) -> None:
     """Check that a path can be a file.
 
     Raises:
@@ -200,12 +200,12 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 
 def matrices(a: str, b: str | None) -> dict[str, Path | None]:
-    """Return the files of the matrices, which no output may overwrite, by their names in messages."""
+    """Return the files of two matrices by their names in messages; None for a matrix without a file."""
     return operand_files({"A": a, "B": b})
 
 
 def operand_files(operands: Mapping[str, str | None]) -> dict[str, Path | None]:
-    """Return the files of operands by their names in messages."""
+    """Return the files of operands by their names in messages; None for an operand that is not in a file."""
     from fiberscope.workloads import file_of  # noqa: PLC0415  (it takes time to load)
 
     return {

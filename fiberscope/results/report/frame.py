@@ -18,7 +18,7 @@ from fiberscope.results.report.host import Timing, environment
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
-_OPERAND = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
+_OPERAND_FIELDS = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
 
 
 def build_report(
@@ -61,14 +61,16 @@ def workload(operands: Iterable[object], names: Iterable[str] = ()) -> parts.Wor
         names: names of their tensors.
     """
     first, *others = (
-        {name: getattr(operand, name) for name in _OPERAND} | {"tensor": _tensor(operand, name)}
+        {name: getattr(operand, name) for name in _OPERAND_FIELDS} | {"tensor": _format_tensor(operand, name)}
         for operand, name in zip_longest(operands, names, fillvalue="")
     )
-    further = [parts.Operand(**other) for other in others]
-    return parts.Workload(**first, b=further[0] if further else None, more=tuple(further[1:]))
+    further_operands = [parts.Operand(**operand_fields) for operand_fields in others]
+    return parts.Workload(
+        **first, b=further_operands[0] if further_operands else None, more=tuple(further_operands[1:])
+    )
 
 
-def _tensor(operand: object, name: str) -> str:
+def _format_tensor(operand: object, name: str) -> str:
     """Return a tensor with the ranks of an operand's dimensions; empty for an operand without ranks."""
     ranks = getattr(operand, "ranks", ())
     return f"{name}[{', '.join(ranks).lower()}]" if ranks and name else ""
@@ -83,8 +85,8 @@ def problem_of(problem: Problem) -> parts.Problem:
 def add_counts(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Add counts by name; zero sums are kept."""
     sums: Counter[str] = Counter()
-    for part in counts:
-        sums.update(part)
+    for mapping in counts:
+        sums.update(mapping)
     return dict(sums)
 
 
@@ -96,10 +98,12 @@ def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorT
 def add_traffic(traffic: Iterable[Mapping[str, Traffic]]) -> dict[str, Traffic]:
     """Add bytes that were read and written, by tensor."""
     sums: dict[str, Traffic] = {}
-    for part in traffic:
-        for name, moved in part.items():
+    for run_traffic in traffic:
+        for name, tensor_traffic in run_traffic.items():
             total = sums.get(name, Traffic(0, 0))
-            sums[name] = Traffic(total.read_bytes + moved.read_bytes, total.write_bytes + moved.write_bytes)
+            sums[name] = Traffic(
+                total.read_bytes + tensor_traffic.read_bytes, total.write_bytes + tensor_traffic.write_bytes
+            )
     return sums
 
 
@@ -115,8 +119,8 @@ def memory_of(
     """
     if use is None:
         return None
-    moved = sum(part.moved_bytes for part in traffic.values())
-    rate = moved / seconds if seconds else 0.0
+    moved_bytes = sum(tensor.moved_bytes for tensor in traffic.values())
+    rate = moved_bytes / seconds if seconds else 0.0
     return parts.Memory(
         row_hits=use.row_hits,
         row_misses=use.row_misses,

@@ -70,11 +70,11 @@ Drive: TypeAlias = Callable[[Machine, Sequence[Observer], int | None, Callable[[
 
 
 class Watch:
-    """Recorder of a running machine.
+    """Recorder of the activity of a running machine: bytes moved and operations over time.
 
     Args:
         machine: a machine with a built kernel.
-        histograms: whether to sample channels too.
+        histograms: whether to record the occupancy of channels too.
     """
 
     def __init__(self, machine: Machine, *, histograms: bool = False) -> None:
@@ -102,8 +102,8 @@ class Watch:
     def _sample(self) -> Sample:
         traffic = self._machine.traffic().values()
         return (
-            sum(part.read_bytes for part in traffic),
-            sum(part.write_bytes for part in traffic),
+            sum(tensor.read_bytes for tensor in traffic),
+            sum(tensor.write_bytes for tensor in traffic),
             self._machine.operations().get(self._machine.work, 0),
         )
 
@@ -124,7 +124,7 @@ class Watch:
         if cycles > interval * len(samples):
             samples, interval = halve_samples(samples, interval, MAX_INTERVALS)
             samples = [*samples, self._sample()]
-        read, written, work = (_differences([sample[part] for sample in samples]) for part in range(3))
+        read, written, work = (_differences([sample[column] for sample in samples]) for column in range(3))
         counts: Any = {self._machine.work: work}
         return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 

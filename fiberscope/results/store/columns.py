@@ -115,10 +115,10 @@ class Row(NamedTuple):
 
     def _field(self, name: str, value: object) -> pa.Field:
         key = self.parameters.get(name)
-        return pa.field(name, _kind(value), metadata=None if key is None else {KEY: key.encode()})
+        return pa.field(name, _type_of(value), metadata=None if key is None else {KEY: key.encode()})
 
 
-def _kind(value: object) -> pa.DataType:
+def _type_of(value: object) -> pa.DataType:
     return next((kind for kind in (TRUTH, COUNT, NUMBER, TEXT) if _fits(value, kind)), COUNT)
 
 
@@ -184,8 +184,8 @@ def unify_schemas(schemas: Iterable[pa.Schema]) -> pa.Schema:
     for field in (field for schema in schemas for field in schema):
         known_field = fields.get(field.name, field)
         fields[field.name] = field.with_type(_common_type(known_field.type, field.type))
-    others = sorted(name for name in fields if name not in FIXED)
-    return pa.schema([fields[name] for name in (*FIXED, *others)])
+    further_names = sorted(name for name in fields if name not in FIXED)
+    return pa.schema([fields[name] for name in (*FIXED, *further_names)])
 
 
 def _common_type(first: pa.DataType, other: pa.DataType) -> pa.DataType:

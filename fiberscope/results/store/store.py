@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PART_ROWS = 1000  # maximum number of rows of a part
-ROW = ".json.gz"  # suffix of a file of one row
-STALE = "stale_sources.json"  # file with the digests of changed sources
+ROW_SUFFIX = ".json.gz"  # suffix of a file of one row
+STALE_FILE = "stale_sources.json"  # file with the digests of changed sources
 WORKLOAD_NAME = "workload_name"
-GATHER_ROWS = 500  # rows added by this process after which it compacts the store
+MAX_PENDING_ROWS = 500  # rows added by this process after which it compacts the store
 
 
 class Store:
@@ -97,9 +97,9 @@ class Store:
         Raises:
             InputError: the store cannot be written to.
         """
-        self._location.write(self._location.arrived / f"{digest}{ROW}", content)
+        self._location.write(self._location.arrived / f"{digest}{ROW_SUFFIX}", content)
         self._pending += 1
-        if self._pending >= GATHER_ROWS:
+        if self._pending >= MAX_PENDING_ROWS:
             self.gather()
 
     def gather(self) -> None:
@@ -112,7 +112,7 @@ class Store:
             self._pending = 0
             new = self._arrived_files()
             if new or not all(map(self._has_all_columns, self._parts())):
-                self._append(new)
+                self._append_to_parts(new)
             self._location.remove(new)
             self._location.remove_abandoned()
 
@@ -195,13 +195,13 @@ class Store:
 
         Rows of a changed source were written by an older version of the sources of their machine.
         """
-        files = self._location.files(self._location.arrived, STALE)
+        files = self._location.files(self._location.arrived, STALE_FILE)
         return [source for _file, content in self._location.contents(files) for source in json.loads(content)]
 
     def note_stale(self, sources: Iterable[str]) -> None:
         """Record the digests of changed sources."""
         if sorted(sources) != self.stale_sources():
-            self._location.write(self._location.arrived / STALE, json.dumps(sorted(sources)).encode())
+            self._location.write(self._location.arrived / STALE_FILE, json.dumps(sorted(sources)).encode())
 
     def hidden(self) -> int:
         """Return the number of rows of changed sources."""
@@ -220,7 +220,7 @@ class Store:
         """Return the files of the store by name, after compaction."""
         with suppress(OSError):  # read access only
             self.gather()
-        arrived = [*self._arrived_files(), *self._location.files(self._location.arrived, STALE)]
+        arrived = [*self._arrived_files(), *self._location.files(self._location.arrived, STALE_FILE)]
         folder = self._location.arrived.name
         parts = {file.name: content for file, content in self._location.contents(self._parts())}
         parts |= {f"{folder}/{file.name}": content for file, content in self._location.contents(arrived)}
@@ -232,7 +232,7 @@ class Store:
         return self._location.files(self._location.root, f"runs-{'[0-9]' * 6}.parquet")
 
     def _arrived_files(self) -> list[Address]:
-        return self._location.files(self._location.arrived, f"*{ROW}")
+        return self._location.files(self._location.arrived, f"*{ROW_SUFFIX}")
 
     def _rows(self, files: Sequence[Address]) -> list[Row]:
         """Return the rows of files of one row; a removed file has been compacted."""
@@ -257,7 +257,7 @@ class Store:
         schema = unify_schemas(table.schema for table in tables)
         return pa.concat_tables([widen_table(table, schema) for table in tables])
 
-    def _append(self, new: Sequence[Address]) -> None:
+    def _append_to_parts(self, new: Sequence[Address]) -> None:
         """Add arrived rows to the last part if it has space, and to further parts."""
         parts = self._parts()
         rows = self._rows_outside_parts(self._rows(new), parts)
@@ -346,7 +346,7 @@ def hidden_rows(count: int) -> str:
 
 def _digest(file: Address) -> str:
     """Return the digest of the row in a file of one row."""
-    return file.name.removesuffix(ROW)
+    return file.name.removesuffix(ROW_SUFFIX)
 
 
 def _number(part: Address) -> int:

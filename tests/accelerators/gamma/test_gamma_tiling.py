@@ -113,7 +113,7 @@ def test_so_it_does_in_affinity_order(pair, tile, radix, output):
 def test_without_long_rows_nothing_changes():
     a, b = csr([{0: 1.0, 1: 2.0}, {1: 1.0}], 2), csr([{0: 1.0}, {1: 1.0}], 2)
     found = preprocess(stored(a), stored(b), configured(tiling="selective"), ELEMENT)
-    assert (found.a.rows, found.rows.tolist(), found.order.tolist()) == (2, [0, 1], [0, 1])
+    assert (found.a.rows, found.product_rows.tolist(), found.product_order.tolist()) == (2, [0, 1], [0, 1])
 
 
 def test_rows_are_numbered_in_the_order_in_which_they_end():
@@ -125,7 +125,7 @@ def test_rows_are_numbered_in_the_order_in_which_they_end():
     )
     assert list(found.a.pointers) == [0, 2, 4, 6]
     assert list(found.a.coordinates) == [0, 1, 0, 1, 2, 3]
-    assert (found.rows.tolist(), found.order.tolist()) == ([1, 0, 1], [1, 0])
+    assert (found.product_rows.tolist(), found.product_order.tolist()) == ([1, 0, 1], [1, 0])
 
 
 @pytest.mark.parametrize("reorder", ["none", "affinity"])

@@ -270,7 +270,7 @@ def test_a_graph_that_does_not_fit_is_cut():
     assert (
         machine.division.needed_bytes == 4 * max(np.diff(machine.bounds)) + 4 * 500 <= 4000
     )  # slices are whole blocks
-    with pytest.raises(ConfigurationError, match="2000 vertices in 1 slices with a table of 1 vertices an"):
+    with pytest.raises(ConfigurationError, match="2000 vertices in 1 slices with a table with 1 vertices"):
         machine_of(problem, {"edram.size": 4000, "slice.count": 1, "table.coarsen": 1})
     with pytest.raises(
         ConfigurationError, match=r"in 8 slices with .* need 10\d\d bytes; increase edram.size"
