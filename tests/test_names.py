@@ -21,7 +21,6 @@ NOT_YET = (
 KEPT = {
     "accelerators/extensor/sequencer.py": {"given"},  # a signal of waveforms
     "accelerators/gamma/prefetcher_rtl.py": {"found"},  # wires of Verilog
-    "accelerators/gamma/scheduler_tables_rtl.py": {"of"},  # wires of Verilog
     "accelerators/graphicionado/apply_order.py": {"found"},  # a port
     "converters/counting.py": {"told"},  # a counter of reports
     "explore/compare.py": {"settled"},  # a key of published.yaml
