@@ -21,7 +21,7 @@ from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT_FIELDS, OUTPUT
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.sim import Component, Input, Output
 from fiberscope.sim.testing import random_stalls
@@ -200,13 +200,15 @@ class Listened(BLOCK.adapter):
         super().observe(moved)
         for label, token in moved.items():
             if label.startswith("tasks") and token.reference != END_OF_WORK:
-                fields = {name: self.payload(label, name) for name in ("count", *INPUT, OUTPUT)}
+                fields = {name: self.payload(label, name) for name in ("count", *INPUT_FIELDS, OUTPUT)}
                 self.heard.append((self.seen(fields), self.stored(token.reference)))
 
     @staticmethod
     def seen(fields):
         """Of a row of B its end is not known, and of a partial fiber there is no scale."""
-        words = [[fields[name] >> INDEX_BITS * i & ONES for name in INPUT] for i in range(fields["count"])]
+        words = [
+            [fields[name] >> INDEX_BITS * i & ONES for name in INPUT_FIELDS] for i in range(fields["count"])
+        ]
         inputs = [
             (source, first, end) if source >> INDEX_BITS - 1 else (source, first, scale)
             for source, first, end, scale in words

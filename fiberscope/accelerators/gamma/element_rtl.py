@@ -23,10 +23,10 @@ from fiberscope.hw.fibers.tasks_rtl import (
     INDEX_BITS,
     NUMBER_BITS,
     Element,
-    OfLines,
+    LineParameters,
     TaskInput,
     Tasks,
-    joined,
+    pack_words,
 )
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit import channel
@@ -53,7 +53,7 @@ DELAY = channel.LATENCY
 
 
 @dataclass(frozen=True)
-class ElementParameters(OfLines):
+class ElementParameters(LineParameters):
     """Parameters of a processing element, as its configuration has them; bytes, tokens and cycles.
 
     Args:
@@ -73,7 +73,7 @@ class ElementParameters(OfLines):
     output_queue: int = number(4, *QUEUE)
     pipeline_queue: int = number(2, *QUEUE)
     finishing: int = number(8, 1, 64)
-    merger_stages: int = number(6, 1, merger.STAGES)
+    merger_stages: int = number(6, 1, merger.MAX_STAGES)
     merger_latency: int = number(1, *DELAY)
     multiplier_latency: int = number(4, *DELAY)
     accumulator_latency: int = number(1, *DELAY)
@@ -314,7 +314,7 @@ class ElementAdapter(Adapter):
         if tensor == B_POINTERS:
             first = offset // prefetcher.POINTER_BYTES
             count = self.parameters.line_bytes // prefetcher.POINTER_BYTES
-            return joined(self.machine.b.pointers[first : first + count], INDEX_BITS)
+            return pack_words(self.machine.b.pointers[first : first + count], INDEX_BITS)
         fibers = self.machine.b if tensor == B else self.machine.partials
         place = slice(offset // self.elements.element_bytes, None)
         place = slice(place.start, place.start + self.elements.count)

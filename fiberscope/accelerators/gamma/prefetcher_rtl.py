@@ -16,7 +16,15 @@ from fiberscope.accelerators.gamma.layout import B_POINTERS, PARTIAL, B
 from fiberscope.accelerators.gamma.pointer_window_rtl import PointerWindow
 from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.hw.fibers.merge_rtl import WAYS
-from fiberscope.hw.fibers.tasks_rtl import ELEMENTS, INDEX_BITS, INPUT, OUTPUT, OfLines, Tasks, line_offset
+from fiberscope.hw.fibers.tasks_rtl import (
+    ELEMENTS,
+    INDEX_BITS,
+    INPUT_FIELDS,
+    OUTPUT,
+    LineParameters,
+    Tasks,
+    line_offset,
+)
 from fiberscope.hw.memory.protocol import FETCH, READ, TENSOR_SHIFT
 from fiberscope.hw.rtl.kit.arithmetic import value_type
 from fiberscope.hw.rtl.kit.channel import PENDING
@@ -33,7 +41,7 @@ WINDOWS = (2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
-class PrefetcherParameters(OfLines):
+class PrefetcherParameters(LineParameters):
     """Parameters of a prefetcher.
 
     Args:
@@ -131,7 +139,7 @@ class _Input:
     def begin(self, working: Signal, word: dict[str, Signal]) -> None:
         """Select the input's words: from a task that begins, or from registers and the arriving line."""
         low = self.row_bits
-        self.now = {name: pyrtl.select(working, self.fetched[name], word[name]) for name in INPUT}
+        self.now = {name: pyrtl.select(working, self.fetched[name], word[name]) for name in INPUT_FIELDS}
         self.found = dict(self.now)
         self.row.next <<= pyrtl.select(working, self.row, word["firsts"][:low])
         self.is_partial = self.now["sources"][-1]
@@ -267,7 +275,9 @@ class _Design:
         needed = one_hot_mux(at, [row.needed for row in self.inputs])
         is_located = self.working & (places["fetched"] != places["located"])
         self.fetches = alias("fetches", is_located & self.window.has_arrived(needed))
-        self.fiber = {name: one_hot_mux(at, [row.words[name] for row in self.inputs]) for name in INPUT}
+        self.fiber = {
+            name: one_hot_mux(at, [row.words[name] for row in self.inputs]) for name in INPUT_FIELDS
+        }
         place = [one_hot_mux(at, flags) for flags in zip(*(row.at for row in self.inputs), strict=True)]
         for end, pointer in _pointers(place, self.line_words).items():
             takes = one_hot_mux(at, [row.takes[end] for row in self.inputs])
@@ -356,7 +366,7 @@ class _Design:
             self.between.outputs["prefetched"],
             self.between.outputs[self.parameters.drained],
         )
-        words = {name: pyrtl.concat_list([row.now[name] for row in self.inputs]) for name in INPUT}
+        words = {name: pyrtl.concat_list([row.now[name] for row in self.inputs]) for name in INPUT_FIELDS}
         offers = self.ends & drained.ready
         prefetched.send(offers, {**self.task, **words, "count": self.now["ways"]})
         self.working.next <<= self.active & ~(offers & prefetched.ready)

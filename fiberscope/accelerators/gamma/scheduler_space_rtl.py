@@ -9,7 +9,7 @@ import pyrtl
 
 from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, ForwardingMemory
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT_FIELDS, OUTPUT
 from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux, ones_of, total
 from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, packed, resized, split_word, unless
 from fiberscope.hw.streams.memory_rtl import Memory
@@ -229,7 +229,7 @@ class _Inputs:
         ]
         ends = [(begin + length)[:INDEX_BITS] for begin, length in zip(begins, lengths, strict=True)]
         sources, _rows, scales = zip(*self._lanes, strict=True)
-        words = zip(INPUT, (sources, firsts, ends, scales), strict=True)
+        words = zip(INPUT_FIELDS, (sources, firsts, ends, scales), strict=True)
         return {"count": self._count} | {name: pyrtl.concat_list(list(lanes)) for name, lanes in words}
 
 

@@ -12,10 +12,10 @@ from fiberscope.hw.fibers.tasks_rtl import (
     ELEMENTS,
     INDEX_BITS,
     NUMBER_BITS,
-    OF_WRITER,
     OUTPUT,
+    WRITER_FIELDS,
     Elements,
-    OfLines,
+    LineParameters,
     line_offset,
 )
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, WRITE, WRITE_THROUGH, WRITE_UNREAD
@@ -34,7 +34,7 @@ LINES_BITS = 16  # width of the number of a fiber's unacknowledged lines
 
 
 @dataclass(frozen=True)
-class FiberWriterParameters(OfLines):
+class FiberWriterParameters(LineParameters):
     """Parameters of a writer.
 
     Args:
@@ -69,7 +69,7 @@ def port_contents(parameters: FiberWriterParameters) -> PortContents:
     """Return the contents of all ports; a task carries whether its output is partial and where it begins."""
     task: Content = {"reference": INDEX_BITS}
     return {
-        "output_tasks": {**task, **OF_WRITER},
+        "output_tasks": {**task, **WRITER_FIELDS},
         "elements": {"control": 1, "coordinate": NUMBER_BITS, "value": parameters.value_field},
         "requests": parameters.memory_port.stream("requests", "output"),
         "replies": MemoryPort().tags("replies", "input"),

@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, ind
 from fiberscope.hw.rtl.kit.unit import Fields, PortContents, Summed, tokens, unit
 
 ROWS = (1, 4096)
-MOST = (1 << ADDRESS_BITS) - 1  # largest end of the address range
+MAX_END = (1 << ADDRESS_BITS) - 1  # largest end of the address range
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class BumpAllocatorParameters(Parameters):
     """Parameters of a bump allocator.
 
     Args:
-        begin: first address that is allocated.
-        end: first address that is not allocated, less than 2**62.
+        begin: first address that is allocated, 0 to ``end``.
+        end: first address that is not allocated, 0 to 2**62 - 1.
         size_bits: width of a requested size, 1 to 62.
         who_bits: width of the requester's number, 1 to 64, in two's complement.
     """
 
-    begin: int = number(0, 0, MOST, lambda own: (0, own.end))
-    end: int = number(1 << 32, 0, MOST)
+    begin: int = number(0, 0, MAX_END, lambda own: (0, own.end))
+    end: int = number(1 << 32, 0, MAX_END)
     size_bits: int = number(32, 1, ADDRESS_BITS)
     who_bits: int = number(16, 1, 64)
 
@@ -50,10 +50,6 @@ def bump_allocator(parameters: BumpAllocatorParameters, streams: Streams) -> Non
     """Build the allocator: a register with the number of allocated units, and logic for the next grant.
 
     The register counts from 0 because registers reset to 0; ``begin`` is added to the granted address.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
     """
     requests, grants = streams.inputs["requests"], streams.outputs["grants"]
     width = parameters.end.bit_length() or 1
@@ -124,10 +120,6 @@ def node_writer(parameters: NodeWriterParameters, streams: Streams) -> None:
 
     A node reads the old head of its row and writes its own address in the same cycle. The register
     ``linked`` has a bit for each row that is set once the row has a head; the memory needs no reset.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
     """
     nodes, headers = streams.inputs["nodes"], streams.outputs["headers"]
     row, address = nodes.fields["coordinate"], nodes.fields["reference"]
@@ -140,17 +132,21 @@ def node_writer(parameters: NodeWriterParameters, streams: Streams) -> None:
     (before,) = heads.read(row, taken)
     heads.write(row, [address], [taken])
     linked: Signal = pyrtl.Register(parameters.rows, "linked")
+    # One-hot: the bit of the node's row.
     chosen = alias("chosen", pyrtl.shift_left_logical(pyrtl.Const(1, parameters.rows), row))
     linked.next <<= pyrtl.select(taken, linked | chosen, linked)
-    has_head = _kept("has_head", taken, (linked & chosen) != 0)
-    count, own = _kept("count", taken, nodes.fields["control"]), _kept("address", taken, address)
+    has_head = _load_register("has_head", taken, (linked & chosen) != 0)
+    count, own = (
+        _load_register("count", taken, nodes.fields["control"]),
+        _load_register("address", taken, address),
+    )
     end = pyrtl.Const(-1, parameters.address_bits + 1, signed=True)
     following = pyrtl.select(has_head, before.zero_extended(parameters.address_bits + 1), end)
     headers.send(full, {"control": count, "coordinate": own, "reference": following})
     streams.show(PENDING, full | taken)
 
 
-def _kept(name: str, enable: Signal, wire: Signal) -> Signal:
+def _load_register(name: str, enable: Signal, wire: Signal) -> Signal:
     """Return a register that loads the wire in the cycles in which ``enable`` is 1."""
     register: Signal = DataRegister(len(wire), name)
     register.next <<= pyrtl.select(enable, wire, register)

@@ -60,19 +60,17 @@ def multiplier(parameters: MultiplierParameters, streams: Streams) -> None:
 
     A slot of the channel is reserved for each token that is taken. The pipeline therefore never stalls, and
     its registers need no enable.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
     """
     operands, lag = streams.inputs["operands"], parameters.latency - 1
     fields = operands.fields
     value = fields["value"]
     scales = alias("scales", ~fields["control"] & ~fields["reference"][-1])  # not a stop, reference >= 0
     product = parameters.computed_in(lag, "mul", value, fields[SCALE], parameters.value_bits)
-    worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
-    worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
-    _held, (taken,) = buffered(parameters, [operands], [worked_on], streams.outputs["products"], late=True)
+    delayed_fields = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
+    delayed_fields["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
+    _held, (taken,) = buffered(
+        parameters, [operands], [delayed_fields], streams.outputs["products"], late=True
+    )
     streams.show(MULTIPLIES, taken & scales)
     streams.show(PASSES, taken & ~scales & ~fields["control"])
 
@@ -112,12 +110,7 @@ def port_contents(parameters: AccumulatorParameters) -> PortContents:
 
 
 def design(parameters: AccumulatorParameters, streams: Streams) -> None:
-    """Build the accumulator: registers for the held sum, a comparison of coordinates, and an adder.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
-    """
+    """Build the accumulator: registers for the held sum, a comparison of coordinates, and an adder."""
     products, sums, behind = streams.inputs["products"], streams.outputs["sums"], streams.outputs["sums.1"]
     holding: Signal = pyrtl.Register(1, "holding")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "held_coordinate")
@@ -125,6 +118,7 @@ def design(parameters: AccumulatorParameters, streams: Streams) -> None:
     stop, place = products.fields["control"], products.fields["coordinate"]
     value = products.fields["value"].sign_extended(len(total))
     adds = alias("adds", ~stop & holding & (coordinate == place))
+    # A stop after elements leaves on the second lane, together with the held sum on the first lane.
     room = alias("room", pyrtl.select(stop & holding, behind.ready, sums.ready))
     taken = alias("taken", products.valid & (adds | room))
     products.accept(adds | room)
@@ -150,7 +144,7 @@ def design(parameters: AccumulatorParameters, streams: Streams) -> None:
 def _added(adapter: Adapter) -> int:
     """Return the number of additions: each element is added to a sum, except the first of each sum."""
     products = adapter.end("products")
-    # The first elements are as many as the sums that have left, plus one for a sum that is held.
+    # There are as many first elements as sums that have left, plus one if a sum is held.
     return products.elements - adapter.end("sums").elements - products.in_fiber
 
 

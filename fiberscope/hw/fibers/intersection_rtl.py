@@ -81,10 +81,6 @@ def design(parameters: MaskIntersectorParameters, streams: Streams) -> None:
 
     A step finishes the positions up to the lower of the two heads. With the rule ``skip``, it also finishes
     all positions below the higher head.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
     """
     sources, results = (streams.inputs["masks_a"], streams.inputs["masks_b"]), streams.outputs["results"]
     done: Signal = pyrtl.Register(parameters.bits, "done")
@@ -98,11 +94,14 @@ def design(parameters: MaskIntersectorParameters, streams: Streams) -> None:
     done.next <<= pyrtl.select(step, pyrtl.select(last, pyrtl.Const(0, len(done)), passed), done)
     for source in sources:
         source.accept(step & last)
-    results.send(shown, {"control": pyrtl.concat(met != 0, last), "coordinate": _place(met)})
+    results.send(shown, {"control": pyrtl.concat(met != 0, last), "coordinate": _encode_position(met)})
 
 
-def _place(flag: Signal) -> Signal:
-    """Return the position of the only set bit; 0 if no bit is set."""
+def _encode_position(flag: Signal) -> Signal:
+    """Return the position of the only set bit; 0 if no bit is set.
+
+    Bit b of the position is the OR of the flags at all positions that have bit b.
+    """
     numbers = range(len(flag))
     with_bit = [
         sum(1 << position for position in numbers if position >> bit & 1)
@@ -111,8 +110,8 @@ def _place(flag: Signal) -> Signal:
     return pyrtl.concat_list([(flag & places) != 0 for places in with_bit])
 
 
-def _met(step: Token) -> int:
-    return step.control & MET and 1
+def _is_match(step: Token) -> int:
+    return int(bool(step.control & MET))
 
 
 BLOCK = unit(
@@ -122,6 +121,10 @@ BLOCK = unit(
     port_contents,
     design,
     arguments=("words", "width", "rule"),
-    counters={"intersect": tokens("results"), "matches": Summed("results", _met), "fibers": rows("masks_a")},
+    counters={
+        "intersect": tokens("results"),
+        "matches": Summed("results", _is_match),
+        "fibers": rows("masks_a"),
+    },
     events=("intersect",),
 )

@@ -24,7 +24,7 @@ from fiberscope.sim.channel import Channel
 WAYS = (RADIX[0], 64)  # range of ``radix``; the event class permits more ways, which are not tested as RTL
 WIDTHS = {"float": (32, 64), "bfloat": (16,), "whole": (32,)}  # bits of values, by kind
 SCALE = "scale"  # field with the scale of an element
-STAGES = (WAYS[1] - 1).bit_length()  # most stages: one for each level of the largest tree
+MAX_STAGES = (WAYS[1] - 1).bit_length()  # one stage for each level of the largest tree
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class MergerParameters(Parameters):
     coordinate_bits: int = number(32, 1, COORDINATE_BITS)
     reference_bits: int = number(64, 1, 64)
     value_bits: int = one_of(64, 16, 32, 64)
-    stages: int = number(6, 1, STAGES)
+    stages: int = number(6, 1, MAX_STAGES)
     values: str = choice("float", tuple(WIDTHS))
     scale_bits: int = number(0, 0, 64)
 
@@ -57,8 +57,10 @@ class MergerParameters(Parameters):
         super().__post_init__()
         widths = WIDTHS[self.values]
         if self.value_bits not in widths:
-            wanted = " or ".join(map(str, widths))
-            raise ValueError(f"merger: value_bits of {self.values} must be {wanted}, not {self.value_bits}")
+            widths_text = " or ".join(map(str, widths))
+            raise ValueError(
+                f"merger: value_bits of {self.values} must be {widths_text}, not {self.value_bits}"
+            )
 
 
 def scaled(bits: int) -> Content:
@@ -132,13 +134,9 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
 
     Each node of the first stage has a register that holds whether it merges the current task. The sender must
     not send a task with more ways than ``radix``.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
     """
     tasks, merged = streams.inputs["tasks"], streams.outputs["merged"]
-    heads = [_way(streams.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
+    heads = [_head_of_way(streams.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
     nodes = nodes_of(parameters.radix, parameters.stages)
     running = [
         pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
@@ -146,23 +144,23 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
     # Whether any node of the first stage is running. The OR is in a register, so that ``tasks.ready`` does
     # not depend on logic of the same cycle.
     merging: Signal = pyrtl.Register(1, "merging")
-    begins, parts = _task(tasks, merging, parameters.radix)
+    begins, parts = _take_task(tasks, merging, parameters.radix)
     going_on: list[Signal] = []
     entering = []
     for index, (first, ways) in enumerate(nodes):
         inputs, name = heads[first : first + ways], f"node{index:02}"
         if index < len(running):
             active = alias(f"{name}_active", running[index] | begins)
-            node = _node(name, inputs, active, parts[first : first + ways])
+            node = _build_node(name, inputs, active, parts[first : first + ways])
             entering.append(node.sent)
             ended = node.sent & ~node.smallest.present
             going_on.append(alias(f"{name}_goes_on", active & ~ended))
             running[index].next <<= going_on[-1]
         else:  # a node of a later stage acts whenever all its inputs show a head
             always = pyrtl.Const(1, 1)
-            node = _node(name, inputs, always, [always] * ways)
+            node = _build_node(name, inputs, always, [always] * ways)
         if index < len(nodes) - 1:
-            heads.append(_buffer(name, node))
+            heads.append(_add_buffer(name, node))
         else:
             stop = ~node.smallest.present
             merged.send(
@@ -177,13 +175,13 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
         streams.show(PENDING, any_of("within", [*within, *entering]))
 
 
-def _way(way: InputStream) -> _Head:
+def _head_of_way(way: InputStream) -> _Head:
     taken: Signal = pyrtl.WireVector(1)
     way.accept(taken)
     return _Head(way.valid, way.fields, taken)
 
 
-def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
+def _take_task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
     """Return whether a task begins in this cycle, and for each way whether it takes part in the task."""
     parts = []
     for way in range(radix):
@@ -195,7 +193,7 @@ def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list
     return alias("begins", tasks.valid & ~merging), parts
 
 
-def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
+def _build_node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
     """Return the output of a node, which is valid once all awaited inputs show a head.
 
     The smallest element is taken. When no element is left, all stops of awaited inputs are taken together.
@@ -222,7 +220,7 @@ def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[
     return _Node(alias(f"{name}_valid", active & all_up_to(shown)[-1]), root, sent)
 
 
-def _buffer(name: str, node: _Node) -> _Head:
+def _add_buffer(name: str, node: _Node) -> _Head:
     """Return the head of a buffer of two slots after a node.
 
     The node sees ``ready`` while the second slot is free, which is a register. No combinational path of
@@ -277,7 +275,7 @@ BLOCK = unit(
     port_contents,
     design,
     arguments=("radix", "stages"),
-    as_made={"stages": lambda stages: min(stages, STAGES)},
+    as_made={"stages": lambda stages: min(stages, MAX_STAGES)},
     status=status,
     base=MergerAdapter,
     counters={"merges": tokens("tasks"), "merged_elements": elements("merged")},

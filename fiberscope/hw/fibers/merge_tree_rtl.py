@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fiberscope.hw.fibers import merge_rtl as merger
+from fiberscope.hw.fibers import merge_rtl
 from fiberscope.hw.fibers.merge import COORDINATE_BITS, MERGE_TASK
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
 from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, PendingAdapter
@@ -25,9 +25,9 @@ class MergeTreeParameters(Parameters):
 
     Args:
         radix: number of ways of each leaf, 2 to 16.
-        leaves: number of leaves, and so of ways of the root, 2 to 16.
-        capacity: capacity in tokens of the channel from each leaf to the root, see ``ChannelParameters``.
-        latency: latency of this channel in cycles.
+        leaves: number of leaves, which is also the number of ways of the root, 2 to 16.
+        capacity: capacity in tokens of the channel from each leaf to the root, 1 to 1,024.
+        latency: latency of this channel in cycles, 1 to 64.
         coordinate_bits: width of a coordinate, 1 to 55.
         reference_bits: width of a reference, 1 to 64.
         value_bits: width of a value, 32 or 64.
@@ -41,8 +41,11 @@ class MergeTreeParameters(Parameters):
     reference_bits: int = number(64, 1, 64)
     value_bits: int = one_of(64, 32, 64)
 
-    def merger(self, radix: int) -> MergerParameters:
-        """Return the parameters of a merger of the tree with this radix."""
+    def merger_parameters(self, radix: int) -> MergerParameters:
+        """Return the parameters of a merger of the tree with this radix.
+
+        Each merger has one stage: the channels between the mergers are the registers of the tree.
+        """
         return MergerParameters(radix, self.coordinate_bits, self.reference_bits, self.value_bits, stages=1)
 
 
@@ -50,14 +53,15 @@ def compose(parameters: MergeTreeParameters) -> Composition:
     """Return the composition of mergers and channels.
 
     Each merger has a stream of tasks of its own: ``leaf_tasks[i]`` of leaf i, and ``tasks`` of the root.
+    ``ways[i]`` is way i mod ``radix`` of leaf i // ``radix``.
     """
-    leaf = Part(merger.BLOCK, parameters.merger(parameters.radix))
-    root = Part(merger.BLOCK, parameters.merger(parameters.leaves))
+    leaf = Part(merge_rtl.BLOCK, parameters.merger_parameters(parameters.radix))
+    root = Part(merge_rtl.BLOCK, parameters.merger_parameters(parameters.leaves))
     leaves = numbered("leaf_", parameters.leaves)
     exports = {"tasks": "root.tasks"}
     exports |= {f"leaf_tasks[{i}]": f"{name}.tasks" for i, name in enumerate(leaves)}
-    ends = [f"{name}.ways[{way}]" for name in leaves for way in range(parameters.radix)]
-    exports |= {f"ways[{i}]": end for i, end in enumerate(ends)}
+    leaf_ways = [f"{name}.ways[{way}]" for name in leaves for way in range(parameters.radix)]
+    exports |= {f"ways[{i}]": port for i, port in enumerate(leaf_ways)}
     return Composition(
         "merge_tree",
         dict.fromkeys(leaves, leaf) | {"root": root},
@@ -78,12 +82,12 @@ class MergeTreeAdapter(PendingAdapter):
         Input("ways", STREAM, array=True),
         Output("merged", STREAM),
     )
-    FIBERS_OF: ClassVar[Mapping[str, str]] = {"merged": "tasks"}
+    FIBERS_OF: ClassVar[Mapping[str, str]] = {"merged": "tasks"}  # each task gives one fiber
 
 
 BLOCK = composed(
     "merge_tree",
-    "merges fibers in two levels: leaves of radix ways each, and one merger behind channels",
+    "merges fibers in two levels: leaf mergers of radix ways each, and a root merger behind channels",
     MergeTreeParameters,
     compose,
     MergeTreeAdapter,

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.component import Component
 
-FIRST = 0, 1 << 20  # range of the number of the first page
+FIRST_PAGES = 0, 1 << 20  # range of the number of the first page
 PAGE_BITS = 8, 32  # range of the width of a page number
 
 
@@ -29,7 +29,7 @@ class PageAllocatorParameters(Parameters):
     """
 
     askers: int = number(8, 1, 128)
-    first: int = number(0, *FIRST, lambda own: (0, (1 << own.page_bits) - 1))
+    first: int = number(0, *FIRST_PAGES, lambda own: (0, (1 << own.page_bits) - 1))
     page_bits: int = number(32, *PAGE_BITS)
 
 
@@ -43,10 +43,6 @@ def design(parameters: PageAllocatorParameters, streams: Streams) -> None:
     """Build the allocator: a register with the number of assigned pages, and a prefix sum of the requests.
 
     A writer gets the next page plus the number of writers before it that get a page in the same cycle.
-
-    Args:
-        parameters: parameters of the module.
-        streams: the streams of the module.
     """
     askers, pages = list(streams.inputs.values()), list(streams.outputs.values())
     gets = [asker.valid & page.ready for asker, page in zip(askers, pages, strict=True)]
@@ -55,6 +51,7 @@ def design(parameters: PageAllocatorParameters, streams: Streams) -> None:
     given: Signal = pyrtl.Register(width, "given")
     given.next <<= (given + counts[-1])[:width]
     following = alias("following", (given + parameters.first)[:width])
+    # Exclusive prefix sum: the pages that writers before this one get in the same cycle.
     before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
     for asker, page, count in zip(askers, pages, before, strict=True):
         asker.accept(page.ready)

@@ -20,10 +20,10 @@ from fiberscope.hw.fibers.tasks_rtl import (
     ELEMENTS,
     INDEX_BITS,
     NUMBER_BITS,
-    OF_WRITER,
     OUTPUT,
+    WRITER_FIELDS,
     Elements,
-    OfLines,
+    LineParameters,
     Tasks,
     line_offset,
 )
@@ -60,12 +60,12 @@ from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 
 UNSCALED = -1  # reference of an element of a partial fiber, as in the event class
 TENSORS = (0, 7)  # range of the number of a tensor
-# Fields of ``_next_line``: the tokens of a line with a stop, if it is the last line of its fiber, and if not.
-TOKENS = "of_last", "of_others"
+# Fields of ``_next_line``: the number of tokens of a line and a stop, if the line ends its fiber, and if not.
+TOKEN_COUNTS = "of_last", "of_others"
 
 
 @dataclass(frozen=True)
-class FiberReaderParameters(OfLines):
+class FiberReaderParameters(LineParameters):
     """Parameters of a reader.
 
     Args:
@@ -124,7 +124,7 @@ def port_contents(parameters: FiberReaderParameters) -> PortContents:
         "replies": parameters.memory_port.tags("replies", "input"),
         "ways": Each(element_content(parameters.value_field), parameters.radix),
         "merge_tasks": {"coordinate": parameters.radix.bit_length()},
-        "output_tasks": {"reference": INDEX_BITS, **OF_WRITER},
+        "output_tasks": {"reference": INDEX_BITS, **WRITER_FIELDS},
     }
 
 
@@ -132,8 +132,8 @@ class _Way:
     """One way: the fiber that it requests, its lines in flight, and its buffer.
 
     The buffer is a ring of rows. From ``consumed`` on, rows hold lines to read; from ``delivered`` on, they
-    wait for lines in flight; from ``asked`` on, they are free. Call ``receive``, ``turn_to``, ``ask`` and
-    ``give`` once each, in this order.
+    wait for lines in flight; from ``asked`` on, they are free. Call ``receive``, ``select_fiber``,
+    ``request_line`` and ``offer_element`` once each, in this order.
     """
 
     def __init__(self, parameters: FiberReaderParameters, index: int) -> None:
@@ -169,7 +169,7 @@ class _Way:
         else:
             memory[row] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
-    def _oldest(self, memory: Any) -> Signal:  # noqa: ANN401
+    def _read_oldest(self, memory: Any) -> Signal:  # noqa: ANN401
         """Return the word of the oldest row."""
         return memory.word() if isinstance(memory, AheadSram) else memory[self.consumed]
 
@@ -184,13 +184,13 @@ class _Way:
         here = [flag | (comes & (place == i)) for i, flag in enumerate(self.here)]
         order = [one_hot((oldest + i)[: self.low], len(here)) for i in range(len(here))]
         complete = all_up_to([one_hot_mux(list(at), here) for at in order])
-        self._give_back(complete, [~one_hot_mux(list(at), self.ends) for at in order])
+        self._free_entries(complete, [~one_hot_mux(list(at), self.ends) for at in order])
         leaves = reduce(or_, (unless(~done, at) for done, at in zip(complete, order, strict=True)))
         for flag, is_here, left in zip(self.here, here, leaves, strict=True):
             flag.next <<= is_here & ~left
         self.delivered.next <<= (self.delivered + ones_of(pyrtl.concat_list(complete)))[: len(self.delivered)]
 
-    def _give_back(self, complete: Sequence[Signal], without: Sequence[Signal]) -> None:
+    def _free_entries(self, complete: Sequence[Signal], without: Sequence[Signal]) -> None:
         """Free the entries of delivered lines, and the slots reserved for stops that do not come.
 
         A slot for a stop is reserved for each line, but only the last line of a fiber has a stop. For a short
@@ -208,7 +208,7 @@ class _Way:
         ]
         self.now_used = (self.used - ones_of(pyrtl.concat_list(self.at_least)))[: len(self.used)]
 
-    def turn_to(self, begins: Signal, word: Mapping[str, Signal], takes_part: Signal) -> None:
+    def select_fiber(self, begins: Signal, word: Mapping[str, Signal], takes_part: Signal) -> None:
         """Select the fiber to request: that of a new task if ``begins`` is 1, else the current one.
 
         A way that does not take part in the new task gets an empty fiber. For a short critical path, the next
@@ -216,7 +216,7 @@ class _Way:
         """
         fibers = (self.first, self.end), (word["firsts"], word["ends"])
         held, coming = (_next_line(self.elements, *fiber) for fiber in fibers)
-        may_ask, may_begin = (self._may_ask(line) for line in (held, coming))
+        may_ask, may_begin = (self._can_request(line) for line in (held, coming))
         self.may_ask = alias(f"{self.name}_may_ask", may_ask)
         self.may_begin = alias(f"{self.name}_may_begin", takes_part & may_begin)
         coming |= {name: unless(~takes_part, coming[name]) for name in ("first", "end")}
@@ -228,9 +228,9 @@ class _Way:
             self.row[name] = pyrtl.select(begins, word[name], register)
             register.next <<= self.row[name]
 
-    def _may_ask(self, line: Mapping[str, Signal]) -> Signal:
+    def _can_request(self, line: Mapping[str, Signal]) -> Signal:
         """Return whether there is a line to request, a free entry for it, and space for its tokens."""
-        has_room = pyrtl.select(line["ends"], *(self._has_room(line[tokens]) for tokens in TOKENS))
+        has_room = pyrtl.select(line["ends"], *(self._has_room(line[tokens]) for tokens in TOKEN_COUNTS))
         return (line["first"] != line["end"]) & self.has_entry & has_room
 
     def _has_room(self, tokens: Signal) -> Signal:
@@ -238,7 +238,7 @@ class _Way:
         with_stops = [flag & (needed <= capacity + i) for i, flag in enumerate(self.at_least, 1)]
         return reduce(or_, with_stops, needed <= capacity)
 
-    def ask(self, asks: Signal) -> None:
+    def request_line(self, asks: Signal) -> None:
         """Record that the next line is requested in the cycles in which ``asks`` is 1."""
         number = self.line["number"]
         behind = pyrtl.concat((number + 1)[: len(number)], pyrtl.Const(0, self.elements.bits))
@@ -252,11 +252,11 @@ class _Way:
         self._write(self.rows, self.asked, word, asks)
         self.asks = asks
 
-    def give(self, way: OutputStream) -> Signal:
+    def offer_element(self, way: OutputStream) -> Signal:
         """Offer the oldest delivered element, or the stop after it; return whether there is one."""
         stops, begun = self._register(1, "stops"), self._register(1, "begun")
         lane = self._data(self.elements.bits, "lane")
-        row = unpacked(self._oldest(self.rows), self.row)
+        row = unpacked(self._read_oldest(self.rows), self.row)
         at = pyrtl.select(begun, lane, row["lane"])
         shows = alias(f"{self.name}_shows", stops | (self.consumed != self.delivered))
         way.send(shows, blank_if_stop({"control": stops, **self._element(at, row)}))
@@ -270,13 +270,13 @@ class _Way:
         begun.next <<= pyrtl.select(taken & ~stops, ~leaves, begun)
         lane.next <<= pyrtl.select(taken, (at + 1)[: len(lane)], lane)
         left = (self.now_used - taken)[: len(self.used)]
-        more = left + pyrtl.select(self.line["ends"], *(self.line[tokens] for tokens in TOKENS))
+        more = left + pyrtl.select(self.line["ends"], *(self.line[tokens] for tokens in TOKEN_COUNTS))
         self.used.next <<= pyrtl.select(self.asks, more, left)[: len(self.used)]
         return shows
 
     def _element(self, lane: Signal, row: Mapping[str, Signal]) -> dict[str, Signal]:
         """Return the fields of the element in a lane of the oldest line."""
-        lanes = self.elements.lanes(self._oldest(self.lines))
+        lanes = self.elements.lanes(self._read_oldest(self.lines))
         at = list(one_hot(lane, len(lanes)))
         coordinate, value = (one_hot_mux(at, wires) for wires in zip(*lanes, strict=True))
         unscaled = pyrtl.Const(UNSCALED, INDEX_BITS, signed=True)
@@ -299,7 +299,7 @@ def _next_line(elements: Elements, first: Signal, end: Signal) -> dict[str, Sign
         "ends": is_last,
         **{
             name: (place - lane)[:low] + pyrtl.Const(2, 2)
-            for name, place in zip(TOKENS, (last, full), strict=True)
+            for name, place in zip(TOKEN_COUNTS, (last, full), strict=True)
         },
     }
 
@@ -309,9 +309,9 @@ def design(parameters: FiberReaderParameters, streams: Streams) -> None:
     ways = [_Way(parameters, i) for i in range(parameters.radix)]
     _receive(parameters, streams, ways)
     unasked = any_of("unasked", [way.first != way.end for way in ways])
-    begins = _begin(parameters, streams, ways, unasked)
-    _ask(parameters, streams, ways, begins)
-    shown = [way.give(streams.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
+    begins = _begin_task(parameters, streams, ways, unasked)
+    _fetch(parameters, streams, ways, begins)
+    shown = [way.offer_element(streams.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
     streams.show(PENDING, unasked | any_of("shown", shown))
 
 
@@ -324,7 +324,7 @@ def _receive(parameters: FiberReaderParameters, streams: Streams, ways: Sequence
         way.receive(replies.valid & here, tag[:low], replies.fields[LINE])
 
 
-def _begin(
+def _begin_task(
     parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], unasked: Signal
 ) -> Signal:
     """Begin the next task if merger and writer accept it; return whether a task begins, not the end."""
@@ -341,17 +341,17 @@ def _begin(
     begins = alias("begins", tasks.valid & may & output.ready & ~is_end)
     merge.send(tasks.valid & ~unasked & ~is_end & output.ready, {"coordinate": fields["count"]})
     for i, (way, word) in enumerate(zip(ways, parameters.tasks.words(fields), strict=True)):
-        way.turn_to(begins, word, fields["count"] > i)
+        way.select_fiber(begins, word, fields["count"] > i)
     return begins
 
 
-def _ask(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], begins: Signal) -> None:
+def _fetch(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], begins: Signal) -> None:
     """Request a line for the first way that can, in round-robin order."""
     requests, memory = streams.outputs["requests"], parameters.memory_port
     held, coming = [way.may_ask for way in ways], [way.may_begin for way in ways]
-    first, asks = _in_turn(begins, held, coming, requests.ready)
+    first, asks = _select_in_turn(begins, held, coming, requests.ready)
     for way, flag in zip(ways, first, strict=True):
-        way.ask(flag & requests.ready)
+        way.request_line(flag & requests.ready)
     is_partial = one_hot_mux(first, [way.row["sources"][-1] for way in ways])
     upper = memory.address_bits - TENSOR_SHIFT
     tensor = pyrtl.select(
@@ -365,7 +365,7 @@ def _ask(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Wa
     requests.send(asks, memory.token(operation, memory.tag(parameters.port, tag), address))
 
 
-def _in_turn(
+def _select_in_turn(
     begins: Signal, held: Sequence[Signal], coming: Sequence[Signal], ready: Signal
 ) -> tuple[list[Signal], Signal]:
     """Return the first way that can request a line, one-hot, in round-robin order; and whether there is any.

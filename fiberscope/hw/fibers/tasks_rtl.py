@@ -25,9 +25,10 @@ INDEX_BITS = 32  # width of the number of a task, of a scale, of a row and of an
 ELEMENTS = (8, 16)  # possible sizes of an element in a line, in bytes
 NUMBER_BITS = 32  # width of a coordinate, and of a value that is an integer
 OUTPUT = "output"  # the field with data for the writer of the task's fiber
-OF_WRITER: Content = {OUTPUT: Payload(INDEX_BITS + 1)}
+WRITER_FIELDS: Content = {OUTPUT: Payload(INDEX_BITS + 1)}
 SCALES = "scales"
-INPUT = ("sources", "firsts", "ends", SCALES)  # the fields with a word for each input; input 0 is lowest
+# The fields with a word for each input; the word of input 0 is lowest.
+INPUT_FIELDS = ("sources", "firsts", "ends", SCALES)
 
 
 class TaskInput(NamedTuple):
@@ -61,7 +62,7 @@ class Tasks:
     @property
     def widths(self) -> Mapping[str, int]:
         """Return the width in bits of each word of an input, by field."""
-        return dict.fromkeys(INPUT, INDEX_BITS) | {SCALES: self.scale.width}
+        return dict.fromkeys(INPUT_FIELDS, INDEX_BITS) | {SCALES: self.scale.width}
 
     @property
     def content(self) -> Content:
@@ -71,7 +72,7 @@ class Tasks:
         inputs.
         """
         words = {name: Payload(width * self.radix) for name, width in self.widths.items()}
-        return {"reference": INDEX_BITS, "count": Payload(self.radix.bit_length()), **words, **OF_WRITER}
+        return {"reference": INDEX_BITS, "count": Payload(self.radix.bit_length()), **words, **WRITER_FIELDS}
 
     def words(self, fields: Mapping[str, Signal]) -> list[dict[str, Signal]]:
         """Return the words of each input of a task token with these fields, by field."""
@@ -90,20 +91,20 @@ class Tasks:
         Raises:
             ValueError: if a scale does not fit its field.
         """
-        rows = [(*entry[:-1], word_of(self.scale, entry.scale)) for entry in inputs]
+        rows = [(*entry[:-1], encode_value(self.scale, entry.scale)) for entry in inputs]
         words = {
-            name: joined([row[i] for row in rows], width)
+            name: pack_words([row[i] for row in rows], width)
             for i, (name, width) in enumerate(self.widths.items())
         }
         return {"count": len(inputs), **words, OUTPUT: output}
 
 
-def joined(numbers: Sequence[int], width: int) -> int:
+def pack_words(numbers: Sequence[int], width: int) -> int:
     """Return numbers packed into one word, the first lowest, each in two's complement with ``width`` bits."""
     return sum((number & (1 << width) - 1) << width * i for i, number in enumerate(numbers))
 
 
-def word_of(number: Field, value: float) -> int:
+def encode_value(number: Field, value: float) -> int:
     """Return the bits of a value in its field.
 
     Args:
@@ -176,9 +177,10 @@ class Elements:
             ValueError: if a value does not fit its field.
         """
         words = [
-            word_of(self.value, element.value) << NUMBER_BITS | element.coordinate for element in elements
+            encode_value(self.value, element.value) << NUMBER_BITS | element.coordinate
+            for element in elements
         ]
-        return joined(words, 8 * self.element_bytes)
+        return pack_words(words, 8 * self.element_bytes)
 
     def unpacked(self, line: int) -> list[Element]:
         """Return the elements of a line, which is given as an integer; the inverse of ``packed``."""
@@ -188,7 +190,7 @@ class Elements:
         return [Element(word & coordinate, value) for word, value in zip(words, values, strict=True)]
 
 
-class OfLines(ValueParameters):
+class LineParameters(ValueParameters):
     """Base of the parameters of modules that exchange lines of elements with a cache."""
 
     line_bytes: int

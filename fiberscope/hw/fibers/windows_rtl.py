@@ -20,7 +20,8 @@ class Window:
     """A shift register with its head at place 0, from which any number of tokens leaves in a cycle.
 
     ``held`` is the number of tokens, and ``present[i]`` whether place i holds a token. Call ``advance`` once,
-    with the tokens that leave. After this call, ``moved`` and ``shifted`` shift other data in the same way.
+    with the tokens that leave. After this call, ``moved`` and ``shifted`` shift other data in the same way,
+    and ``leaving`` is the number of tokens that leave.
 
     Args:
         side: ``"a"`` or ``"b"``, part of the names of the wires.
@@ -69,6 +70,7 @@ class Window:
         room = self.held != size
         fills = alias(f"fills_{self.side}", room & self.source.valid)
         self.source.accept(room)
+        # One-hot: a token enters at place i if i tokens are left.
         self._comes = [alias(f"comes_{self.side}_{i:02}", fills & self._left(i)) for i in range(size)]
         self._place = alias(f"place_{self.side}", pyrtl.concat_list(self._comes))
         counts = [(self.held - k + fills)[:bits] for k in range(size + 1)]

@@ -12,7 +12,7 @@ import pyrtl
 
 from fiberscope.hw.lanes.counter_banks import CounterBanks
 from fiberscope.hw.lanes.counter_memory_rtl import CounterMemory, Shape
-from fiberscope.hw.lanes.counter_rows_rtl import Joined, UpdateRows
+from fiberscope.hw.lanes.counter_rows_rtl import RowMux, UpdateRows
 from fiberscope.hw.lanes.items_rtl import WORD_BITS
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
@@ -34,6 +34,7 @@ from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, unit
 from fiberscope.hw.stream import DATA
 from fiberscope.sim.channel import Channel
 
+# Sizes for which the module is tested.
 LANES = (1, 2, 4, 8, 16, 32)
 SWEEP_LANES = (1, 2, 4, 8, 16, 32, 64)
 COUNTERS = (1, 2048)
@@ -130,10 +131,10 @@ def design(parameters: CounterBanksParameters, streams: Streams) -> None:
     slots = streams.outputs["slots"]
     slots_full: Signal = pyrtl.Register(1, "slots_full")
     stall = alias("stall", slots_full & ~slots.ready)
-    command = _command(streams, active, ~drains & ~stall)
+    command = _take_command(streams, active, ~drains & ~stall)
     memory = CounterMemory(parameters.shape)
-    rows = UpdateRows(parameters.shape, _rows(streams, command), command.updates, ~stall)
-    swept = _sweep(parameters, streams, command, memory, rows)
+    rows = UpdateRows(parameters.shape, _select_rows(streams, command), command.updates, ~stall)
+    swept = _build_sweeps(parameters, streams, command, memory, rows)
     rows.connect(memory)
     ended = alias("ended", rows.ends | swept)
     active.next <<= (active | command.begins) & ~ended
@@ -148,15 +149,15 @@ def design(parameters: CounterBanksParameters, streams: Streams) -> None:
     streams.show(AWAITS, pyrtl.concat(*(active & kind for kind in awaits)))
 
 
-def _rows(streams: Streams, command: _Command) -> InputStream | Joined:
+def _select_rows(streams: Streams, command: _Command) -> InputStream | RowMux:
     """Return the rows that the command takes: for ``FETCH`` those of ``fetches``, if there is such a port."""
     updates = streams.inputs["updates"]
     if "fetches" not in streams.inputs:
         return updates
-    return Joined((updates, streams.inputs["fetches"]), command.fetches)
+    return RowMux((updates, streams.inputs["fetches"]), command.fetches)
 
 
-def _command(streams: Streams, active: Signal, free: Signal) -> _Command:
+def _take_command(streams: Streams, active: Signal, free: Signal) -> _Command:
     """Take a command if none is active and ``free`` is high; return the active command."""
     source = streams.inputs["commands"]
     takes = ~active & free
@@ -181,14 +182,18 @@ def _command(streams: Streams, active: Signal, free: Signal) -> _Command:
     )
 
 
-def _sweep(
+def _build_sweeps(
     parameters: CounterBanksParameters,
     streams: Streams,
     command: _Command,
     memory: CounterMemory,
     rows: UpdateRows,
 ) -> Signal:
-    """Create the sweeps: send counters, and store sums. Return whether the command ends in this cycle."""
+    """Create the sweeps: send counters, and store sums. Return whether a sweep ends in this cycle.
+
+    ``SCAN`` sends counters on ``counts`` and stores the rows of ``starts``, and ends with the stop of
+    ``starts``. ``READ`` sends counters on ``stored`` and clears them, and ends with its last row.
+    """
     shape = parameters.shape
     counts, stored, starts = streams.outputs["counts"], streams.outputs["stored"], streams.inputs["starts"]
     sent: Signal = pyrtl.Register(1, "sent")
@@ -217,12 +222,12 @@ def _sweep(
     stored.send_lanes(sends & command.reads, counters)
     takes = alias("takes", command.scans & starts.valid)
     starts.accept(command.scans)
-    _store(shape, command, memory, starts.lanes, takes)
+    _store_sums(shape, command, memory, starts.lanes, takes)
     memory.clear(entry_now, [fires & command.reads & flag for flag in here])
     return (takes & reduce(or_, [lane["control"] for lane in starts.lanes])) | (fires & last & command.reads)
 
 
-def _store(
+def _store_sums(
     shape: Shape, command: _Command, memory: CounterMemory, row: list[dict[str, Signal]], takes: Signal
 ) -> None:
     """Write each sum to the counter after its own, and 0 to the first counter."""
@@ -257,7 +262,7 @@ class CounterBanksAdapter(Adapter):
 
     def awaited(self) -> Channel | None:
         """Return the first lane without a token of the row that the command takes; None without a command."""
-        awaits = self.status[AWAITS]
+        awaits = self.status[AWAITS]  # at most one bit is set
         ports = {1: "updates", 2: "fetches", 4: "starts"}
         return self.end(ports[awaits]).waits_at() if awaits else None
 

@@ -51,7 +51,10 @@ class Shape:
         return self.sweep_lanes // self.banks
 
     def place(self, index: Signal) -> tuple[Signal, Signal, Signal]:
-        """Return the location of a counter: entry number, one-hot part, and one-hot bank."""
+        """Return the location of a counter: entry number, one-hot part, and one-hot bank.
+
+        From the lowest bits up, an index consists of bank, part and entry.
+        """
         low, middle = self.banks.bit_length() - 1, self.sweep_lanes.bit_length() - 1
         wide = index.zero_extended(max(len(index), middle + self.entry_bits))
         part = one_hot(wide[low:middle], self.parts) if self.parts > 1 else pyrtl.Const(1, 1)
@@ -135,6 +138,7 @@ class CounterMemory:
 
     def _join(self, bank: int) -> None:
         """Create the write port of a bank from all its writes, of which at most one is enabled."""
+        # At most one write is enabled, so that the OR of the gated entries and counts selects it.
         ways = [reduce(or_, enables) for _, enables, _ in self._writes[bank]]
         entry = reduce(
             or_, [unless(~way, entry) for way, (entry, _, _) in zip(ways, self._writes[bank], strict=True)]

@@ -21,7 +21,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias,
 Row: TypeAlias = list[Mapping[str, Signal]]
 
 
-class Joined:
+class RowMux:
     """Two streams of rows as one, with the interface of an ``InputStream``.
 
     Lanes that the selected stream lacks are empty.
@@ -79,7 +79,7 @@ class UpdateRows:
         ends: whether the row also ends its array.
     """
 
-    def __init__(self, shape: Shape, source: InputStream | Joined, updates: Signal, moves: Signal) -> None:
+    def __init__(self, shape: Shape, source: InputStream | RowMux, updates: Signal, moves: Signal) -> None:
         self.shape = shape
         self.moves = moves
         self.row: Row = list(source.lanes)
@@ -92,6 +92,7 @@ class UpdateRows:
         self.places = [shape.place(lane["coordinate"]) for lane in self.row]
         served: list[Signal] = [pyrtl.Register(1, f"served_{i:02}") for i in range(len(self.row))]
         waits = [self.shows & head & ~done for head, done in zip(self.heads, served, strict=True)]
+        # For each bank, one-hot: the first lane that waits for the bank.
         self.grants = [
             lowest([wait & place[2][bank] for wait, place in zip(waits, self.places, strict=True)])
             for bank in range(shape.banks)

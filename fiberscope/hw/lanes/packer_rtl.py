@@ -83,8 +83,8 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     left = unless(last, (count - parameters.outputs)[:bits])
     held.next <<= pyrtl.select(leaves, left, pyrtl.select(moves, count, held))
     ending.next <<= pyrtl.select(moves, ends & ~(leaves & last), ending)
-    kept = _kept(parameters, row)
-    places = _crossed(parameters, kept, row, items, held, _places(counts, held))
+    kept = _create_registers(parameters, row)
+    places = _route_items(parameters, kept, row, items, held, _compute_places(counts, held))
     for i, register in enumerate(kept):
         later = i + parameters.outputs
         behind = places[later] if later < len(places) else register
@@ -94,24 +94,24 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     sink.send_lanes(sends, [blank_if_stop(lane) for lane in sent[: parameters.outputs]])
 
 
-def _kept(parameters: PackerParameters, row: Row) -> list[Signal]:
+def _create_registers(parameters: PackerParameters, row: Row) -> list[Signal]:
     """Return the registers for held items, the oldest item first."""
-    width = len(_word(row[0]))
+    width = len(_pack_item(row[0]))
     return [DataRegister(width, f"kept_{i:02}") for i in range(parameters.kept)]
 
 
-def _word(lane: Lane) -> Signal:
+def _pack_item(lane: Lane) -> Signal:
     """Return the fields of an item as one word, without mask and control."""
     return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})
 
 
-def _places(counts: list[Signal], held: Signal) -> list[Signal]:
+def _compute_places(counts: list[Signal], held: Signal) -> list[Signal]:
     """Return the place of each lane's item: after the held items, and the items of lower lanes."""
     before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
     return [(held + ones)[: len(held)] for ones in before]
 
 
-def _crossed(
+def _route_items(
     parameters: PackerParameters,
     kept: list[Signal],
     row: Row,
@@ -129,7 +129,7 @@ def _crossed(
         held: number of held items.
         places: for each lane, the place of its item.
     """
-    words = [_word(lane) for lane in row]
+    words = [_pack_item(lane) for lane in row]
     at = [one_hot(place, parameters.places) for place in places]
     crossed = []
     for i in range(parameters.places):

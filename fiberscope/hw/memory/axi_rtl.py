@@ -1,4 +1,4 @@
-"""Memory ports as AXI4 (one beat of a line for each request; the request's tag is the identifier).
+"""Memory ports as AXI4: each request becomes a burst of one beat, whose identifier is the request's tag.
 
 An ``axi_port`` between a memory port of a machine and the AXI4 bus converts requests to transfers.
 """
@@ -79,8 +79,9 @@ def interface(parameters: AxiParameters) -> Interface:
 def design(parameters: AxiParameters, streams: Streams) -> None:
     """Create the conversion.
 
-    A read waits until all earlier writes have a response, as AXI4 keeps no order between reads and writes. A
-    write sends its address and its data in the same cycle. Error codes in ``resp`` are ignored.
+    A read waits until all earlier writes have a response, as AXI4 keeps no order between reads and writes. At
+    most 63 writes are without a response. A write sends its address and its data in the same cycle. Error
+    codes in ``resp`` are ignored.
     """
     requests, responses = streams.inputs["requests"], streams.inputs["b"]
     reads, writes, beats = (streams.outputs[name] for name in ("ar", "aw", "w"))
@@ -123,7 +124,7 @@ def _reply(parameters: AxiParameters, streams: Streams) -> None:
 
 BLOCK = RtlBlock(
     "axi_port",
-    "asks memory by AXI4 for what comes as requests",
+    "converts memory requests to transfers of AXI4",
     AxiParameters,
     AxiParameters,
     interface,

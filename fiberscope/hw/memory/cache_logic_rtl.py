@@ -11,16 +11,16 @@ import pyrtl
 from fiberscope.hw.memory.cache_lines_rtl import Lines
 from fiberscope.hw.memory.cache_parts_rtl import (
     Bank,
-    Chosen,
-    Compared,
-    Done,
-    LookedUp,
+    ComparedRequest,
+    CompletedActions,
+    LastStageRequest,
+    LookedUpRequest,
     Operation,
     Request,
-    Wish,
+    RequiredActions,
 )
 from fiberscope.hw.memory.cache_stages_rtl import CHOOSE, COMPARE, LOOK_UP, Stages
-from fiberscope.hw.memory.misses_rtl import OPERATION_BITS, MissChanges, MissTable, number_of
+from fiberscope.hw.memory.misses_rtl import OPERATION_BITS, MissChanges, MissTable, encode_one_hot
 from fiberscope.hw.memory.protocol import (
     CONSUME,
     FETCH,
@@ -81,7 +81,7 @@ def _take_line(bank: Bank) -> None:
         bank.lines.take(arrivals.fields[LINE])
 
 
-def _look_up(bank: Bank, head: InputStream) -> LookedUp:
+def _look_up(bank: Bank, head: InputStream) -> LookedUpRequest:
     """Take the request at the head, unless all ways of its set are in flight, and read the set."""
     parameters, stages, fields = bank.parameters, bank.stages, head.fields
     sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
@@ -96,7 +96,7 @@ def _look_up(bank: Bank, head: InputStream) -> LookedUp:
     if bank.lines:
         bank.lines.enter(fields[LINE])
     request = Request(fields["control"], fields["coordinate"], fields["reference"], is_known)
-    return LookedUp(
+    return LookedUpRequest(
         request.delay(LOOK_UP, stages),
         stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
         stages.all_behind(LOOK_UP, "in_flight", in_flight),
@@ -108,27 +108,27 @@ def _line(bank: Bank, reference: Signal) -> Signal:
     return reference[bank.parameters.offset_bits :]
 
 
-def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
+def _compare(bank: Bank, looked_up: LookedUpRequest) -> ComparedRequest:
     """Look up the line in its set, and choose a victim in each group of ways."""
     stages, tags, request = bank.stages, bank.tags, looked_up.request
     hits = tags.compare(_line(bank, request.reference), request.known)
     states = tags.states()
     candidates = tags.candidates(states, looked_up.in_flight)
-    return Compared(
+    return ComparedRequest(
         request.delay(COMPARE, stages),
         stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
         stages.all_behind(COMPARE, "found", hits),
-        [_state_behind(stages, COMPARE, i, state) for i, state in enumerate(states)],
+        [_delay_state(stages, COMPARE, i, state) for i, state in enumerate(states)],
         stages.all_behind(COMPARE, "free", tags.free()),
-        [_candidate_behind(stages, i, candidate) for i, candidate in enumerate(candidates)],
+        [_delay_candidate(stages, i, candidate) for i, candidate in enumerate(candidates)],
     )
 
 
-def _state_behind(stages: Stages, rank: str, way: int, state: State) -> State:
+def _delay_state(stages: Stages, rank: str, way: int, state: State) -> State:
     return State(*(stages.delay(rank, f"way_{way:02}_{name}", wire) for name, wire in vars(state).items()))
 
 
-def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Candidate:
+def _delay_candidate(stages: Stages, number: int, candidate: Candidate) -> Candidate:
     def delayed(name: str, wire: Signal) -> Signal:
         return stages.delay(COMPARE, f"candidate_{number:02}_{name}", wire)
 
@@ -136,7 +136,7 @@ def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Cand
     return Candidate(delayed("present", candidate.present), fields, delayed("way", candidate.way))
 
 
-def _choose(bank: Bank, compared: Compared) -> Chosen:
+def _choose(bank: Bank, compared: ComparedRequest) -> LastStageRequest:
     """Choose the victim among the groups, and find the miss that fetches the line."""
     stages = bank.stages
     operation = _decode(compared.request.control)
@@ -144,11 +144,11 @@ def _choose(bank: Bank, compared: Compared) -> Chosen:
     brings = bank.table.bringing(compared.misses, compared.hits)
     present = any_of("present", compared.hits)
     _read_line(bank, compared, operation, victim, present)
-    return Chosen(
+    return LastStageRequest(
         compared.request.delay(CHOOSE, stages),
         Operation(*(stages.delay(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
         stages.all_behind(CHOOSE, "found", compared.hits),
-        [_state_behind(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
+        [_delay_state(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
         Victim(
             stages.all_behind(CHOOSE, "victim", victim.chosen),
             **{
@@ -162,19 +162,21 @@ def _choose(bank: Bank, compared: Compared) -> Chosen:
     )
 
 
-def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Victim, present: Signal) -> None:
+def _read_line(
+    bank: Bank, compared: ComparedRequest, operation: Operation, victim: Victim, present: Signal
+) -> None:
     """Read the requested line from the data array, or the victim if it has to be written back."""
     if bank.lines:
-        hit_way = number_of(compared.hits)
+        hit_way = encode_one_hot(compared.hits)
         evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
         way = pyrtl.select(present, hit_way, victim.way)
         bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), hit_way)
 
 
-def _decide(bank: Bank, chosen: Chosen) -> None:
+def _decide(bank: Bank, chosen: LastStageRequest) -> None:
     """Decide the request in the last stage: send its tokens, and change tags and misses."""
     streams, table = bank.streams, bank.table
-    wish = _wishes(bank, chosen)
+    wish = _find_required_actions(bank, chosen)
     done = _send(bank, chosen, wish)
     decided = alias("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
     any_within = alias("any_within", bank.stages.leave(decided))
@@ -203,7 +205,7 @@ def _decode(control: Signal) -> Operation:
     )
 
 
-def _wishes(bank: Bank, chosen: Chosen) -> Wish:
+def _find_required_actions(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
     """Return the actions that the request in the last stage needs; none while a line is answered."""
     table, operation = bank.table, chosen.operation
     turn = alias("requests_turn", bank.stages.last_full & ~table.answering)
@@ -213,7 +215,7 @@ def _wishes(bank: Bank, chosen: Chosen) -> Wish:
     here = chosen.present & ~under_way & ~operation.through
     allocates = alias("allocates", turn & operation.write & ~chosen.present)
     asks = alias("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
-    return Wish(
+    return RequiredActions(
         joins=alias("joins", turn & under_way & (operation.fetch | (waits & can_join))),
         hits=alias("hits", turn & here),
         allocates=allocates,
@@ -223,7 +225,7 @@ def _wishes(bank: Bank, chosen: Chosen) -> Wish:
     )
 
 
-def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
+def _send(bank: Bank, chosen: LastStageRequest, wish: RequiredActions) -> CompletedActions:
     """Send the tokens of the needed actions, if there is space for all of them; return what is done."""
     streams, operation = bank.streams, chosen.operation
     replies, memory, behind = (streams.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
@@ -241,7 +243,7 @@ def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     )
     asked = alias("asked", wish.asks & room_to_ask)
     allocated = alias("allocated", wish.allocates & room_to_reply)
-    return Done(
+    return CompletedActions(
         hit=alias("hit", wish.hits & (replies.ready | operation.fetch)),
         allocated=allocated,
         asked=asked,
@@ -250,7 +252,7 @@ def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     )
 
 
-def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) -> None:
+def _send_reply(bank: Bank, chosen: LastStageRequest, answers: Signal, replies: Signal) -> None:
     """Send the reply to the request, or to the oldest target of the arrived line, with the line's address."""
     table, request = bank.table, chosen.request
     answer = {
@@ -265,7 +267,7 @@ def _send_reply(bank: Bank, chosen: Chosen, answers: Signal, replies: Signal) ->
     )
 
 
-def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) -> None:
+def _send_to_memory(bank: Bank, chosen: LastStageRequest, wish: RequiredActions, evicting: Signal) -> None:
     """Send a write-back, a write that is passed on, or a line read, on the first lane to memory.
 
     A line read that leaves together with a write-back is on the second lane.
@@ -300,7 +302,7 @@ def _address(bank: Bank, line: Signal) -> Signal:
     return pyrtl.concat(line, pyrtl.Const(0, bank.parameters.offset_bits))
 
 
-def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
+def _change_tags(bank: Bank, chosen: LastStageRequest, wish: RequiredActions, done: CompletedActions) -> None:
     """Change the tags of the set by the actions that are done."""
     operation = chosen.operation
     changes = TagChanges(
@@ -323,7 +325,9 @@ def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
     )
 
 
-def _change_misses(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
+def _change_misses(
+    bank: Bank, chosen: LastStageRequest, wish: RequiredActions, done: CompletedActions
+) -> None:
     """Open or join a miss, by the actions that are done."""
     request, operation = chosen.request, chosen.operation
     bank.table.update(

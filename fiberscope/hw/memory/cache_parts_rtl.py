@@ -1,7 +1,7 @@
 """Parts of a FiberCache bank as RTL, and the data between its stages.
 
-The data of a request goes through ``LookedUp``, ``Compared`` and ``Chosen``. Each is at the end of a stage,
-or in the same cycle if the pipeline has fewer stages.
+The data of a request goes through ``LookedUpRequest``, ``ComparedRequest`` and ``LastStageRequest``. Each is
+at the end of a stage, or in the same cycle if the pipeline has fewer stages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class LookedUp:
+class LookedUpRequest:
     """A request whose set is read.
 
     Args:
@@ -63,12 +63,12 @@ class LookedUp:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRequest:
     """A request whose line is looked up in its set.
 
     Args:
         request: the request.
-        misses: see ``LookedUp``.
+        misses: see ``LookedUpRequest``.
         hits: for each way, whether it has the line, present or in flight.
         states: states of all ways.
         free: for each way, whether it is the first way without a line.
@@ -97,12 +97,12 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LastStageRequest:
     """A request in the last stage, which is to be decided.
 
     Args:
         request, operation: the request and its decoded operation.
-        hits, states: see ``Compared``.
+        hits, states: see ``ComparedRequest``.
         victim: the way for a new line.
         evicts_dirty: whether a new line would replace a dirty one.
         present: whether a way has the line, present or in flight.
@@ -120,7 +120,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Wish:
+class RequiredActions:
     """Actions that the request needs. Each except ``joins`` is done only if there is space for its tokens."""
 
     joins: Signal  # join the miss of a line in flight
@@ -132,8 +132,8 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Done:
-    """Actions of ``Wish`` that are done in this cycle."""
+class CompletedActions:
+    """Actions of ``RequiredActions`` that are done in this cycle."""
 
     hit: Signal
     allocated: Signal

@@ -16,13 +16,16 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 OPERATION_BITS = 2  # bits of the operation of a target: a read or a consume
 
 
-def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
+def named_one_hot(name: str, index: Signal, count: int) -> list[Signal]:
     """Return ``count`` named flags, of which the flag number ``index`` is set."""
     return [alias(f"{name}_{number:02}", index == number) for number in range(count)]
 
 
-def number_of(flags: Sequence[Signal]) -> Signal:
-    """Return the number of the flag that is set; 0 if none is. At most one may be set."""
+def encode_one_hot(flags: Sequence[Signal]) -> Signal:
+    """Return the number of the flag that is set; 0 if none is. At most one may be set.
+
+    Bit b of the number is the OR of the flags whose numbers have bit b.
+    """
     bits = range(index_bits(len(flags)))
     ones = [[flag for number, flag in enumerate(flags) if number >> bit & 1] for bit in bits]
     return pyrtl.concat_list([reduce(or_, group) if group else pyrtl.Const(0, 1) for group in ones])
@@ -59,12 +62,13 @@ class FreeNumbers:
             give: whether a number is given back.
             returned: this number.
         """
+        # ``lowest`` is one-hot: the first number that is not taken.
         below = all_up_to(self._taken)
         lowest = [
             ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
         ]
         moves = take | self._none
-        next_number = pyrtl.select(below[-1], returned, number_of(lowest))
+        next_number = pyrtl.select(below[-1], returned, encode_one_hot(lowest))
         self.next.next <<= pyrtl.select(moves, next_number, self.next)
         self._none.next <<= moves & below[-1] & ~give
         returns = give & ~self._none
@@ -185,7 +189,7 @@ class MissTable:
 
     def ways(self, flags: Sequence[Signal], ways: int) -> list[Signal]:
         """Return, for each way, whether the line of one of the flagged misses gets its place there."""
-        decoded = [one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
+        decoded = [named_one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
         return [
             any_of(
                 f"in_flight_{way:02}",
@@ -196,7 +200,7 @@ class MissTable:
 
     def bringing(self, flags: Sequence[Signal], hits: Sequence[Signal]) -> list[Signal]:
         """Return, for each flagged miss, whether its line is the line that is found in a way (``hits``)."""
-        way = alias("found_way", number_of(hits))
+        way = alias("found_way", encode_one_hot(hits))
         present = any_of("found_any", hits)
         return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
 
@@ -217,10 +221,10 @@ class MissTable:
         self.closes: Signal = alias("closes", self.answering & (~self.waiting | last))
         free = alias("line_is_taken", ~self.answering | self.closes)
         takes = self.takes = alias("takes_line", free & valid)
-        self.arriving = one_hot("arriving", arriving, len(self._misses))
+        self.arriving = named_one_hot("arriving", arriving, len(self._misses))
         self._closing = [
             alias(f"closing_{i:02}", self.closes & flag)
-            for i, flag in enumerate(one_hot("answered_miss_is", self._answered, len(self._misses)))
+            for i, flag in enumerate(named_one_hot("answered_miss_is", self._answered, len(self._misses)))
         ]
         self._read(takes, answered, arriving)
         self.answering.next <<= takes | (self.answering & ~self.closes)

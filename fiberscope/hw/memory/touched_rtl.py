@@ -22,7 +22,7 @@ from fiberscope.hw.rtl.kit.unit import Each, Lanes, PortContents, StatusCounter,
 PORTS = (1, 16)  # of each array
 COUNT_BITS = (12, 32)
 PHASES = 5
-COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(PHASES)  # those of the component
+COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(PHASES)  # the phases of the component
 PASSES = "passes"  # status output: a word is done
 
 
@@ -96,22 +96,23 @@ def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
     phase: Signal = pyrtl.Register(3, "phase")
     collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
     ready, sink = streams.outputs["ready"], streams.outputs["found"]
-    scan = _scan(parameters, streams, waiting)
+    scan = _take_scan(parameters, streams, waiting)
     starts = alias("starts", ending & sink.ready)
     sources = [stream for label, stream in streams.inputs.items() if label != "scans"]
-    puts, all_ended = _collected(sources, collecting, starts)
+    puts, all_ended = _collect(sources, collecting, starts)
     banks = [
-        _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
+        _build_bank(parameters, f"{i:02}", *pair, scan)
+        for i, pair in enumerate(zip(sources, puts, strict=True))
     ]
     sent: Signal = pyrtl.Register(parameters.width, "given")
     left = alias("left", reduce(or_, banks) & ~sent)
-    first = pyrtl.concat_list(lowest(list(left)))
+    first = pyrtl.concat_list(lowest(list(left)))  # one-hot
     gives = alias("gives", scanning & (left != 0))
     moves = alias("moves", gives & sink.ready)
     done = scan.done
     done <<= scanning & ((left == 0) | (moves & (left == first)))
     sent.next <<= unless(scan.done, pyrtl.select(moves, sent | first, sent))
-    coordinate = pyrtl.concat(scan.word, _number(first))[: index_bits(parameters.bits)]
+    coordinate = pyrtl.concat(scan.word, _encode_one_hot(first))[: index_bits(parameters.bits)]
     token = {"control": ending, "coordinate": unless(ending, coordinate)}
     sink.send_lanes(ending | gives, [token] * parameters.readers)
     count: Signal = pyrtl.Register(parameters.count_bits, "count")
@@ -132,7 +133,7 @@ def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
     streams.show(PENDING, telling | scanning | ending)
 
 
-def _scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: Signal) -> _Scan:
+def _take_scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: Signal) -> _Scan:
     """Take a scan in the phase ``WAITING``; return its progress, with a register for the examined word."""
     scans = streams.inputs["scans"]
     scans.accept(waiting)
@@ -143,7 +144,7 @@ def _scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: Signal
     return scan
 
 
-def _collected(
+def _collect(
     sources: Sequence[InputStream], collecting: Signal, starts: Signal
 ) -> tuple[list[Signal], Signal]:
     """Return, for each writer, whether an element is taken; and whether all writers have sent their stops."""
@@ -159,7 +160,7 @@ def _collected(
     return puts, reduce(and_, ends)
 
 
-def _bank(
+def _build_bank(
     parameters: TouchedBitmapParameters, name: str, source: InputStream, puts: Signal, scan: _Scan
 ) -> Signal:
     """Create the memory of a writer; return the bits that the writer has set in the examined word.
@@ -192,7 +193,7 @@ def _bank(
     return unless(~is_known, word)
 
 
-def _number(flags: Signal) -> Signal:
+def _encode_one_hot(flags: Signal) -> Signal:
     """Return the number of the one flag that is set."""
     bits = range(index_bits(len(flags)))
     return pyrtl.concat_list(
@@ -200,12 +201,12 @@ def _number(flags: Signal) -> Signal:
     )
 
 
-def _set(adapter: Adapter) -> int:
+def _count_elements(adapter: Adapter) -> int:
     """Return the number of elements that all writers have sent."""
     return sum(end.elements for end in adapter.ends if end.stream.label.startswith("sets"))
 
 
-def _bits_found(adapter: Adapter) -> int:
+def _count_found_bits(adapter: Adapter) -> int:
     """Return the number of found bits, each of which is sent on all lanes."""
     end = adapter.end("found")
     return end.elements // len(end.lanes)
@@ -225,7 +226,11 @@ BLOCK = unit(
     design,
     arguments=("bits", "width"),
     status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find
-    counters={"set_tokens": _set, "words_done": StatusCounter(PASSES), "bits_found": _bits_found},
+    counters={
+        "set_tokens": _count_elements,
+        "words_done": StatusCounter(PASSES),
+        "bits_found": _count_found_bits,
+    },
     awaits=False,  # between two rounds it is idle, as within one where nothing comes
     matching=_matching,
 )

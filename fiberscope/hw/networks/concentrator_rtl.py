@@ -49,15 +49,15 @@ class ConcentratorParameters(Parameters):
 
 def port_contents(parameters: ConcentratorParameters) -> PortContents:
     """Return the ports: memory tokens, whose tags have no port on the side of the requesters."""
-    rest = parameters.address_bits, parameters.line_bits
-    own, whole = MemoryPort(PORT_SHIFT, *rest).fields, MemoryPort(parameters.tag_bits, *rest).fields
+    widths = parameters.address_bits, parameters.line_bits
+    own, whole = MemoryPort(PORT_SHIFT, *widths).fields, MemoryPort(parameters.tag_bits, *widths).fields
     inputs, outputs = Each(own, parameters.requesters), Each(own, parameters.repliers)
     return {"inputs": inputs, "requests": whole, "replies": whole, "outputs": outputs}
 
 
 def design(parameters: ConcentratorParameters, streams: Streams) -> None:
     """Create an arbiter for requests, and a decoder of the port for replies."""
-    _send_on(parameters, streams)
+    _send_requests(parameters, streams)
     replies = streams.inputs["replies"]
     tag = replies.fields["coordinate"]
     own = replies.fields | {"coordinate": tag[:PORT_SHIFT]}
@@ -70,7 +70,7 @@ def design(parameters: ConcentratorParameters, streams: Streams) -> None:
     replies.accept(any_of("returned", taken))
 
 
-def _send_on(parameters: ConcentratorParameters, streams: Streams) -> None:
+def _send_requests(parameters: ConcentratorParameters, streams: Streams) -> None:
     """Send the request that wins the round-robin arbitration, with the requester's port in its tag."""
     inputs = [streams.inputs[f"inputs[{i}]"] for i in range(parameters.requesters)]
     requests = streams.outputs["requests"]

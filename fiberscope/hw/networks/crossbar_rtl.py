@@ -69,7 +69,7 @@ def status(inputs: int, outputs: int) -> Mapping[str, int]:
 def design(parameters: CrossbarParameters, streams: Streams) -> None:
     """Create a round-robin arbiter for each output, among the inputs whose token goes there."""
     inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
-    goals = [_goals(parameters, source) for source in inputs]
+    goals = [_find_outputs(parameters, source) for source in inputs]
     words = [packed(source.fields) for source in inputs]
     wanting = [[flags[place] for flags in goals] for place in range(parameters.outputs)]
     takes = []
@@ -85,13 +85,14 @@ def design(parameters: CrossbarParameters, streams: Streams) -> None:
     show_losers(streams, wanting, takes)
 
 
-def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
+def _find_outputs(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
     """Return for each output whether the token at an input goes there."""
     if parameters.route == ADDRESS:
         place = source.fields["reference"][parameters.interleave_bits :]
         goal = remainder(place, parameters.outputs)
         return [source.valid & (goal == output) for output in range(parameters.outputs)]
     port = source.fields["coordinate"][PORT_SHIFT:]
+    # A port goes to the last output whose group begins at or below it; a port beyond all groups to none.
     beyond_first = (port >= output * parameters.group for output in range(1, parameters.outputs + 1))
     reached = [pyrtl.Const(1, 1), *beyond_first]
     return [source.valid & at & ~beyond for at, beyond in pairwise(reached)]
@@ -120,6 +121,7 @@ class Turn:
     def pass_on(self, taken: Sequence[Signal]) -> None:
         """Set the priority to the requesters after the one that is served, if ``taken`` marks one."""
         behind, moved = self.later, pyrtl.concat_list(list(taken))
+        # ``moved - 1`` has all bits below the set bit, so that ``above`` has all bits above it.
         above = (~(moved | (moved - 1)))[: len(moved)] if len(moved) > 1 else pyrtl.Const(0, 1)
         behind.next <<= pyrtl.select(moved != 0, above, behind)
 

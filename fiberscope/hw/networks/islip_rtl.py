@@ -81,7 +81,7 @@ def design(parameters: IslipParameters, streams: Streams) -> None:
     both arbiters change only if the grant is accepted.
     """
     inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
-    queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
+    queues = [_build_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
     wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
     turns = [
         Turn(f"output_{i:02}", [flag & sink.ready for flag in flags])
@@ -100,7 +100,7 @@ def design(parameters: IslipParameters, streams: Streams) -> None:
     show_losers(streams, wanting, takes)
 
 
-def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
+def _build_queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
     """Create the FIFOs of an input, in one memory: at most one token enters and one leaves in a cycle."""
     count, depth = parameters.outputs, parameters.depth
     goal = source.fields["coordinate"][: index_bits(count)] if count > 1 else pyrtl.Const(0, 1)
@@ -115,7 +115,7 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     tails = [pointer(f"tail_{name}_{i:02}", depth, put) for i, put in enumerate(puts)]
     heads = [pointer(f"head_{name}_{i:02}", depth, take) for i, take in enumerate(takes)]
     if parameters.memory == REGISTERED:
-        queues = _Fifos(name, takes, held, puts, source)
+        queues = _RegisteredFifos(name, takes, held, puts, source)
         tail = pyrtl.concat(goal, one_hot_mux(goals, tails))
         return _Queues([filled != 0 for filled in held], takes, queues.word(tail, heads, source.valid & room))
     memory = pyrtl.MemBlock(
@@ -132,7 +132,7 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     return _Queues([filled != 0 for filled in held], takes, memory[head])
 
 
-class _Fifos:
+class _RegisteredFifos:
     """The FIFOs of an input in one memory with a registered output, and the first token of each.
 
     A token that comes into an empty FIFO is its first at once. When a first token leaves, the memory reads

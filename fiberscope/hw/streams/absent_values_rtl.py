@@ -26,8 +26,8 @@ from fiberscope.hw.streams.values_rtl import OPERATIONS, AluAdapter, ArrayAdapte
 
 KNOWN = (*OPERATIONS, "first", "differs", "less", "or", "and")
 ALL, ANY = NEEDS = ("all", "any")
-MOST = 1 << 16  # largest magnitude of a whole number that stands for an absent value
-LEAST_BITS = 20  # least width of integer values, enough for any such number
+MAX_EMPTY = 1 << 16  # largest magnitude of a whole number that stands for an absent value
+MIN_BITS = 20  # least width of integer values, enough for any such number
 ABSENT = "absent"
 
 
@@ -84,9 +84,9 @@ class MarkedArrayParameters(AbsentParameters):
 
     entries: int = number(512, 1, 1 << 16)
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.entries), 62))
-    value_bits: int = number(32, LEAST_BITS, WHOLE_BITS)
+    value_bits: int = number(32, MIN_BITS, WHOLE_BITS)
     values: str = value_type()
-    empty: int = number(0, -MOST, MOST)
+    empty: int = number(0, -MAX_EMPTY, MAX_EMPTY)
     infinite: int = one_of(0, -1, 0, 1)
 
 
@@ -105,9 +105,9 @@ class FillingAluParameters(AbsentParameters):
 
     operation: str = choice("mul", KNOWN)
     needs: str = choice(ALL, NEEDS)
-    value_bits: int = number(32, LEAST_BITS, WHOLE_BITS)
+    value_bits: int = number(32, MIN_BITS, WHOLE_BITS)
     values: str = value_type()
-    empty: int = number(0, -MOST, MOST)
+    empty: int = number(0, -MAX_EMPTY, MAX_EMPTY)
     infinite: int = one_of(0, -1, 0, 1)
 
 
@@ -158,7 +158,7 @@ def alu_design(parameters: FillingAluParameters, streams: Streams) -> None:
     sink.send(acts, {**sent, ABSENT: data & ~present})
 
 
-def _empty_of(value: float) -> dict[str, object]:
+def _empty_parameters(value: float) -> dict[str, object]:
     """Return the parameters that describe an absent value.
 
     Raises:
@@ -166,23 +166,25 @@ def _empty_of(value: float) -> dict[str, object]:
     """
     if math.isinf(value):
         return {"infinite": 1 if value > 0 else -1}
-    if value != int(value) or abs(value) > MOST:
-        raise ValueError(f"no hardware here has absent values of {value:g}, but whole numbers to {MOST:,}")
+    if value != int(value) or abs(value) > MAX_EMPTY:
+        raise ValueError(
+            f"no hardware here has absent values of {value:g}, but whole numbers to {MAX_EMPTY:,}"
+        )
     return {"empty": int(value)}
 
 
-def _of_array(array: ArrayLoad) -> dict[str, object]:
-    return {"entries": max(1, array.size), **_empty_of(array.empty)}
+def _array_parameters(array: ArrayLoad) -> dict[str, object]:
+    return {"entries": max(1, array.size), **_empty_parameters(array.empty)}
 
 
-def _of_alu(alu: Alu) -> dict[str, object]:
+def _alu_parameters(alu: Alu) -> dict[str, object]:
     operation = "take" if alu.operation == "second" else alu.operation
     if operation not in KNOWN:
         raise ValueError(f"no hardware here does {operation}; known: {', '.join(KNOWN)}")
-    return {"operation": operation, "needs": ALL if alu.needs_all else ANY, **_empty_of(alu.empty)}
+    return {"operation": operation, "needs": ALL if alu.needs_all else ANY, **_empty_parameters(alu.empty)}
 
 
-def _alu(name: str, parameters: FillingAluParameters) -> Alu:
+def _build_alu(name: str, parameters: FillingAluParameters) -> Alu:
     alu = Alu(name, parameters.operation)
     alu.fills, alu.needs_all, alu.empty = True, parameters.needs == ALL, parameters.empty_value
     return alu
@@ -198,7 +200,7 @@ ARRAY = replace(
         array_design,
         base=ArrayAdapter,
         alone=False,
-        instance=_of_array,
+        instance=_array_parameters,
     ),
     kinds=(),
 )
@@ -210,8 +212,8 @@ ALU = replace(
         alu_contents,
         alu_design,
         base=AluAdapter,
-        component=_alu,
-        instance=_of_alu,
+        component=_build_alu,
+        instance=_alu_parameters,
         counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
     ),
     kinds=(),

@@ -59,13 +59,16 @@ def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     the last inner token. An outer stop after a coordinate leaves alone. An outer stop after a stop, or at
     the start, is paired with an inner stop.
     """
-    inner, last = Head.from_stream(streams.inputs["in_inner"]), _Last(streams, tokens.room_in(streams))
+    inner, last = (
+        Head.from_stream(streams.inputs["in_inner"]),
+        _LastInnerToken(streams, tokens.room_in(streams)),
+    )
     room = alias("goes_on", last.room & ~last.head.is_done)
     holds: Signal = pyrtl.Register(1, "holds")
     seen: Signal = pyrtl.Register(1, "seen")
     behind_data: Signal = pyrtl.Register(1, "behind_data")
     takes: Signal = pyrtl.WireVector(1, "takes_outer")
-    outer, now = _outer(streams, holds, takes)
+    outer, now = _hold_outer(streams, holds, takes)
     takes <<= room & ~holds & outer.shown
 
     alone = alias("alone", takes & outer.is_control & behind_data)
@@ -81,7 +84,7 @@ def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     last.follow(passes, inner, passes & inner.is_stop & now.is_data & ~has_data)
 
 
-class _Last:
+class _LastInnerToken:
     """The last inner token, which leaves when the next one arrives.
 
     The stop of a fiber without elements is dropped. If the stop ends further lists, it replaces a held stop
@@ -112,7 +115,7 @@ class _Last:
             register.next <<= pyrtl.select(keeps, inner.fields[name], register)
 
 
-def _outer(streams: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
+def _hold_outer(streams: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
     """Return the outer token at the input, and the outer token that applies in this cycle."""
     shown = Head.from_stream(streams.inputs["in_outer"])
     held = {name: DataRegister(len(wire), f"outer_{name}") for name, wire in shown.fields.items()}

@@ -14,7 +14,7 @@ from fiberscope.hw.streams.counter import Counter
 from fiberscope.hw.streams.scanner_rtl import LoopParameters, Walk, element_streams
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 
-MOST = 1 << 14  # coordinates of a loop
+MAX_SIZE = 1 << 14  # coordinates of a loop
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class CounterParameters(LoopParameters):
         reference_bits: width of a reference and of the accepted element, enough for the same numbers.
     """
 
-    size: int = number(64, 0, MOST)
-    step: int = number(1, 1, MOST)
-    piece: int = number(0, 0, MOST)
+    size: int = number(64, 0, MAX_SIZE)
+    step: int = number(1, 1, MAX_SIZE)
+    piece: int = number(0, 0, MAX_SIZE)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55, lambda own: (index_bits(own.size), 55))
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 

@@ -17,8 +17,8 @@ from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.merge_lists import Lists
 
-AREA_BITS = 2
-POINTS = 2  # in place of an area: the fiber is the last of its task
+AREA_BITS = 2  # bits of the number of an area of the store (0 or 1), or of ``POINTS``
+POINTS = 2  # in place of an area: the fiber is the last of its task, and leaves as points
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class WaysParameters(TablesParameters):
         return max(self.elements, self.partials).bit_length()
 
 
-def tables_of(lists: Lists) -> dict[str, object]:
+def table_parameters(lists: Lists) -> dict[str, object]:
     """Return the parameters for the tables that these lists need; sizes are powers of two."""
     places = {"lists": lists.most_lists, "partials": lists.most_partial}
     return {
@@ -87,7 +87,7 @@ def tables_of(lists: Lists) -> dict[str, object]:
     }
 
 
-def lists_written(parameters: TablesParameters) -> Content:
+def list_entry_fields(parameters: TablesParameters) -> Content:
     """Return the fields of the stream that writes the table of lists."""
     written: Content = {
         "number": Payload(index_bits(parameters.lists)),
@@ -97,7 +97,7 @@ def lists_written(parameters: TablesParameters) -> Content:
     return written | along
 
 
-def partials_written(parameters: TablesParameters) -> Content:
+def store_fields(parameters: TablesParameters) -> Content:
     """Return the fields of the stream that writes the store: an element, or the end of a fiber."""
     return {
         "ends": Payload(1),

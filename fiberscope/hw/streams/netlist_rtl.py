@@ -65,21 +65,21 @@ def netlist(
                 else:
                     place = f"{FORK}_{name}_{stream.prefix}"
                     links.append(Link(end, f"{place}.in", 0))
-                    links += _forked(parts, place, stream, readers, channels)
+                    links += _add_fork(parts, place, stream, readers, channels)
     for reader in roots:
         name, _, _port = reader.partition(".")
         place = f"{FORK}_{name}_{ROOT}"
-        links += _forked(parts, place, stream_at(blocks, reader), [reader], channels)
+        links += _add_fork(parts, place, stream_at(blocks, reader), [reader], channels)
         exports[f"{name}_{ROOT}"] = f"{place}.in"
     return Composition(module, parts, tuple(links), exports)
 
 
 def exported(end: str) -> str:
-    """Return the name of the module's port for the port ``block.port``."""
+    """Return the name of the module's port for the port ``block.port``: other characters become ``_``."""
     return re.sub(r"\W+", "_", end).rstrip("_")
 
 
-def _forked(
+def _add_fork(
     parts: dict[str, Part],
     place: str,
     stream: Stream,

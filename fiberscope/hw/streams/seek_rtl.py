@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits, resized
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
-from fiberscope.hw.streams.dense_rtl import times
+from fiberscope.hw.streams.dense_rtl import times_constant
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
 from fiberscope.hw.streams.seek import Projection, Seek
 from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
@@ -24,10 +24,10 @@ from fiberscope.sim import Input, Output
 from fiberscope.sim.protocol import ANY
 
 TERMS = 3  # largest number of inputs of a projection
-FAR = 1 << 16  # largest absolute value of a number of a projection
-OF_TERM = "factor", "divisor", "size"  # names of the numbers of a term
+MAX_FACTOR = 1 << 16  # largest absolute value of a number of a projection
+TERM_FIELDS = "factor", "divisor", "size"  # names of the numbers of a term
 ENTRIES = 1 << 14  # largest number of words in the memory of a lookup
-ALONG = 6  # largest number of further streams, which are filtered with the lookups
+MAX_ALONG = 6  # largest number of further streams, which are filtered with the lookups
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,16 @@ class ProjectionParameters(Parameters):
     """
 
     ways: int = number(2, 1, TERMS)
-    factor0: int = number(1, -FAR, FAR)
-    divisor0: int = number(1, 1, FAR)
-    size0: int = number(0, 0, FAR)
-    factor1: int = number(1, -FAR, FAR)
-    divisor1: int = number(1, 1, FAR)
-    size1: int = number(0, 0, FAR)
-    factor2: int = number(1, -FAR, FAR)
-    divisor2: int = number(1, 1, FAR)
-    size2: int = number(0, 0, FAR)
-    constant: int = number(0, -FAR, FAR)
+    factor0: int = number(1, -MAX_FACTOR, MAX_FACTOR)
+    divisor0: int = number(1, 1, MAX_FACTOR)
+    size0: int = number(0, 0, MAX_FACTOR)
+    factor1: int = number(1, -MAX_FACTOR, MAX_FACTOR)
+    divisor1: int = number(1, 1, MAX_FACTOR)
+    size1: int = number(0, 0, MAX_FACTOR)
+    factor2: int = number(1, -MAX_FACTOR, MAX_FACTOR)
+    divisor2: int = number(1, 1, MAX_FACTOR)
+    size2: int = number(0, 0, MAX_FACTOR)
+    constant: int = number(0, -MAX_FACTOR, MAX_FACTOR)
     coordinate_bits: int = number(
         32, tokens.LEVEL_BITS, 55, lambda own: (max(0, own.constant).bit_length(), 55)
     )
@@ -61,7 +61,7 @@ class ProjectionParameters(Parameters):
     @property
     def terms(self) -> list[tuple[int, int, int]]:
         """The factor, the divisor and the size of each input."""
-        terms = ([getattr(self, f"{name}{way}") for name in OF_TERM] for way in range(self.ways))
+        terms = ([getattr(self, f"{name}{way}") for name in TERM_FIELDS] for way in range(self.ways))
         return [(factor, divisor, size) for factor, divisor, size in terms]
 
 
@@ -78,25 +78,25 @@ def projection_design(parameters: ProjectionParameters, streams: Streams) -> Non
     acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
     for stream in streams.inputs.values():
         stream.accept(acts)
-    added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
+    added, taken = (_sum_terms(parameters, heads, sign) for sign in (1, -1))
     total = added - taken
     data = reduce(and_, [head.is_data for head in heads]) & ~total[-1]
     kind = tokens.kind_of(data, first.is_stop, first.is_done)
     tokens.send(streams.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
 
 
-def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
+def _sum_terms(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
     """Return the sum of all terms with factors of this sign, and of the constant if it has this sign."""
     total: Signal = pyrtl.Const(max(0, sign * parameters.constant))
     for head, (factor, divisor, size) in zip(heads, parameters.terms, strict=True):
         if sign * factor > 0:
-            part, _rest = divided(head.payload, divisor)
-            part = divided(part, size)[1] if size else part
-            total = total + times(part.zero_extended(len(part) + factor.bit_length()), sign * factor)
+            part, _rest = divide_by_constant(head.payload, divisor)
+            part = divide_by_constant(part, size)[1] if size else part
+            total = total + times_constant(part.zero_extended(len(part) + factor.bit_length()), sign * factor)
     return total
 
 
-def divided(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
+def divide_by_constant(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
     """Return the quotient and the remainder of a division by a constant.
 
     For a power of two, these are wires; otherwise a chain of subtractors. A remainder is less than the
@@ -118,12 +118,12 @@ def divided(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
     return pyrtl.concat(*quotient_bits), rest
 
 
-def _of_projection(projection: Projection) -> dict[str, object]:
+def _projection_parameters(projection: Projection) -> dict[str, object]:
     numbers = list(projection.terms)
-    ways = len(numbers) // len(OF_TERM)
+    ways = len(numbers) // len(TERM_FIELDS)
     if ways > TERMS:
         raise ValueError(f"no hardware here adds parts of {ways} coordinates, but of {TERMS} at most")
-    names = [f"{name}{way}" for way in range(ways) for name in OF_TERM]
+    names = [f"{name}{way}" for way in range(ways) for name in TERM_FIELDS]
     named_numbers: dict[str, object] = dict(zip(names, numbers, strict=True))
     return {"ways": ways, **named_numbers, "constant": projection.constant}
 
@@ -136,7 +136,7 @@ PROJECTION = unit(
     projection_design,
     base=StreamAdapter,
     component=lambda name, parameters: Projection(name, parameters.terms, parameters.constant),
-    instance=_of_projection,
+    instance=_projection_parameters,
 )
 
 
@@ -156,7 +156,7 @@ class SeekParameters(Parameters):
     fibers: int = number(16, 1, ENTRIES)
     size: int = number(64, 1, ENTRIES)
     elements: int = number(512, 1, ENTRIES)
-    along: int = number(1, 0, ALONG)
+    along: int = number(1, 0, MAX_ALONG)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     reference_bits: int = number(
         32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers, own.elements)), 62)
@@ -206,7 +206,9 @@ def seek_design(parameters: SeekParameters, streams: Streams) -> None:
     place, word = load.fields["address"], pyrtl.concat(load.fields["control"], load.fields["word"])
     words.write(place, word, load.valid)
     bits = index_bits(parameters.entries)
-    address = (times(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[:bits]
+    address = (times_constant(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[
+        :bits
+    ]
     located = words[address]
     in_fiber = alias("in_fiber", crd.payload < pyrtl.Const(parameters.size))
     hits = alias("hits", crd.is_data & base.is_data & in_fiber & located[-1])
@@ -232,7 +234,7 @@ class SeekAdapter(StreamAdapter):
 
 def words_of(seek: Seek) -> list[Token]:
     """Return the tokens on ``load`` that fill the memory of the RTL of a lookup."""
-    level, size = seek.level, _size_of(seek)
+    level, size = seek.level, _count_coordinates(seek)
     words = [(0, 0)] * (level.fibers * size)
     for fiber in range(level.fibers):
         for position in range(level.begin(fiber), level.end(fiber)):
@@ -240,16 +242,16 @@ def words_of(seek: Seek) -> list[Token]:
     return [Token(present, address, position, 0.0) for address, (present, position) in enumerate(words)]
 
 
-def _size_of(seek: Seek) -> int:
+def _count_coordinates(seek: Seek) -> int:
     """Return the number of possible coordinates of a fiber: the largest coordinate that occurs, plus 1."""
     return max(map(seek.level.coordinate, range(seek.level.begin(seek.level.fibers))), default=0) + 1
 
 
-def _of_seek(seek: Seek) -> dict[str, object]:
+def _seek_parameters(seek: Seek) -> dict[str, object]:
     level = seek.level
     return {
         "fibers": max(1, level.fibers),
-        "size": _size_of(seek),
+        "size": _count_coordinates(seek),
         "elements": max(1, level.begin(level.fibers)),
         "along": len(seek.ports) // 2 - 1,
     }
@@ -263,5 +265,5 @@ SEEK = unit(
     seek_design,
     base=SeekAdapter,
     alone=False,
-    instance=_of_seek,
+    instance=_seek_parameters,
 )

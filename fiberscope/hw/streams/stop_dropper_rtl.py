@@ -18,8 +18,8 @@ from fiberscope.hw.streams.tokens import CRD, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import ANY
 
-ALL_GO = StopDropper("", ANY).kept  # value of ``kept`` of a component that drops all stops
-NEVER = 1 << tokens.LEVEL_BITS  # parameter ``kept`` of RTL that drops all stops
+COMPONENT_DROPS_ALL = StopDropper("", ANY).kept  # value of ``kept`` of a component that drops all stops
+RTL_DROPS_ALL = 1 << tokens.LEVEL_BITS  # parameter ``kept`` of RTL that drops all stops
 COORDINATES, VALUES = CARRIES = ("coordinates", "values")
 
 
@@ -39,7 +39,7 @@ class StopDropperParameters(ValueParameters):
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
     values: str = value_type()
-    kept: int = number(NEVER, 0, NEVER)
+    kept: int = number(RTL_DROPS_ALL, 0, RTL_DROPS_ALL)
 
 
 def port_contents(parameters: StopDropperParameters) -> PortContents:
@@ -78,11 +78,11 @@ BLOCK = unit(
     base=StopDropperAdapter,
     instance=lambda dropper: {
         "carries": COORDINATES if dropper.ports[0].carries == CRD else VALUES,
-        "kept": NEVER if dropper.kept == ALL_GO else dropper.kept,
+        "kept": RTL_DROPS_ALL if dropper.kept == COMPONENT_DROPS_ALL else dropper.kept,
     },
     component=lambda name, parameters: StopDropper(
         name,
         CRD if parameters.carries == COORDINATES else VAL,
-        kept=ALL_GO if parameters.kept == NEVER else parameters.kept,
+        kept=COMPONENT_DROPS_ALL if parameters.kept == RTL_DROPS_ALL else parameters.kept,
     ),
 )

@@ -19,7 +19,7 @@ from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.task_sum import TaskPoints
 from fiberscope.hw.streams.tokens_rtl import Head
 
-MOST_WAYS = 4  # largest number of coordinates of a point
+MAX_WAYS = 4  # largest number of coordinates of a point
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TaskPointsParameters(ValueParameters):
         values: type of the values.
     """
 
-    ways: int = number(1, 0, MOST_WAYS)
+    ways: int = number(1, 0, MAX_WAYS)
     level: int = number(1, 0, (1 << tokens.LEVEL_BITS) - 1)
     of_elements: int = number(0, 0, 1)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)

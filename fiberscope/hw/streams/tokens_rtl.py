@@ -64,9 +64,8 @@ class Head:
         self.is_empty = shown & (kind == EMPTY)
         self.is_done = shown & (kind == DONE)
         self.is_control = self.is_stop | self.is_done
-        self.payload: Signal = fields.get(
-            "payload", fields.get("value")
-        )  # coordinate, reference or value of a DATA token
+        # Coordinate, reference or value of a DATA token; None in a stream of repeat signals.
+        self.payload: Signal = fields.get("payload", fields.get("value"))
         if self.payload is not None:
             self.level: Signal = fields.get("level", self.payload)[:LEVEL_BITS]
 
@@ -98,7 +97,10 @@ def room_in(streams: Streams) -> Signal:
 
 
 def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
-    """Return the kind of a token: data, stop or done, or N if no flag is set; at most one may be set."""
+    """Return the kind of a token: data, stop or done, or N if no flag is set; at most one may be set.
+
+    The bits follow from the codes ``DATA`` 0, ``STOP`` 1, ``EMPTY`` 2 and ``DONE`` 3.
+    """
     return pyrtl.concat(~data & ~stop, stop | done)
 
 

@@ -285,7 +285,7 @@ class ScalarReducerAdapter(StreamAdapter):
         return own | super().counters()
 
 
-def _of_array(array: ArrayLoad) -> dict[str, object]:
+def _array_parameters(array: ArrayLoad) -> dict[str, object]:
     check_usual(array.empty == 0.0)
     memory = REGISTERED if isinstance(array, RegisteredArray) else COMBINATIONAL
     return {"entries": max(1, array.size), "memory": memory}
@@ -300,13 +300,13 @@ ARRAY = replace(
         array_design,
         base=ArrayAdapter,
         alone=False,
-        instance=_of_array,
+        instance=_array_parameters,
     ),
     kinds=(ArrayLoad, RegisteredArray),
 )
 
 
-def _of_alu(alu: Alu) -> dict[str, object]:
+def _alu_parameters(alu: Alu) -> dict[str, object]:
     if alu.operation not in OPERATIONS:
         raise ValueError(f"no hardware here does {alu.operation}; known: {', '.join(OPERATIONS)}")
     check_usual(not alu.fills)
@@ -329,7 +329,7 @@ ALU = unit(
     alu_contents,
     alu_design,
     arguments=("operation",),
-    instance=_of_alu,
+    instance=_alu_parameters,
     base=AluAdapter,
     counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
 )
@@ -340,22 +340,22 @@ PIPELINE = replace(
 )
 
 
-def _reducer(name: str, parameters: ScalarReducerParameters) -> ScalarReduce:
+def _build_reducer(name: str, parameters: ScalarReducerParameters) -> ScalarReduce:
     reducer = ScalarReduce(name, parameters.operation, parameters.empty_fibers == DROP)
     reducer.marks = parameters.empty_fibers == MARK
     return reducer
 
 
-def _of_empty(reducer: ScalarReduce) -> str:
+def _empty_fiber_result(reducer: ScalarReduce) -> str:
     return DROP if reducer.drops else MARK if reducer.marks else KEEP
 
 
-def _of_reducer(reducer: ScalarReduce) -> dict[str, object]:
+def _reducer_parameters(reducer: ScalarReduce) -> dict[str, object]:
     names = {reduce.OPERATIONS[name]: name for name in REDUCTIONS}
     if reducer.code not in names:
         raise ValueError(f"{reducer.name}: no hardware here reduces other than by {', '.join(REDUCTIONS)}")
     check_usual(not reducer.fills)
-    return {"operation": names[reducer.code], "empty_fibers": _of_empty(reducer)}
+    return {"operation": names[reducer.code], "empty_fibers": _empty_fiber_result(reducer)}
 
 
 REDUCER = unit(
@@ -365,6 +365,6 @@ REDUCER = unit(
     reducer_contents,
     reducer_design,
     base=ScalarReducerAdapter,
-    component=_reducer,
-    instance=_of_reducer,
+    component=_build_reducer,
+    instance=_reducer_parameters,
 )

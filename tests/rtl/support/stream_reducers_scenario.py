@@ -12,7 +12,7 @@ from stream_values_scenario import number_of, summed_bits, values_of
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.fiber_reduce_rtl import FiberReducerParameters
 from fiberscope.hw.streams.run_sum_rtl import RunSumParameters
-from fiberscope.hw.streams.stop_dropper_rtl import CARRIES, NEVER, VALUES, StopDropperParameters
+from fiberscope.hw.streams.stop_dropper_rtl import CARRIES, RTL_DROPS_ALL, VALUES, StopDropperParameters
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.sim.testing import Token
 
@@ -61,7 +61,7 @@ STOP_DROPPER = StreamScenario(
         generator.choice(CARRIES),
         generator.choice([9, 16, 55]),
         generator.choice([2, 32, 53]),
-        generator.choice([NEVER, NEVER, 0, 1, 14]),
+        generator.choice([RTL_DROPS_ALL, RTL_DROPS_ALL, 0, 1, 14]),
     ),
     _with_stops,
     (),
