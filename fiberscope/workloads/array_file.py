@@ -65,7 +65,7 @@ def refuse_unnamed(path: str) -> None:
     """
     if not path.lower().endswith(".safetensors"):
         return
-    names = sorted(_read(_names_in_safetensors, path))
+    names = sorted(_read(_safetensors_names, path))
     remainder = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     listed_names = ", ".join(f"{path}:{name}" for name in names[:MAX_NAMES]) or "it has none"
     raise WorkloadError(
@@ -83,7 +83,7 @@ def array_in(path: str) -> SparseTensor | None:
     """
     if not path.lower().endswith((".npy", ".npz")):
         return None
-    arrays = _read(_arrays, path)
+    arrays = _read(_load_arrays, path)
     layout = layout_of(arrays)
     if layout is not None:
         if "shape" in arrays and arrays["shape"].size == 2:
@@ -107,7 +107,7 @@ def _read(reader: Callable[..., Any], path: str, *name: str) -> Any:  # noqa: AN
         raise WorkloadError(f"cannot be read ({type(error).__name__}: {error})", location=path) from error
 
 
-def _arrays(path: str) -> Mapping[str, Any]:
+def _load_arrays(path: str) -> Mapping[str, Any]:
     """Return the arrays of a numpy file by name; the name of the array of a ``.npy`` file is empty."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as members:
@@ -116,12 +116,12 @@ def _arrays(path: str) -> Mapping[str, Any]:
     return {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
 
 
-def _npz(path: str, name: str) -> Any:  # noqa: ANN401
-    arrays = _arrays(path)
+def _read_npz(path: str, name: str) -> Any:  # noqa: ANN401
+    arrays = _load_arrays(path)
     return arrays[_check_array(path, name, list(arrays))]
 
 
-def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
+def _read_safetensors(path: str, name: str) -> Any:  # noqa: ANN401
     """Return an array of a file of neural network weights; narrow floating-point types become doubles."""
 
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
@@ -140,7 +140,7 @@ def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
         return arrays_file.get_tensor(name)
 
 
-def _names_in_safetensors(path: str) -> list[str]:
+def _safetensors_names(path: str) -> list[str]:
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
     with safe_open(path, framework="np") as arrays_file:
@@ -162,4 +162,4 @@ def _check_array(path: str, name: str, names: list[str]) -> str:
     return name
 
 
-_READERS: Mapping[str, Callable[[str, str], Any]] = {".npz": _npz, ".safetensors": _safetensors}
+_READERS: Mapping[str, Callable[[str, str], Any]] = {".npz": _read_npz, ".safetensors": _read_safetensors}

@@ -92,7 +92,7 @@ def read_matlab_variable(path: str, variable: str) -> SparseTensor:
 def _mat(stream: BinaryIO, location: str, variable: str = "") -> CsrArray | SparseTensor:
     if not stream.read(len(MATLAB)).startswith(MATLAB):  # older versions have no signature
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", location=location)
-    check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), location)
+    check_deflated(_yield_compressed(stream), stream.seek(0, os.SEEK_END), location)
     stream.seek(0)
     arrays = read_matlab(stream, location, variable)
     layout = layout_of(arrays)
@@ -103,12 +103,12 @@ def _mat(stream: BinaryIO, location: str, variable: str = "") -> CsrArray | Spar
     )
 
 
-def _compressed(stream: BinaryIO) -> Iterator[bytes]:
+def _yield_compressed(stream: BinaryIO) -> Iterator[bytes]:
     """Yield the compressed elements of a MATLAB file, each a zlib stream."""
     stream.seek(_MATLAB_HEADER - 2)
     tag = struct.Struct("<II" if stream.read(2) == b"IM" else ">II")
-    while len(begin := stream.read(tag.size)) == tag.size:
-        kind, size = tag.unpack(begin)
+    while len(tag_bytes := stream.read(tag.size)) == tag.size:
+        kind, size = tag.unpack(tag_bytes)
         if kind == _MATLAB_COMPRESSED:
             yield stream.read(size)
         else:

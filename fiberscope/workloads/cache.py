@@ -81,7 +81,7 @@ def shipped_file(entry: Entry) -> Path | None:
 
 def is_downloaded(entry: Entry) -> bool:
     """Return whether the cache has a download of the entry, without a check of its content."""
-    file = _file(entry)
+    file = _cached_path(entry)
     return file.is_file() and _checksum_file(file).is_file()
 
 
@@ -96,7 +96,7 @@ def location_of(entry: Entry) -> str:
 
 def cached(entry: Entry) -> Path | None:
     """Return the entry's file in the cache if it exists and its checksum matches."""
-    file = _file(entry)
+    file = _cached_path(entry)
     if not is_downloaded(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
         return None
     return file
@@ -112,7 +112,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
 
     if entry.address is None:
         raise DownloadError("no download address is known", location=entry.name)
-    file = _file(entry)
+    file = _cached_path(entry)
     try:
         if (cached_path := cached(entry)) is not None:
             return cached_path
@@ -120,7 +120,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
             raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", location=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.parent / ".lock", timeout=LOCK_SECONDS):
-            return cached(entry) or _fill(entry, entry.address, file, progress)
+            return cached(entry) or _download_into_cache(entry, entry.address, file, progress)
     except Timeout as error:
         raise DownloadError(
             "another process has been downloading it for an hour", location=entry.name
@@ -130,7 +130,7 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
         raise DownloadError(fault, location=entry.name) from error
 
 
-def _file(entry: Entry) -> Path:
+def _cached_path(entry: Entry) -> Path:
     file_name = (entry.address or entry.name).rsplit("/", 1)[-1]
     name = f"{entry.name}.mtx" if file_name.endswith(_ARCHIVES) else file_name
     return cache_folder() / entry.name / name
@@ -140,7 +140,7 @@ def _checksum_file(file: Path) -> Path:
     return file.with_name(file.name + ".sha256")
 
 
-def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> Path:
+def _download_into_cache(entry: Entry, address: str, file: Path, progress: Progress | None) -> Path:
     archive = file.with_name(address.rsplit("/", 1)[-1])
     record = archive.with_name(archive.name + ".download-sha256")
     checksum = entry.checksum or (record.read_text().strip() if record.is_file() else None)
@@ -154,24 +154,24 @@ def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> 
 
 def _unpack(archive: Path, file: Path) -> None:
     """Copy the member with the name of ``file`` out of a .tar.gz; member paths are never used as paths."""
-    partly = file.with_name(file.name + ".unpacking")
+    partial_file = file.with_name(file.name + ".unpacking")
     try:
         with tarfile.open(archive, "r:gz") as members:
             for member in members:
                 if member.isfile() and member.name.rsplit("/", 1)[-1] == file.name:
                     check_unpacked(member.size, archive.stat().st_size, archive.name)
-                    _copy(members, member, partly)
-                    os.replace(partly, file)
+                    _copy_member(members, member, partial_file)
+                    os.replace(partial_file, file)
                     return
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DownloadError(f"the archive is damaged ({error})", location=archive.name) from error
     finally:
         archive.unlink(missing_ok=True)
-        partly.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
     raise DownloadError(f"the archive holds no {file.name}", location=archive.name)
 
 
-def _copy(members: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+def _copy_member(members: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
     source = members.extractfile(member)
     if source is None:
         raise DownloadError(f"the member {member.name} cannot be read", location=target.name)

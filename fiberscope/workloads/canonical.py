@@ -79,11 +79,11 @@ def from_coordinates(
     matrix = entries.tocsr()
     matrix.sort_indices()
     if duplicates == "least":
-        _take_least(matrix)
+        _keep_least(matrix)
     return canonicalize_in_place(matrix, location, duplicates)
 
 
-def _take_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narrow types
+def _keep_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narrow types
     """Keep the least value at each position."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     is_first = np.append(True, (np.diff(rows) > 0) | (np.diff(matrix.indices) > 0))[: matrix.nnz]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.gemm import SLICE, Sliced, sliced
+from fiberscope.workloads.gemm import SLICE, SlicedMatrix, slice_operand
 from fiberscope.workloads.problem import MatrixProduct
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
@@ -31,10 +31,10 @@ class Gemm(MatrixProduct):
     kind = "gemm"
     reference = "numpy"
 
-    def machine_inputs(self) -> tuple[Sliced, Sliced]:
+    def machine_inputs(self) -> tuple[SlicedMatrix, SlicedMatrix]:
         """Return the two matrices, sliced along K."""
         first, second = self.both
-        return sliced(first, 1), sliced(second, 0)
+        return slice_operand(first, 1), slice_operand(second, 0)
 
     def check_operands(self) -> None:
         """Refuse two matrices without a product, or with a product that is too large.
@@ -85,7 +85,7 @@ class Gemm(MatrixProduct):
         return answer.shape, int(np.count_nonzero(answer))
 
 
-def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
+def exact_kind(a: SlicedMatrix, b: SlicedMatrix) -> type[np.floating[Any]] | None:
     """Return the narrower of FP32 and double that represents all values and sums exactly; None if neither."""
     if a.integers is None or b.integers is None:
         return None

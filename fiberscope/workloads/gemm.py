@@ -41,7 +41,7 @@ class _Gemm(Spec):
     values: Literal["integer", "bf16"] = "integer"
 
 
-class Sliced(Protocol):
+class SlicedMatrix(Protocol):
     """A matrix that is read slice by slice, along the rank that it shares with the other operand."""
 
     @property
@@ -76,13 +76,13 @@ class MatrixInMemory:
 
     @cached_property
     def integers(self) -> int | None:
-        """See ``Sliced``."""
+        """See ``SlicedMatrix``."""
         values = self._matrix.data
         is_integer = bool(np.all(values == np.rint(values)))
         return int(np.max(np.abs(values), initial=0)) if is_integer else None
 
     def slice(self, first: int, end: int) -> CsrArray:
-        """See ``Sliced``; entries are sorted."""
+        """See ``SlicedMatrix``; entries are sorted."""
         if self._axis == 0:
             return sparse.csr_array(self._matrix[first:end])
         columns: CsrArray = sparse.csr_array(self._matrix[:, first:end])
@@ -121,7 +121,7 @@ class DrawnOperand:
 
     @property
     def integers(self) -> int | None:
-        """See ``Sliced``."""
+        """See ``SlicedMatrix``."""
         return LARGEST_INTEGER if self.values == "integer" else None
 
     @cached_property
@@ -150,7 +150,7 @@ class DrawnOperand:
         return counts
 
     def slice(self, first: int, end: int) -> CsrArray:
-        """See ``Sliced``; entries are sorted."""
+        """See ``SlicedMatrix``; entries are sorted."""
         pieces = [self._clip_slice(number, first, end) for number in range(first // SLICE, -(-end // SLICE))]
         if len(pieces) == 1:
             return pieces[0]
@@ -158,7 +158,7 @@ class DrawnOperand:
 
     def _clip_slice(self, number: int, first: int, end: int) -> CsrArray:
         """Return the part of drawn slice ``number`` with the coordinates ``first`` to ``end`` - 1."""
-        matrix, start = _slice_of(self, number), number * SLICE
+        matrix, start = _draw_cached_slice(self, number), number * SLICE
         inside = slice(max(first - start, 0), end - start)
         if inside.start == 0 and end - start >= matrix.shape[self.axis]:
             return matrix
@@ -181,7 +181,7 @@ Operand: TypeAlias = Workload | DrawnOperand | NamedTensor
 
 
 @lru_cache(maxsize=2)
-def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
+def _draw_cached_slice(operand: DrawnOperand, number: int) -> CsrArray:
     """Return a slice as drawn, cached for machines that read narrower slices."""
     return operand.draw_slice(number)
 
@@ -217,7 +217,7 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
     return operands[0], operands[1]
 
 
-def sliced(operand: Operand | CsrArray, axis: int) -> Sliced:
+def slice_operand(operand: Operand | CsrArray, axis: int) -> SlicedMatrix:
     """Return an operand that can be read slice by slice.
 
     A drawn operand whose slices are along the other axis is drawn as a whole and kept in memory.

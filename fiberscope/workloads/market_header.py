@@ -79,14 +79,14 @@ def read_header(stream: BinaryIO, location: str) -> Header:
         text = read_line(stream, b"%", location, line)
         if not text:
             raise WorkloadError("the file ends before its size line", location=location, line=line)
-    numbers = _sizes(text, kind, layout, location, line)
+    numbers = _parse_sizes(text, kind, layout, location, line)
     shape = tuple(numbers[:-1] if layout == "coordinate" else numbers)
     if symmetry != "general" and (len(shape) != 2 or shape[0] != shape[1]):
         sizes = " x ".join(map(str, shape))
         raise WorkloadError(
             f"a {symmetry} {kind} of {sizes}; it must be square", location=location, line=line
         )
-    entries = numbers[-1] if layout == "coordinate" else _dense_entries(shape, symmetry)
+    entries = numbers[-1] if layout == "coordinate" else _count_dense_entries(shape, symmetry)
     if len(shape) <= 2:
         check_shape(shape[0], shape[-1], entries, location, line)
     elif not all(1 <= size <= MAX_ROWS for size in shape):
@@ -95,7 +95,7 @@ def read_header(stream: BinaryIO, location: str) -> Header:
     return Header(kind, layout, field, symmetry, shape, entries, line)
 
 
-def _sizes(text: bytes, kind: str, layout: str, location: str, line: int) -> list[int]:
+def _parse_sizes(text: bytes, kind: str, layout: str, location: str, line: int) -> list[int]:
     """Return the numbers of a size line: the shape, and for a coordinate file the entries."""
     has_count = layout == "coordinate"
     names = {"matrix": ["<rows>", "<columns>"], "vector": ["<length>"]}.get(kind, ["<size>", "..."])
@@ -136,7 +136,7 @@ def read_banner(stream: BinaryIO, location: str) -> tuple[str, str, str, str]:
     return kind, layout, field, symmetry
 
 
-def _dense_entries(shape: tuple[int, ...], symmetry: str) -> int:
+def _count_dense_entries(shape: tuple[int, ...], symmetry: str) -> int:
     if symmetry == "general":
         return math.prod(shape)
     rows = shape[0]

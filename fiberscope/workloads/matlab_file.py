@@ -55,20 +55,20 @@ def _main() -> None:
 
     source: Any = sys.stdin.buffer if sys.stdin.seekable() else io.BytesIO(sys.stdin.buffer.read())
     try:
-        arrays = _arrays(_matrix(loadmat(source), *sys.argv[1:]))
+        arrays = _to_arrays(_select_matrix(loadmat(source), *sys.argv[1:]))
     except Exception as error:  # scipy raises many types of errors for damaged files
-        reason = str(error) if isinstance(error, WorkloadError) else _damage(error)
+        reason = str(error) if isinstance(error, WorkloadError) else _describe_damage(error)
         arrays = {"error": np.asarray(" ".join(reason.split()))}
     archive = io.BytesIO()
     np.savez(archive, **arrays)  # type: ignore[arg-type]
     sys.stdout.buffer.write(archive.getbuffer())
 
 
-def _damage(error: Exception) -> str:
+def _describe_damage(error: Exception) -> str:
     return f"not a matrix of MATLAB version 5 to 7.2 ({type(error).__name__}: {error})"
 
 
-def _matrix(content: dict[str, Any], location: str, variable: str) -> Any:  # noqa: ANN401
+def _select_matrix(content: dict[str, Any], location: str, variable: str) -> Any:  # noqa: ANN401
     """Return the named or only matrix; in SuiteSparse's structure, the named field or field A."""
     matrices = {name: value for name, value in content.items() if not name.startswith("__")}
     if _COLLECTION in content:
@@ -85,7 +85,7 @@ def _matrix(content: dict[str, Any], location: str, variable: str) -> Any:  # no
     return next(iter(matrices.values()))
 
 
-def _arrays(matrix: Any) -> dict[str, npt.NDArray[Any]]:  # noqa: ANN401
+def _to_arrays(matrix: Any) -> dict[str, npt.NDArray[Any]]:  # noqa: ANN401
     """Return a matrix as arrays without Python objects."""
     if hasattr(matrix, "format"):
         content = matrix if matrix.format == "csc" else matrix.tocsc()

@@ -38,7 +38,7 @@ def read_matrix_market(stream: BinaryIO, location: str, duplicates: Duplicates =
         fault = f"a tensor of rank {len(header.shape)}; a matrix has rank 2"
         raise WorkloadError(fault, location=location, line=header.line)
     if header.object != "matrix":
-        tensor = _tensor(stream, header, location)
+        tensor = _read_tensor(stream, header, location)
         rows, cols = (*tensor.coordinates, np.zeros(tensor.nonzeros, dtype=np.int64))[:2]
         return from_coordinates(rows, cols, tensor.values, (header.rows, header.cols), location, duplicates)
     _check_size(stream, header, location)
@@ -62,10 +62,10 @@ def read_market_tensor(stream: BinaryIO, location: str) -> SparseTensor | None:
         WorkloadError: see ``read_matrix_market``.
     """
     header = read_header(stream, location)
-    return None if header.object == "matrix" else _tensor(stream, header, location)
+    return None if header.object == "matrix" else _read_tensor(stream, header, location)
 
 
-def _tensor(stream: BinaryIO, header: Header, location: str) -> SparseTensor:
+def _read_tensor(stream: BinaryIO, header: Header, location: str) -> SparseTensor:
     _check_size(stream, header, location)
     blocks = scan(stream, Grammar(header.kinds, "%"), location, header.line + 1)
     if header.layout == "array":
@@ -79,8 +79,8 @@ def _tensor(stream: BinaryIO, header: Header, location: str) -> SparseTensor:
 
 
 def _check_size(stream: BinaryIO, header: Header, location: str) -> None:
-    """Refuse a plain file that is too short for its declared entries. A gzip file is read first."""
-    if not hasattr(stream, "raw"):
+    """Refuse a plain file that is too short for its declared entries. The check does not apply to gzip."""
+    if not hasattr(stream, "raw"):  # decompressed: the size of the content is unknown
         return
     remaining = os.fstat(stream.fileno()).st_size - stream.tell() + 1
     capacity = remaining // (2 * len(header.kinds))  # a number takes a digit and a separator
@@ -94,7 +94,7 @@ def _dense_coordinates(header: Header, values: Values, location: str) -> Entries
     positions = np.flatnonzero(values)
     if header.symmetry == "general" or len(values) != header.entries:
         entries = Entries(positions % header.rows, positions // header.rows, values[positions])
-        return entries if header.symmetry == "general" else _lower(header, entries, values, location)
+        return entries if header.symmetry == "general" else _lower_triangle(header, entries, values, location)
     skew = header.symmetry == "skew-symmetric"  # its triangle lacks the diagonal: one row less in a column
     lengths = np.arange(header.cols, 0, -1, dtype=np.int64) - skew
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
@@ -102,7 +102,7 @@ def _dense_coordinates(header: Header, values: Values, location: str) -> Entries
     return Entries(cols + positions - starts[cols] + skew, cols, values[positions])
 
 
-def _lower(header: Header, entries: Entries, values: Values, location: str) -> Entries:
+def _lower_triangle(header: Header, entries: Entries, values: Values, location: str) -> Entries:
     """Return the lower triangle of a full square, which must have the declared symmetry."""
     square = values.reshape(header.rows, header.rows)
     if not np.array_equal(square, -square.T if header.symmetry == "skew-symmetric" else square.T):

@@ -31,7 +31,7 @@ def load_tensor(
         WorkloadError: unknown, unreadable, or a tensor of the registry whose file is missing.
     """
     text = os.fspath(name)
-    return tensor_in(text) or _of_matrix(load(text, exact=exact, progress=progress))
+    return tensor_in(text) or _from_workload(load(text, exact=exact, progress=progress))
 
 
 def open_tensor(
@@ -55,7 +55,7 @@ def open_tensor(
     if isinstance(operand, NamedTensor):
         return operand
     if isinstance(operand, Workload | DrawnOperand):
-        return _of_matrix(operand)
+        return _from_workload(operand)
     if isinstance(operand, str | os.PathLike):
         return load_tensor(operand, exact=exact, progress=progress)
     content = operand if isinstance(operand, SparseTensor) else decode_object(operand, name)
@@ -63,7 +63,7 @@ def open_tensor(
     return NamedTensor(name, "memory", tensor, name, tensor.digest)
 
 
-def _of_matrix(workload: Workload | DrawnOperand) -> NamedTensor:
+def _from_workload(workload: Workload | DrawnOperand) -> NamedTensor:
     tensor = SparseTensor.from_matrix(workload.matrix)
     return NamedTensor(
         workload.name, workload.source, tensor, workload.origin, workload.digest, workload.notice

@@ -146,15 +146,18 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
         column = column + rows
     nodes = rows if rows == columns else rows + columns
     row_counts, column_counts = (np.bincount(ends, minlength=nodes) for ends in (row, column))
-    kinds = _classes(np.maximum(row_counts, column_counts), first_set=rows)
+    kinds = _assign_classes(np.maximum(row_counts, column_counts), first_set=rows)
     count = int(kinds.max()) + 1
     class_nonzeros = np.bincount(kinds[row] * count + kinds[column], minlength=count * count).reshape(
         count, count
     )
     diagonal = np.bincount(kinds[row[row == column]], minlength=count)
     classes = [
-        NodeClass(degrees=_groups(row_counts[kinds == kind], column_counts[kinds == kind]), diagonal=on)
-        for kind, on in enumerate(diagonal.tolist())
+        NodeClass(
+            degrees=_group_degrees(row_counts[kinds == kind], column_counts[kinds == kind]),
+            diagonal=diagonal_count,
+        )
+        for kind, diagonal_count in enumerate(diagonal.tolist())
     ]
     return Profile(
         name=name,
@@ -167,7 +170,7 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
     )
 
 
-def _classes(degree: Integers, first_set: int) -> Integers:
+def _assign_classes(degree: Integers, first_set: int) -> Integers:
     """Return the class of every node, without gaps; nodes from ``first_set`` on have separate classes."""
     kinds = np.searchsorted(LEAST_DEGREES, degree, side="right")
     kinds[first_set:] += len(LEAST_DEGREES) + 1
@@ -175,7 +178,7 @@ def _classes(degree: Integers, first_set: int) -> Integers:
     return dense
 
 
-def _groups(rows: Integers, columns: Integers) -> tuple[tuple[int, int, int], ...]:
+def _group_degrees(rows: Integers, columns: Integers) -> tuple[tuple[int, int, int], ...]:
     pairs, counts = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
     return tuple(zip(counts.tolist(), *pairs.tolist(), strict=True))
 

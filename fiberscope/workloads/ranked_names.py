@@ -31,12 +31,12 @@ def split_ranks(name: str, declared: Mapping[str, Sequence[str]]) -> tuple[str, 
         tensor = bracketed["name"]
         ranks = tuple(rank.strip().upper() for rank in bracketed["ranks"].split(","))
         if sorted(ranks) != sorted(declared[tensor]):
-            right = f"{tensor}[{', '.join(declared[tensor]).lower()}]"
-            raise WorkloadError(f"{name}: {tensor} has other ranks", fix=f"write {right}, in any order")
+            expected = f"{tensor}[{', '.join(declared[tensor]).lower()}]"
+            raise WorkloadError(f"{name}: {tensor} has other ranks", fix=f"write {expected}, in any order")
         return tensor, ranks
-    for tensor, own in declared.items():
-        if own and name.startswith(f"{tensor}_"):
-            for ranks in permutations(own):
+    for tensor, tensor_ranks in declared.items():
+        if tensor_ranks and name.startswith(f"{tensor}_"):
+            for ranks in permutations(tensor_ranks):
                 if name == f"{tensor}_{''.join(ranks)}":
                     return tensor, ranks
     return name, ()

@@ -22,13 +22,13 @@ def read_smtx(stream: BinaryIO, location: str) -> CsrArray:
         WorkloadError: with the line: malformed or missing numbers, too many numbers, falling pointers, a
             column out of range, a fourth line.
     """
-    sizes = _numbers(stream.readline(256).replace(b",", b" "), location, 1, 3)
+    sizes = _parse_numbers(stream.readline(256).replace(b",", b" "), location, 1, 3)
     rows, cols, nonzeros = (int(size) for size in sizes)
     check_shape(rows, cols, nonzeros, location, 1)
-    pointers = _numbers(stream.readline(), location, 2, rows + 1)
+    pointers = _parse_numbers(stream.readline(), location, 2, rows + 1)
     if pointers[0] != 0 or pointers[-1] != nonzeros or np.any(np.diff(pointers) < 0):
         raise WorkloadError(f"the row pointers do not rise from 0 to {nonzeros}", location=location, line=2)
-    columns = _numbers(stream.readline(), location, 3, nonzeros)
+    columns = _parse_numbers(stream.readline(), location, 3, nonzeros)
     if nonzeros and not 0 <= columns.min() <= columns.max() < cols:
         raise WorkloadError(f"a column is outside 0 to {cols - 1}", location=location, line=3)
     if stream.read().strip():
@@ -37,10 +37,10 @@ def read_smtx(stream: BinaryIO, location: str) -> CsrArray:
     return canonical(matrix, location)
 
 
-def _numbers(text: bytes, location: str, line: int, count: int) -> Integers:
-    words = text.split()
-    if len(words) != count:
-        raise WorkloadError(f"{len(words)} numbers; there should be {count}", location=location, line=line)
-    if not all(word.isdigit() and len(word) < 19 for word in words):
+def _parse_numbers(text: bytes, location: str, line: int, count: int) -> Integers:
+    tokens = text.split()
+    if len(tokens) != count:
+        raise WorkloadError(f"{len(tokens)} numbers; there should be {count}", location=location, line=line)
+    if not all(token.isdigit() and len(token) < 19 for token in tokens):
         raise WorkloadError("not a whole number", location=location, line=line)
-    return np.array(words, dtype=np.int64)
+    return np.array(tokens, dtype=np.int64)

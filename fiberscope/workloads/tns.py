@@ -31,20 +31,23 @@ def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
     location = os.fspath(path)
     with open_text(Path(path), location) as stream:
         header = read_header(stream, location)
-        columns, values = _entries(stream, header, location)
+        columns, values = _read_entries(stream, header, location)
     sizes = [1 + int(column.max(initial=-1)) for column in columns]
     return SparseTensor.from_coordinates(header.check(sizes, len(values), location), columns, values)
 
 
-def _entries(stream: BinaryIO, header: TensorHeader, location: str) -> tuple[list[Coordinates], Values]:
-    """Return the 0-based coordinates by rank, and the values."""
+def _read_entries(stream: BinaryIO, header: TensorHeader, location: str) -> tuple[list[Coordinates], Values]:
+    """Return the 0-based coordinates by rank, and the values.
+
+    A file without a header has the rank of its first entry; each later line must have as many numbers.
+    """
     grammar = Grammar([*["index"] * max(1, header.rank), "real"], COMMENTS)
-    blocks = [_checked(block, location) for block in scan(stream, grammar, location, header.lines + 1)]
+    blocks = [_check_numbers(block, location) for block in scan(stream, grammar, location, header.lines + 1)]
     table = np.concatenate([np.empty((0, len(grammar.fields))), *blocks])
     return [table[:, rank].astype(np.int64) - 1 for rank in range(table.shape[1] - 1)], table[:, -1].copy()
 
 
-def _checked(block: Block, location: str) -> Values:
+def _check_numbers(block: Block, location: str) -> Values:
     numbers = block.numbers
     check_entries(block, ~np.isfinite(numbers[:, -1]), "the value is too large for a double", location)
     for rank in range(numbers.shape[1] - 1):

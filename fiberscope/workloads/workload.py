@@ -79,16 +79,16 @@ def load(
     view = spec.view_keyword(text)
     if view == GRAPH:
         return _load_view(text, exact, progress)
-    if (view is not None or named_array(text) is not None) and (of_ranks := tensor_in(text)) is not None:
-        loaded = of_ranks.of_order(2, text)
-        return _workload(loaded.name, loaded.source, loaded.matrix, loaded.origin, loaded.notice)
+    if (view is not None or named_array(text) is not None) and (ranked_tensor := tensor_in(text)) is not None:
+        loaded = ranked_tensor.of_order(2, text)
+        return _build_workload(loaded.name, loaded.source, loaded.matrix, loaded.origin, loaded.notice)
     if spec.is_spec(text) and not Path(text).exists():
         drawn, full = spec.generate(text)
         if isinstance(drawn, SparseTensor):
             drawn = generate_tensor(full, drawn).of_order(2, text).matrix
-        return _workload(full, "generated", drawn, full)
+        return _build_workload(full, "generated", drawn, full)
     if is_path(text):
-        return _read(_base_name(text), text, Path(text).name, duplicates)
+        return _load_file(_base_name(text), text, Path(text).name, duplicates)
     if not registry.is_registered(text):
         return _from_data_path(text, duplicates)
     return _load_registered(registry.lookup(text), exact, progress, duplicates)
@@ -120,10 +120,10 @@ def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 -
             raise WorkloadError(f"{content.order} dimensions; a matrix has 2", location=name)
         check_shape(content.shape[0], content.shape[-1], content.nonzeros, name)
         content = content.unfolded(1).matrix() if content.order == 1 else content.matrix()
-    return _workload(name, "memory", content, name)
+    return _build_workload(name, "memory", content, name)
 
 
-def _workload(
+def _build_workload(
     name: str, source: Source, matrix: CsrArray, origin: str, notice: str | None = None
 ) -> Workload:
     return Workload(name, source, matrix, digest(matrix), notice, origin)
@@ -142,7 +142,7 @@ def _from_data_path(name: str, duplicates: Duplicates) -> Workload:
             f"{name!r} is not a file, a generator or a known matrix, and not in a folder of FIBERSCOPE_DATA"
         )
         raise WorkloadError(fault, fix=nearest(name, registry.names()))
-    return _read(name, file, file.name, duplicates)
+    return _load_file(name, file, file.name, duplicates)
 
 
 def _load_registered(
@@ -154,24 +154,24 @@ def _load_registered(
     """Load a matrix of the registry: from the data path, shipped, cached or downloaded; else a surrogate."""
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", location=entry.name)
-    if (there := cache.on_data_path(entry)) is not None:
-        return _real(entry, there, there.name, duplicates)
+    if (data_file := cache.on_data_path(entry)) is not None:
+        return _load_real(entry, data_file, data_file.name, duplicates)
     if (file := cache.shipped_file(entry)) is not None:
-        return _real(entry, file, file.name, duplicates)
+        return _load_real(entry, file, file.name, duplicates)
     try:
         file = cache.fetch(entry, progress)
     except DownloadError as error:
-        return _stand_in(entry, exact, error)
-    return _real(entry, file, entry.address or file.name, duplicates)
+        return _load_surrogate(entry, exact, error)
+    return _load_real(entry, file, entry.address or file.name, duplicates)
 
 
-def _read(name: str, file: str | Path, origin: str, duplicates: Duplicates) -> Workload:
+def _load_file(name: str, file: str | Path, origin: str, duplicates: Duplicates) -> Workload:
     parsed_file = parse_cache.read_parsed(file, duplicates)
     return Workload(name, "real", parsed_file.matrix, parsed_file.digest, parsed_file.note, origin)
 
 
-def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates) -> Workload:
-    workload = _read(entry.name, file, origin, duplicates)
+def _load_real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates) -> Workload:
+    workload = _load_file(entry.name, file, origin, duplicates)
     if workload.shape == entry.shape or entry.approximate:
         return workload
     sizes = [" x ".join(map(str, shape)) for shape in (workload.shape, entry.shape)]
@@ -179,7 +179,7 @@ def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates
     return replace(workload, notice="; ".join(filter(None, (notice, workload.notice))))
 
 
-def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:
+def _load_surrogate(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:
     """Return a surrogate for a matrix whose download failed; refuse it if only the exact matrix will do."""
 
     from fiberscope.workloads.surrogate import surrogate  # noqa: PLC0415  (most matrices need no surrogate)
@@ -193,4 +193,4 @@ def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workl
     notice = (
         f"SURROGATE: this is not {entry.name} but a stand-in: {details} ({error}); for the real one {remedy}"
     )
-    return _workload(entry.name, "surrogate", matrix, f"surrogate of {entry.name}", notice)
+    return _build_workload(entry.name, "surrogate", matrix, f"surrogate of {entry.name}", notice)

@@ -13,7 +13,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.workloads import Gemm, Spgemm, WorkloadError, draw, from_scipy
 from fiberscope.workloads.dense_product import exact_kind
-from fiberscope.workloads.gemm import SLICE, MatrixInMemory, sliced
+from fiberscope.workloads.gemm import SLICE, MatrixInMemory, slice_operand
 from fiberscope.workloads.verification import Rounding
 
 
@@ -149,8 +149,8 @@ def test_values_beyond_fp32_are_not_cast_to_it_where_the_other_operand_is_empty(
 
 def test_a_drawn_operand_sliced_along_the_other_rank_is_held():
     a = draw("gemm:m=10,n=3,k=20,a=0.5,b=1")[0]
-    assert sliced(a, 1) is a
-    assert np.array_equal(sliced(a, 0).slice(2, 5).toarray(), a.matrix.toarray()[2:5])
+    assert slice_operand(a, 1) is a
+    assert np.array_equal(slice_operand(a, 0).slice(2, 5).toarray(), a.matrix.toarray()[2:5])
     assert Spgemm(draw("gemm:m=10,n=3,k=20,a=0.5,b=1")).machine_inputs()[0].shape == (10, 20)
 
 

@@ -37,7 +37,7 @@ from fiberscope.hw.value_type import DOUBLE, TYPES, ValueType
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.gemm import Sliced, sliced
+from fiberscope.workloads.gemm import SlicedMatrix, slice_operand
 from fiberscope.workloads.sparse import sparse
 
 A, B, Z = range(3)
@@ -58,7 +58,7 @@ class Sigma(Composition[SigmaConfiguration]):
 
     Args:
         parameters: configuration of the machine.
-        a, b: the operands, in CSR or as ``Sliced``, which provides slices along K.
+        a, b: the operands, in CSR or as ``SlicedMatrix``, which provides slices along K.
         parts: replacements of blocks in ``PARTS``, by the same names.
         kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
         chosen: numbers of the passes to simulate, as of ``Plan``; None for all passes.
@@ -86,8 +86,8 @@ class Sigma(Composition[SigmaConfiguration]):
     def __init__(
         self,
         parameters: SigmaConfiguration,
-        a: Sliced | CsrArray,
-        b: Sliced | CsrArray,
+        a: SlicedMatrix | CsrArray,
+        b: SlicedMatrix | CsrArray,
         *,
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
@@ -360,24 +360,28 @@ class Sigma(Composition[SigmaConfiguration]):
 
 
 class _Transposed:
-    """The transpose of a matrix, which provides slices like ``Sliced``."""
+    """The transpose of a matrix, which provides slices like ``SlicedMatrix``."""
 
-    def __init__(self, matrix: Sliced) -> None:
+    def __init__(self, matrix: SlicedMatrix) -> None:
         self._matrix = matrix
         self.shape = (matrix.shape[1], matrix.shape[0])
         self.nonzeros, self.integers = matrix.nonzeros, matrix.integers
 
     def slice(self, first: int, end: int) -> CsrArray:
-        """Return the rows or columns ``first`` to ``end`` - 1 of the transpose in CSR, as of ``Sliced``."""
+        """See ``SlicedMatrix``; the result is in CSR."""
         return self._matrix.slice(first, end).T.tocsr()
 
 
-def stationary_and_streamed(parameters: SigmaConfiguration, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
+def stationary_and_streamed(
+    parameters: SigmaConfiguration, a: SlicedMatrix, b: SlicedMatrix
+) -> tuple[SlicedMatrix, SlicedMatrix]:
     """Return the stationary operand and the streamed operand; transposed if B is stationary."""
     return (_Transposed(b), _Transposed(a)) if parameters.stationary == "B" else (a, b)
 
 
-def typed_operands(values: ValueType, a: Sliced | CsrArray, b: Sliced | CsrArray) -> tuple[Sliced, Sliced]:
+def typed_operands(
+    values: ValueType, a: SlicedMatrix | CsrArray, b: SlicedMatrix | CsrArray
+) -> tuple[SlicedMatrix, SlicedMatrix]:
     """Return both operands with values of a type.
 
     If the type is not a double, whole operands are converted, and no longer generated slice by slice.
@@ -389,8 +393,8 @@ def typed_operands(values: ValueType, a: Sliced | CsrArray, b: Sliced | CsrArray
     if values is DOUBLE:
         return a, b
     matrices = convert_values(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")
-    return sliced(matrices[0], 1), sliced(matrices[1], 0)
+    return slice_operand(matrices[0], 1), slice_operand(matrices[1], 0)
 
 
-def _sliced(operand: Sliced | CsrArray, axis: int) -> Sliced:
-    return sliced(operand, axis) if isinstance(operand, sparse.csr_array) else operand
+def _sliced(operand: SlicedMatrix | CsrArray, axis: int) -> SlicedMatrix:
+    return slice_operand(operand, axis) if isinstance(operand, sparse.csr_array) else operand

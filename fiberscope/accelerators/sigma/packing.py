@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.gemm import Sliced
+from fiberscope.workloads.gemm import SlicedMatrix
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
@@ -207,7 +207,9 @@ def slice_width(inner: int, parameters: SigmaConfiguration) -> int:
     return inner if parameters.pack.by == "rows" else parameters.slice.k
 
 
-def cut_slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> Iterator[Slice]:
+def cut_slices(
+    stationary: SlicedMatrix, streamed: SlicedMatrix, parameters: SigmaConfiguration
+) -> Iterator[Slice]:
     """Yield the slices of K in order, with the stationary nonzeros that remain after the filter.
 
     Args:

@@ -14,7 +14,7 @@ from fiberscope.accelerators.sigma.share import Share
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.dense_product import exact_kind
-from fiberscope.workloads.gemm import Sliced
+from fiberscope.workloads.gemm import SlicedMatrix
 
 MAX_WORD_BITS = 32  # largest number of bits in a word of a bitmap
 
@@ -109,8 +109,8 @@ class Plan:
 
     def __init__(
         self,
-        stationary: Sliced,
-        streamed: Sliced,
+        stationary: SlicedMatrix,
+        streamed: SlicedMatrix,
         parameters: SigmaConfiguration,
         chosen: Sequence[int] | None = None,
     ) -> None:

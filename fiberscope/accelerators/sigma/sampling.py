@@ -33,7 +33,7 @@ from fiberscope.accelerators.sigma.plan import Pass, Plan
 from fiberscope.accelerators.windows import Numbers, cut_windows
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.gemm import Sliced
+from fiberscope.workloads.gemm import SlicedMatrix
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 
@@ -231,8 +231,8 @@ class SigmaSampler:
     def __init__(
         self,
         parameters: SigmaConfiguration,
-        a: Sliced,
-        b: Sliced,
+        a: SlicedMatrix,
+        b: SlicedMatrix,
         request: Sample,
         tell: Callable[[str, int, int], None],
     ) -> None:

@@ -159,7 +159,7 @@ def _banked_array(
     level, size = tensor.levels[level_number], piece or tensor.shape[level_number]
     fibers, coordinates = _fibers_and_coordinates(level, size)
     offsets, present = coordinates % max(1, size), _has_value(tensor, level_number)
-    # the first coordinate of each fiber: 0, or the begin of a piece
+    # The first coordinate of each fiber: 0, or the start of a piece.
     begins = np.zeros(level.fibers, np.int64)
     begins[fibers] = coordinates - offsets
     entry = fibers * size + offsets if uncompressed else np.cumsum(present) - 1
@@ -171,11 +171,11 @@ def _banked_array(
     bank = inner
     if banks.level != level_number:
         bank = _ancestor_coordinates(tensor, level_number, banks.level)[owner]
-    # group the entries by bank, then by fiber, and number the entries within each group
+    # Group the entries by bank, then by fiber, and number the entries within each group.
     group = bank % banks.count * level.fibers + owner
     entries = np.bincount(group, minlength=banks.count * level.fibers)
     fiber_rows = -(-entries // rows.entries).reshape(banks.count, level.fibers)
-    # fill the last request of each bank, so that the next bank begins with a new request
+    # Fill the last request of each bank, so that the next bank begins with a new request.
     fiber_rows[:, -1:] += -fiber_rows.sum(axis=1, keepdims=True) % rows.rows
     first = segments_of_counts(fiber_rows.ravel())
     order = np.argsort(group, kind="stable")
@@ -210,7 +210,7 @@ def intervals_below(
         line is less than the first if the array holds nothing of the fiber's subtree.
     """
     ends: dict[int, Integers] = {}
-    # for each level, where the part of a fiber begins
+    # For each level, the positions where the subtrees of the fibers begin, and the end.
     bounds = np.arange(tensor.levels[first_level].fibers + 1)
     for number in range(first_level, max(level for level, _array in arrays) + 1):
         ends[number] = bounds

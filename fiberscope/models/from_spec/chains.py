@@ -84,11 +84,11 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
             fits = format.accepts(order) if name == stage.einsums[-1].output else format.rank_order == order
             if binding.tensor == base_name(name) and fits:
                 storage_bindings.setdefault((name, binding.rank, binding.kind), []).append(binding)
-    chains = {key: _chain(specification, stage, bindings) for key, bindings in storage_bindings.items()}
+    chains = {key: _build_chain(specification, stage, bindings) for key, bindings in storage_bindings.items()}
     return {key: chain for key, chain in chains.items() if chain is not None and chain.bits}
 
 
-def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
+def _build_chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
     """Return the chain of equal data, from its bindings; None if the data does not move.
 
     Data moves only if memory binds it, and at least one further store.

@@ -49,10 +49,10 @@ from fiberscope.workloads.fibertree import FiberTree
 
 UNBOUNDED = 2**40  # value of a symbol, such as a tile size, that is unknown before a run
 ONE_GIGAHERTZ = 10**9  # clock of a specification without an architecture, in Hz
-SAMPLE = 8  # coordinates of each rank of a sample operand
-PART = "part"  # key that names a component of the user's own; all other keys are parameters
+SAMPLE_SIZE = 8  # coordinates of each rank of a sample operand
+PART_KEY = "part"  # key that names a component of the user's own; all other keys are parameters
 # Types of nodes that do the main work of an instance, the most important first.
-WORK = ("swap", FIBER_PAIRS, "mul", "add", "take", "reduce", "runsum")
+WORKER_TYPES = ("swap", FIBER_PAIRS, "mul", "add", "take", "reduce", "runsum")
 
 
 def machine_of(name: str) -> Accelerator[Any]:
@@ -69,7 +69,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     outline = unrolled(plain_einsums(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))), 1)
     machine = drafted.machine[0] if drafted.machine else None
     stem = Path(file).stem
-    preset = _preset(drafted, outline)
+    preset = _read_preset(drafted, outline)
     graphs = _outline_graphs(outline, preset)
     units = units_in(outline, graphs)
     attributes: dict[str, Any] = {
@@ -77,16 +77,16 @@ def machine_of(name: str) -> Accelerator[Any]:
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
         "tensors": outline.inputs,
         "ranks": {name: outline.tensors[name].ranks for name in outline.inputs},
-        "samples": {name: _sample(outline.tensors[name].ranks) for name in outline.inputs},
+        "samples": {name: _describe_sample(outline.tensors[name].ranks) for name in outline.inputs},
     }
-    solved = next(iter(machine.solves), None) if machine else None
-    if solved is not None and set(solved.inputs) == set(outline.inputs):
-        attributes["Parameters"] = solved.Parameters
-    build = partial(_build, stem, frozenset(drafted.entries))
+    problem_class = next(iter(machine.solves), None) if machine else None
+    if problem_class is not None and set(problem_class.inputs) == set(outline.inputs):
+        attributes["Parameters"] = problem_class.Parameters
+    build = partial(_build_machine, stem, frozenset(drafted.entries))
     return Accelerator(
         name=f"{PREFIX}{stem}",
         summary=f"the machine of the specification {file}",
-        configuration=_configuration(drafted, outline),
+        configuration=_configuration_class(drafted, outline),
         folder=machine.folder if machine else DEFAULTS.parent,
         defaults=(DEFAULTS,) if machine else (),
         preset=preset,
@@ -100,8 +100,8 @@ def machine_of(name: str) -> Accelerator[Any]:
         chosen=lambda model: describe_instances(model.cascade_stages),
         unmoved=MappedMachine.unmoved,
         stage_begins=MappedMachine.stage_begins,
-        workers=_workers(graphs)[-1],
-        stages=_workers(graphs),
+        workers=_find_workers(graphs)[-1],
+        stages=_find_workers(graphs),
         solves=(type("Cascade", (Cascade,), attributes),),
     )
 
@@ -109,26 +109,26 @@ def machine_of(name: str) -> Accelerator[Any]:
 def _outline_graphs(outline: Specification, preset: Mapping[str, Entry]) -> list[tuple[Stage, StageGraph]]:
     """Return the stages of a specification on tensors of one element, with the lanes that the file gives."""
     lanes = preset["timing.lanes"].value if "timing.lanes" in preset else 0
-    trees = {name: _unit(outline, name) for name in outline.tensors}
+    trees = {name: _unit_tree(outline, name) for name in outline.tensors}
     return graphs_of(outline, trees, lanes=lanes if isinstance(lanes, int) else 0)
 
 
-def _sample(ranks: Sequence[str]) -> str:
+def _describe_sample(ranks: Sequence[str]) -> str:
     """Return the description of a small tensor with these ranks; without ranks, of a vector of size 1."""
-    shape = "x".join([str(SAMPLE)] * len(ranks)) or "1"
-    return f"tensor:shape={shape},nonzeros={SAMPLE ** max(len(ranks) - 1, min(1, len(ranks)))}"
+    shape = "x".join([str(SAMPLE_SIZE)] * len(ranks)) or "1"
+    return f"tensor:shape={shape},nonzeros={SAMPLE_SIZE ** max(len(ranks) - 1, min(1, len(ranks)))}"
 
 
-def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
+def _read_preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
     """Return the parameters that the section ``timing`` of the file gives, by dotted key.
 
     Raises:
-        ConfigurationError: for the reason of ``_timing``.
+        ConfigurationError: for the reason of ``_timing_entries``.
     """
     return {
         f"timing.{key}": Entry(construct(node), format_position(drafted.source.file, node))
-        for _scope, key, node in _timing(drafted, outline)
-        if key != PART
+        for _scope, key, node in _timing_entries(drafted, outline)
+        if key != PART_KEY
     }
 
 
@@ -144,8 +144,8 @@ def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]
         for component in configuration.components.values()
     ]
     factories = {}
-    for scope, key, node in _timing(drafted, outline):
-        if key != PART:
+    for scope, key, node in _timing_entries(drafted, outline):
+        if key != PART_KEY:
             continue
         location = format_position(drafted.source.file, node)
         replaced = {
@@ -163,7 +163,7 @@ def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]
     return factories
 
 
-def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
+def _timing_entries(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
     """Yield the entries of the section ``timing``: component, class or level (or empty), key and value.
 
     Raises:
@@ -188,7 +188,7 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
                 yield key.value, str(name.value), value
 
 
-def _workers(graphs: Sequence[tuple[Stage, StageGraph]]) -> tuple[str, ...]:
+def _find_workers(graphs: Sequence[tuple[Stage, StageGraph]]) -> tuple[str, ...]:
     """Return, for each stage, the family of the components that do its main work."""
     return tuple(
         _stage_worker(stage, graph, f"{graph.name}." if len(graphs) > 1 else "") for stage, graph in graphs
@@ -200,14 +200,14 @@ def _stage_worker(stage: Stage, graph: StageGraph, prefix: str) -> str:
         return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.lanes")
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
     kinds = {node.type: node for node in nodes}
-    main = next((kinds[kind] for kind in WORK if kind in kinds), None)
+    main = next((kinds[kind] for kind in WORKER_TYPES if kind in kinds), None)
     if main is None:
         main = next((node for node in nodes if node.writes_values), None) or kinds["arrayvals"]
     merges = ".merger" if main.type == "swap" else ""
     return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.{graph.names[main.name]}{merges}")
 
 
-def _unit(outline: Specification, name: str) -> FiberTree:
+def _unit_tree(outline: Specification, name: str) -> FiberTree:
     """Return a tensor with one element, whose ranks have the size 1."""
     ranks = outline.tensors[name].ranks
     if not ranks:
@@ -215,7 +215,7 @@ def _unit(outline: Specification, name: str) -> FiberTree:
     return FiberTree.from_coo(dict.fromkeys(ranks, 1), [[0] for _ in ranks], [1.0])
 
 
-def _configuration(drafted: Draft, outline: Specification) -> type[Configuration]:
+def _configuration_class(drafted: Draft, outline: Specification) -> type[Configuration]:
     """Return the class of the machine's settings.
 
     It has the settings of the machine that the specification refers to, symbols, and the section ``timing``.
@@ -230,7 +230,7 @@ def _configuration(drafted: Draft, outline: Specification) -> type[Configuration
     return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)
 
 
-def _build(
+def _build_machine(
     stem: str,
     symbols: frozenset[str],
     parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
@@ -239,7 +239,7 @@ def _build(
     kernel: Kernel | None = None,
 ) -> MappedMachine:
     """Build the machine of a specification for a problem; warn of tensors that do not move."""
-    prepared = problem.prepared(_settings(parameters, symbols))
+    prepared = problem.prepared(_specification_settings(parameters, symbols))
     specification = problem.unrolled
     timing = parameters.timing
     check_instances(specification, timing.most, timing.lanes)
@@ -270,8 +270,8 @@ def _warn_of_unmoved(machine: MappedMachine) -> None:
         )
 
 
-def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
-    """Return the settings with which the specification is read: all but those of ``is_own``.
+def _specification_settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
+    """Return the settings with which the specification is read: all without ``is_own``.
 
     Symbols without a value are left out.
     """

@@ -18,9 +18,8 @@ from fiberscope.sim import Component
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.wiring import Link
 
-Merge: TypeAlias = tuple[
-    FiberWays, Component, MergedPoints
-]  # the block before a merger, the merger, and the block after it
+# The block before a merger, the merger, and the block after it.
+Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]
 Links: TypeAlias = Mapping[str, Sequence[Link]]  # links by the name of a component
 
 

@@ -20,7 +20,7 @@ from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.from_spec.lane_blocks import seek_on_lanes
 from fiberscope.models.from_spec.operands import EinsumLoops
-from fiberscope.models.from_spec.pairs import lists_in, sum_pairs
+from fiberscope.models.from_spec.pairs import find_fiber_lists, sum_pairs
 from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
 from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
@@ -283,7 +283,7 @@ class _Lowering:
         """Lower the loops after the cut, and return the output's coordinates that they write."""
         plan, output_loops = self._last_loops.plan, self._inner_output_loops()
         inner = plan.loops[len(self._stage.outer) :]
-        pairs = lists_in(self._specification, self._stage, self._einsum_loops[0], term)
+        pairs = find_fiber_lists(self._specification, self._stage, self._einsum_loops[0], term)
         if pairs is not None and self._sums_tasks and output_loops == pairs.loops[:2]:
             sum_pairs(self._blocks, term, pairs, plan.einsum.output)
             return output_loops

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 OUTPUT_BYTES = 1 << 36  # bytes of address space reserved for each array of an output
 BANKS = (3, 2)  # 3 banks for every 2 instances, as Gamma has 48 banks for 32 processing elements
-LEAST_LINE = 2  # smallest line of a cache in bytes
+MIN_LINE = 2  # smallest line of a cache in bytes
 
 
 # Key of an array: tensor, name of the Einsum that wrote it (empty for an input), rank order of the tensor,
 # rank or number of its level, kind, number of banks.
-Array: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str, int]
+ArrayKey: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str, int]
 
 
 class Store(NamedTuple):
@@ -71,19 +71,17 @@ class MappedMemory:
     def __init__(self, machine: MappedComposition, chains: Sequence[Chain]) -> None:
         self.machine = machine
         self.timing = machine.parameters.timing
-        widest = max((-(-chain.width // 8) for chain in chains), default=LEAST_LINE)
-        self.line = max(self.timing.line, widest, LEAST_LINE)
+        widest = max((-(-chain.width // 8) for chain in chains), default=MIN_LINE)
+        self.line = max(self.timing.line, widest, MIN_LINE)
         self.page_lines = max(1, self.timing.page // self.line)
         self.tensors: dict[str, int] = {}  # for each tensor that is moved, its number
         self.ends: dict[int, int] = {}  # for each number of a tensor, the first free byte address
         self.layouts: list[Layout] = []
-        self.bases: dict[Array, int] = {}
-        self.shared: dict[
-            Store, list[User]
-        ] = {}  # for each copy of a shared store, the ports that send requests to it
-        self.array_bytes: Counter[str] = (
-            Counter()
-        )  # for each shared store, by name, bytes of the arrays that it serves
+        self.bases: dict[ArrayKey, int] = {}
+        self.shared: dict[Store, list[User]] = {}  # for each copy of a shared store, the ports that use it
+        self.array_bytes = Counter[
+            str
+        ]()  # for each shared store, by name, bytes of the arrays that it serves
         self.ports: dict[str, _Port] = {}  # memory ports of the instances, by name of the instance
 
     def rows(self, chain: Chain) -> Rows:
@@ -106,7 +104,7 @@ class MappedMemory:
         self.layouts.append(Layout(address, size, role))
         return address
 
-    def operand_address(self, array: Array, size: int, chain: Chain) -> int:
+    def operand_address(self, array: ArrayKey, size: int, chain: Chain) -> int:
         """Return the address of an operand's array, the same address in all stages.
 
         Args:
@@ -119,8 +117,8 @@ class MappedMemory:
             self.array_bytes[chain.shared] += size
         return self.bases[array]
 
-    def output_address(self, array: Array, chain: Chain, number: int, *, reads_back: bool) -> int:
-        """Return the address at which an instance begins to write an array of an output.
+    def output_address(self, array: ArrayKey, chain: Chain, number: int, *, reads_back: bool) -> int:
+        """Return the byte address at which an instance begins to write an array of an output.
 
         Args:
             array: key of the array.
@@ -135,7 +133,7 @@ class MappedMemory:
             self.array_bytes[chain.shared] += self.line
         return self.bases[array] + number * self.page_lines * self.line
 
-    def work_address(self, array: Array, size: int) -> int:
+    def work_address(self, array: ArrayKey, size: int) -> int:
         """Return the address of an array of an output that all instances read and write.
 
         Args:
@@ -212,7 +210,7 @@ class MappedMemory:
         group = max((len(port.readers) + len(port.writers) for port in self.ports.values()), default=1)
         users: list[User] = []
         for store, store_users in self.shared.items():
-            users += self._store(store, store_users, len(users) * group, group)
+            users += self._add_store(store, store_users, len(users) * group, group)
         for name, port in self.ports.items():
             users.append(self._add_concentrator(name, port, len(users) * group))
         self.machine.add_memory(users, self.line, group=group)
@@ -227,9 +225,9 @@ class MappedMemory:
                 connect(concentrator, f"outputs[{number}]", block, replies, capacity=queue)
         return concentrator, "requests", "replies"
 
-    def _store(self, store: Store, store_users: Sequence[User], first: int, group: int) -> list[User]:
+    def _add_store(self, store: Store, store_users: Sequence[User], first: int, group: int) -> list[User]:
         """Add the banks of a copy of a shared store, and the network between its users and the banks."""
-        banks, name = self._geometry(store), numbered(store.name.lower(), store.copies)[store.copy]
+        banks, name = self._choose_geometry(store), numbered(store.name.lower(), store.copies)[store.copy]
         prefix = name if store.copies > 1 else store.name.lower()
         bank_units = [
             self.machine.add(
@@ -241,7 +239,7 @@ class MappedMemory:
         self.machine.add_network(prefix, store_users, bank_units, interleave=self.line, latency=latency)
         return [(bank, "memory_requests", "memory_replies") for bank in bank_units]
 
-    def _geometry(self, store: Store) -> FiberCacheSpecification:
+    def _choose_geometry(self, store: Store) -> FiberCacheSpecification:
         component = self.machine.component(store.name)
         ways = component.ways or self.timing.ways
         total_sets = (

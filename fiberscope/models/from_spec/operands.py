@@ -73,7 +73,7 @@ def prepare_loops(
         ConfigurationError: no block reads a tensor in the way that the specification requires.
         InputError: tensors do not fit the specification.
     """
-    for rank in _ranks_led_by(einsum, handed):
+    for rank in _ranks_partitioned_by(einsum, handed):
         message = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
         raise refuse(specification, f"{einsum.name}: {message}")
     plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
@@ -91,7 +91,7 @@ def prepare_loops(
                 f"{operand.name} is partitioned as another tensor while the loops run, and no block does that"
             )
             raise refuse(specification, f"{einsum.name}: {message}")
-        lookups[name] = _lookups(specification, plan, operand, handed)
+        lookups[name] = _find_lookups(specification, plan, operand, handed)
         variables = {lookup.rank: lookup.variable for lookup in lookups[name]}
         reads.append(Access.plain(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
         sequenced = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
@@ -135,7 +135,7 @@ def _is_full(tree: FiberTree) -> bool:
     return tree.nonzeros == math.prod(rank.shape for rank in tree.ranks)
 
 
-def _lookups(
+def _find_lookups(
     specification: Specification, plan: LoopPlan, operand: Operand, handed: str
 ) -> tuple[LookUp, ...]:
     """Return the look-ups in an operand; refuse those for which there is no block."""
@@ -156,7 +156,7 @@ def _lookups(
     return lookups
 
 
-def _ranks_led_by(einsum: Einsum, leader: str) -> Iterator[str]:
+def _ranks_partitioned_by(einsum: Einsum, leader: str) -> Iterator[str]:
     """Yield the ranks that are partitioned by occupancy with a tensor as the leader."""
     for partition in einsum.partitioning:
         if isinstance(partition, Split):
@@ -195,7 +195,7 @@ def _store_operand(
             raise refuse(specification, f"{plan.einsum.name}: {operand.name} has {rank}, which no loop has")
     tree = operand.ordered.tree.swizzle(names)
     letters = [
-        _letter(specification, plan, operand, rank) if rank not in looked_up else "s" for rank in names
+        _level_letter(specification, plan, operand, rank) if rank not in looked_up else "s" for rank in names
     ]
     letters = ["s" if rank in sequenced else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and not _is_full(tree):
@@ -206,7 +206,7 @@ def _store_operand(
     return store(SparseTensor(shape, tuple(tree.columns()), tree.values), Format("".join(letters), order))
 
 
-def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
+def _level_letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
     """Return a level's letter: d (dense) if every coordinate is visited or looked up, else s."""
     base = plan.base(rank)
     is_unpartitioned = rank == base or rank in operand.followers

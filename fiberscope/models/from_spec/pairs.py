@@ -23,7 +23,7 @@ from fiberscope.models.graphs.compiler.terms import (
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.specification import Einsum, Specification, StorageBinding
 
-LOOPS = 3  # number of loops: over rows, over columns, and over the coordinates of a fiber
+LOOP_COUNT = 3  # number of loops: over rows, over columns, and over the coordinates of a fiber
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FiberLists:
     columns: Operand
 
 
-def lists_in(
+def find_fiber_lists(
     specification: Specification, stage: Stage, einsum_loops: EinsumLoops, term: Term
 ) -> FiberLists | None:
     """Return the operands whose fibers the loops after the cut intersect in pairs; None for other loops.
@@ -59,7 +59,7 @@ def lists_in(
         return None
     if not StageArithmetic.from_einsum(specification, einsum_loops.plan.einsum).is_standard:
         return None
-    if len(loops) != LOOPS or loops[-1] not in skipped_loops(specification, stage.einsums[0]):
+    if len(loops) != LOOP_COUNT or loops[-1] not in skipped_loops(specification, stage.einsums[0]):
         return None
     rows, columns = (_scanned_operand(iteration_of(term, loop), loop) for loop in loops[:2])
     shared_iteration = iteration_of(term, loops[-1])
@@ -110,7 +110,7 @@ def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> Non
     Args:
         blocks: the graph's blocks, to which the blocks are added.
         term: the product that is computed for each match.
-        lists: the two operands and their loops, from ``lists_in``.
+        lists: the two operands and their loops, from ``find_fiber_lists``.
         output: name of the tensor that the Einsum writes.
     """
     outer, inner, shared = lists.loops

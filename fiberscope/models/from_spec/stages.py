@@ -88,7 +88,7 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
         ConfigurationError: no machine can be built from the specification; the message gives the reason.
     """
     for einsum in specification.einsums:
-        _check(specification, einsum)
+        _check_einsum(specification, einsum)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
     stages: list[Stage] = []
     for names in blocks(specification.einsums):  # only Einsums of one block can share a stage
@@ -117,7 +117,7 @@ def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str
     return frozenset(rank for rank, kind in kinds.items() if kind == "skip-ahead")
 
 
-def _check(specification: Specification, einsum: Einsum) -> None:
+def _check_einsum(specification: Specification, einsum: Einsum) -> None:
     """Raise ``ConfigurationError`` for an Einsum from which no machine can be built."""
     name, equation = einsum.name, einsum.computed
     for operator, meaning in einsum.operators.items():
@@ -133,13 +133,13 @@ def _check(specification: Specification, einsum: Einsum) -> None:
 
 def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:
     """Return the stage of the first Einsum; the stage also has the second one if a merger joins the two."""
-    first, outer = einsums[0], _outer(einsums[0])
-    merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
+    first, outer = einsums[0], _find_outer_loops(einsums[0])
+    merger = _find_merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
     stage = replace(_stage_of(specification, together, outer), merger=merger)
     if merger is None:
         stage = _with_lanes(specification, stage, lanes)
-    return replace(stage, **_rounds(specification, stage)) if first.bindings.storage else stage
+    return replace(stage, **_find_rounds(specification, stage)) if first.bindings.storage else stage
 
 
 def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage:
@@ -154,7 +154,7 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
     if not (loops and lanes):
         return stage
     outer_order = einsum.loop_order[: -len(loops)]
-    outer = _outer(replace(einsum, loop_order=outer_order))
+    outer = _find_outer_loops(replace(einsum, loop_order=outer_order))
     if outer:
         places = tuple(loop for loop in stage.places if loop not in loops)
         return replace(stage, outer=outer, places=places, lanes=lanes, vectors=len(loops))
@@ -175,7 +175,7 @@ def is_shared(component: Component, stage: Stage) -> bool:
     return component.kind == "Cache" or is_shared_buffer
 
 
-def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
+def _find_rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
     """Return the fields ``rounds`` and ``eager`` of a stage; empty if no outer loop evicts the output."""
     einsum = stage.einsums[-1]
     components = specification.configurations[einsum.bindings.config].components
@@ -186,19 +186,19 @@ def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
     return {}
 
 
-def _outer(einsum: Einsum) -> tuple[str, ...]:
+def _find_outer_loops(einsum: Einsum) -> tuple[str, ...]:
     """Return the loops up to the last loop in space; empty if no loop is in space."""
     space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
     last = max((position for position, rank in enumerate(einsum.loop_order) if rank in space), default=-1)
     return einsum.loop_order[: last + 1]
 
 
-def _merger(
+def _find_merger(
     specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]
 ) -> Component | None:
     """Return the merger that passes the output of the first Einsum to the second; None without one."""
     first, second = einsums[:2]
-    if _outer(second) != outer or first.output not in second.inputs:
+    if _find_outer_loops(second) != outer or first.output not in second.inputs:
         return None
     bound = next((merger for merger in second.bindings.mergers if merger.tensor == first.output), None)
     if bound is None:
@@ -220,12 +220,12 @@ def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tu
             stores += [components[binding.component] for binding in bound.sequencers]
     if not (units or stores):
         spacetime = einsums[0].spacetime
-        return Stage(tuple(einsums), outer, "pe", 1, places=_names(spacetime.space) if spacetime else ())
+        return Stage(tuple(einsums), outer, "pe", 1, places=_rank_names(spacetime.space) if spacetime else ())
     widest = max(units or stores, key=lambda component: component.all_instances)
     basis = f"{widest.path[-2]}, the widest level of a bound component"
     copies = widest.all_instances if outer else 1
     return Stage(tuple(einsums), outer, widest.path[-2].lower(), copies, "" if units or not outer else basis)
 
 
-def _names(ranks: Sequence[Stamp]) -> tuple[str, ...]:
+def _rank_names(ranks: Sequence[Stamp]) -> tuple[str, ...]:
     return tuple(rank.rank for rank in ranks)

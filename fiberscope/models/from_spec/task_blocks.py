@@ -50,19 +50,19 @@ class TaskBlocks(Blocks):
         """
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().add_iteration(iteration, variable, outer)
-        operands = [part.operand for part in iteration.inputs if isinstance(part, Scan)]
+        operands = [scan.operand for scan in iteration.inputs if isinstance(scan, Scan)]
         listed = [operand for operand in operands if operand.level(variable).loads_coordinates]
         if variable in self.skips and len(listed) == len(iteration.inputs) == PAIR:
             return self._add_skip_intersecter(listed, variable)
-        dense = [part for part in iteration.inputs if isinstance(part, Scan) and is_full(part, variable)]
-        others = tuple(part for part in iteration.inputs if part not in dense)
-        if not dense or not others:
+        dense = [scan for scan in iteration.inputs if isinstance(scan, Scan) and is_full(scan, variable)]
+        remaining = tuple(scan for scan in iteration.inputs if scan not in dense)
+        if not dense or not remaining:
             return super().add_iteration(iteration, variable, outer)
         crd, references = super().add_iteration(
-            others[0] if len(others) == 1 else Join("intersect", others), variable, outer
+            remaining[0] if len(remaining) == 1 else Join("intersect", remaining), variable, outer
         )
-        for part in dense:
-            references[part.operand] = self._locate_operand(part.operand, variable, crd)
+        for scan in dense:
+            references[scan.operand] = self._locate_operand(scan.operand, variable, crd)
         return crd, references
 
     def _add_skip_intersecter(self, operands: Sequence[Operand], variable: str) -> JoinedStreams:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,8 @@ from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
-PART_OF: Mapping[
-    str, str
-] = {  # by type of node, the part of the machine whose block implements one component
+# By type of node, the part of the machine whose block implements one component.
+PART_OF: Mapping[str, str] = {
     **dict.fromkeys(BINARY, "alu"),
     "intersect": "intersect",
     "runsum": "runsum",
@@ -95,24 +94,17 @@ def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGr
         specification: the specification of the stages.
         stages: the stages with their graphs.
     """
-    return dict(_units_in(specification, stages))
-
-
-def _units_in(
-    specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]
-) -> Iterator[tuple[str, str]]:
-    """Yield the unit of each block whose part can be replaced, and each cache, with the name of its part."""
+    parts: dict[str, str] = {}
     for stage, graph in stages:
         for node in graph.graph.nodes.values():
             unit = unit_of(stage, node) if node.type in PART_OF else ""
-            if unit:
-                yield unit, PART_OF[node.type]
+            parts |= {unit: PART_OF[node.type]} if unit else {}
         for einsum in stage.einsums:
             bindings = einsum.bindings
             components = specification.configurations[bindings.config].components if bindings.config else {}
-            for binding in bindings.storage:
-                if components[binding.component].kind == "Cache":
-                    yield binding.component, "bank"
+            caches = [binding.component for binding in bindings.storage]
+            parts |= {name: "bank" for name in caches if components[name].kind == "Cache"}
+    return parts
 
 
 @dataclass(frozen=True)

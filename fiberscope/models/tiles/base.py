@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, WORD_BYTES, Metric
-from fiberscope.workloads.tiles.packed import Packed, pack
+from fiberscope.workloads.tiles.packed import PackedTiles, pack
 from fiberscope.workloads.tiles.tiling import TiledTensor, tile
 
 Shape: TypeAlias = Mapping[str, int]  # the extent of a tile for each index, in the order of the loops
@@ -92,7 +92,7 @@ def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Ti
 
 def pack_all(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, base: Shape
-) -> dict[str, Packed]:
+) -> dict[str, PackedTiles]:
     """Partition each operand into tiles that are sets of whole base tiles.
 
     Args:
@@ -106,7 +106,7 @@ def pack_all(
     return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
 
 
-def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> Packed:
+def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> PackedTiles:
     """Partition one operand into tiles that are sets of whole base tiles; the arguments are as above."""
     factors = [-(-shape[index] // base[index]) for index in kernel.indices[name]]
     return pack(cut_one(kernel, name, tensor, base), factors)

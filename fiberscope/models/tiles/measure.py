@@ -21,7 +21,7 @@ from fiberscope.models.tiles.walk import Fetched, Overflow, walk
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.tiles.packed import Packed
+from fiberscope.workloads.tiles.packed import PackedTiles
 from fiberscope.workloads.tiles.tiling import TiledTensor
 
 MAX_PRODUCTS = 1 << 24  # about the largest number of products in a portion of rows, which limits memory
@@ -191,7 +191,7 @@ def measure(
     """
     if not kernel.is_product:
         raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")
-    tiled: Mapping[str, TiledTensor | Packed] = (
+    tiled: Mapping[str, TiledTensor | PackedTiles] = (
         cut_all(kernel, tensors, shape) if base is None else pack_all(kernel, tensors, shape, base)
     )
     operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.tiles.packed import Packed
+from fiberscope.workloads.tiles.packed import PackedTiles
 from fiberscope.workloads.tiles.tiling import TiledTensor
 
 MAX_CHILDREN = 1 << 21  # about the largest number of points of the next loop in a portion
@@ -58,7 +58,7 @@ class Fetched:
 
 def walk(
     order: Sequence[str],
-    operands: Mapping[str, tuple[Sequence[str], TiledTensor | Packed]],
+    operands: Mapping[str, tuple[Sequence[str], TiledTensor | PackedTiles]],
     overflow: Overflow | None = None,
 ) -> tuple[dict[str, Fetched], int]:
     """Walk over the tiles; return the fetches of each operand, and the iterations with all operands.
@@ -86,7 +86,9 @@ class _Tree:
         tiled: the tiles.
     """
 
-    def __init__(self, indices: Sequence[str], ranks: Sequence[str], tiled: TiledTensor | Packed) -> None:
+    def __init__(
+        self, indices: Sequence[str], ranks: Sequence[str], tiled: TiledTensor | PackedTiles
+    ) -> None:
         self.indices = tuple(indices)
         columns = [tiled.ids[ranks.index(index)] for index in indices]
         order = np.lexsort(columns[::-1])

@@ -56,11 +56,11 @@ class Metric:
     buffered: _Measure
 
 
-def _drt_bytes(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
+def _count_drt_bytes(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
     return count_csf_words(nonzeros, fibers, ranks) * 4 + 4 * nonzeros
 
 
-def _nonzeros(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
+def _count_nonzeros(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
     return nonzeros
 
 
@@ -75,10 +75,10 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         metric.name: metric
         for metric in (
             Metric("words", "words", count_csf_words, count_csf_words),
-            Metric("bytes_drt", "bytes", _drt_bytes, _drt_bytes),
-            Metric("nnz", "nonzeros", _nonzeros, _nonzeros),
+            Metric("bytes_drt", "bytes", _count_drt_bytes, _count_drt_bytes),
+            Metric("nnz", "nonzeros", _count_nonzeros, _count_nonzeros),
             Metric("opal", "words", count_csf_words, _fuller_buffer),
-            Metric("values_only", "words", count_csf_words, _nonzeros),
+            Metric("values_only", "words", count_csf_words, _count_nonzeros),
         )
     }
 )

@@ -18,7 +18,7 @@ from fiberscope.workloads.tiles.tiling import TiledTensor, tile
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedTiles:
     """The nonempty packed tiles, in the order of their positions.
 
     Args:
@@ -32,7 +32,7 @@ class Packed:
     nonzeros: Integers
 
 
-def pack(tiled: TiledTensor, factors: Sequence[int]) -> Packed:
+def pack(tiled: TiledTensor, factors: Sequence[int]) -> PackedTiles:
     """Pack base tiles. A factor of 1 keeps them.
 
     Args:
@@ -40,7 +40,7 @@ def pack(tiled: TiledTensor, factors: Sequence[int]) -> Packed:
         factors: for each rank, the length of a packed tile in base tiles.
     """
     if max(factors, default=1) == 1:
-        return Packed(tiled.ids, tiled.words, tiled.nonzeros)
+        return PackedTiles(tiled.ids, tiled.words, tiled.nonzeros)
     ones = np.ones(len(tiled))
     packed = tile(SparseTensor(tiled.grid, tiled.ids, ones), factors)
     positions = np.zeros(len(tiled), np.int64)  # of the packed tiles, row-major
@@ -49,12 +49,12 @@ def pack(tiled: TiledTensor, factors: Sequence[int]) -> Packed:
     tile_numbers = np.searchsorted(packed.tiles, positions)
     fibers = sum(packed.fibers, start=np.zeros(len(packed), np.int64))
     tree = count_csf_words(packed.nonzeros, fibers, tiled.ranks)
-    return Packed(
+    return PackedTiles(
         packed.ids,
-        words=tree - packed.nonzeros + _sums(tile_numbers, tiled.words, len(packed)),
-        nonzeros=_sums(tile_numbers, tiled.nonzeros, len(packed)),
+        words=tree - packed.nonzeros + _sum_by_tile(tile_numbers, tiled.words, len(packed)),
+        nonzeros=_sum_by_tile(tile_numbers, tiled.nonzeros, len(packed)),
     )
 
 
-def _sums(tile_numbers: Integers, numbers: Integers, count: int) -> Integers:
+def _sum_by_tile(tile_numbers: Integers, numbers: Integers, count: int) -> Integers:
     return np.bincount(tile_numbers, numbers, count).astype(np.int64)

@@ -16,7 +16,7 @@ from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.sigma.sampling import OPERATIONS, SigmaSampler
 from fiberscope.accelerators.testing import run_to_end
 from fiberscope.sim.errors import SimulationError
-from fiberscope.workloads.gemm import sliced
+from fiberscope.workloads.gemm import slice_operand
 from fiberscope.workloads.verification import Rounding
 
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300"
@@ -34,7 +34,9 @@ def sampler(pair, make):
         built(pair, make)
     except (SimulationError, fiberscope.ConfigurationError):
         return None
-    made = SigmaSampler(configured(make), sliced(pair[0], 1), sliced(pair[1], 0), REQUEST, nobody)
+    made = SigmaSampler(
+        configured(make), slice_operand(pair[0], 1), slice_operand(pair[1], 0), REQUEST, nobody
+    )
     return made, len(made.work.scan)
 
 
