@@ -69,6 +69,8 @@ class EdramDivision:
         blocks = -(-vertices // block)
         slices = min(slices, max(1, blocks))
         slice_vertices = min(vertices, -(-blocks // slices) * block)  # vertices of the largest slice
+        # With ``frontier``, the apply pipe copies the range of edges of an active vertex from the table to
+        # its entry. If all vertices are active, there are no entries, and the dispatcher reads the table.
         table_bytes = 0 if parameters.start == "memory" else -(-vertices // per_entry) * parameters.id.bytes
         return cls(slices, per_entry, slice_vertices * parameters.property.bytes + table_bytes)
 
