@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
@@ -30,6 +32,7 @@ class Standstill:
     def __init__(self, components: Sequence[Component], wiring: Wiring) -> None:
         self._components = components
         self._wiring = wiring
+        self.lookahead_models: Sequence[Any] = ()  # each a ``fiberscope.sim.lookahead.LookaheadModel``
         self._move_count = -1  # pushes and pops up to the last check
         self._last_check = self._last_move = (
             0,
@@ -42,7 +45,7 @@ class Standstill:
         Raises:
             DeadlockError: if a component is not idle or a channel holds a token.
         """
-        blocked = [line for component in self._components for line in blocked_by(component, self._wiring)]
+        blocked = self._blocked(self._components)
         if blocked:
             raise DeadlockError(cycle, blocked, "nothing can wake")
 
@@ -68,18 +71,34 @@ class Standstill:
 
     def _refuse_stalls(self, cycle: int, stalled_steps: int) -> None:
         waiting = [component for component in self._components if component.state >= FIRST_STALL]
-        blocked = [line for component in waiting for line in blocked_by(component, self._wiring)]
+        blocked = self._blocked(waiting)
         if blocked:
             raise DeadlockError(cycle, blocked, f"no token has moved for {stalled_steps:,} time steps")
 
+    def _blocked(self, components: Sequence[Component]) -> list[str]:
+        """Return the lines of a deadlock report about components."""
+        if not components:
+            return []
+        models = [model for model in self.lookahead_models if model.engaged]
+        hidden = {channel.name: model.name for model in models for channel in model.reveal_tokens()}
+        return [line for component in components for line in blocked_by(component, self._wiring, hidden)]
 
-def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
-    """Yield the lines of a deadlock report about one component; none if it is idle without input tokens."""
+
+def blocked_by(
+    component: Component, wiring: Wiring, hidden: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield the lines of a deadlock report about one component; none if it is idle without input tokens.
+
+    Args:
+        component: the component.
+        wiring: the channels of the machine.
+        hidden: by name of a channel, the name of the lookahead model that hides its tokens.
+    """
     if component.state >= FIRST_STALL:
         stall = wiring.stalls(component)[component.state - FIRST_STALL]
         need = "a token" if stall.direction == "input" else "space"
         any_of = "" if len(stall.channels) == 1 else "any of "
-        contents = "; ".join(map(_content, stall.channels))
+        contents = "; ".join(_contents(stall.channels, hidden))
         yield f"{component.name} waits for {need} at {any_of}{stall.label}: {contents}"
     elif component.state == BUSY:
         yield f"{component.name} says that it is busy, yet asked for no further tick"
@@ -88,6 +107,13 @@ def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
             for channel in stall.channels:
                 if stall.direction == "input" and channel.occupancy:
                     yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {_content(channel)}"
+
+
+def _contents(channels: Sequence[Channel], hidden: Mapping[str, str]) -> Iterator[str]:
+    """Yield descriptions of the contents of channels; one for all whose tokens a lookahead model hides."""
+    yield from (_content(channel) for channel in channels if channel.name not in hidden)
+    for model in dict.fromkeys(hidden[channel.name] for channel in channels if channel.name in hidden):
+        yield f"simulated ahead by {model}, whose tokens are not shown here (a run with --vcd shows them)"
 
 
 def _content(channel: Channel) -> str:

@@ -13,6 +13,7 @@ from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 
 if TYPE_CHECKING:
+    from fiberscope.sim.channel import Channel
     from fiberscope.sim.trace import Tracer
 
 __all__ = ["Consumer", "LookaheadKernel", "LookaheadModel", "remove_lookahead"]
@@ -49,6 +50,14 @@ class LookaheadModel(Component):
         """Update the components' accounts up to ``cycle``. All events before ``cycle`` are known."""
         raise NotImplementedError(f"{type(self).__name__} does not define settle")
 
+    def reveal_tokens(self) -> list[Channel]:  # C: def
+        """Put the tokens that the model holds into the inner channels, for the report of a deadlock.
+
+        Returns:
+            The inner channels that stay empty although they may hold tokens.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define reveal_tokens")
+
 
 class Consumer(Component):
     """A component that can promise to pop the next tokens at an input in the cycles of their arrival."""
@@ -74,6 +83,7 @@ class LookaheadKernel(Kernel):
     def __init__(self, *, order_seed: int | None = None) -> None:
         super().__init__(order_seed=order_seed)
         self.lookahead_models: list[LookaheadModel] = []
+        self._standstill.lookahead_models = self.lookahead_models
         self.engaged = False
 
     def add_lookahead(self, model: LookaheadModel) -> None:  # C: def

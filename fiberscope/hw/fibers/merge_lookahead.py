@@ -30,6 +30,7 @@ from fiberscope.hw.fibers.lookahead import (
 )
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.sim import raw_words
+from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, IDLE, LOOKAHEAD_CYCLES, MAX_TIME
 from fiberscope.sim.lookahead import LookaheadModel
@@ -98,10 +99,8 @@ class MergeLookahead(LookaheadModel):
         self.leaves = self.merger.leaves
         self._lay_out_nodes()
         self._lay_out_accounts()
-        self.depth = self.postponed_count = self.merging = self.started_tasks = self.ended_tasks = (
-            self.idle_from
-        ) = 0
-        self.merged_count = self.settled_cycle = 0
+        self.depth = self.postponed_count = self.merging = self.merged_count = self.settled_cycle = 0
+        self.started_tasks = self.ended_tasks = self.idle_from = 0
         self.ended_at = -1
 
     def _pin(self, numbers: array[int]) -> array[int]:  # C: def
@@ -356,6 +355,10 @@ class MergeLookahead(LookaheadModel):
             if self.records[node + NEXT] < MAX_TIME:
                 last = max(last, self.records[node + NEXT])
         return last - 1
+
+    def reveal_tokens(self) -> list[Channel]:  # C: def
+        """Return the ways, whose tokens are not revealed."""
+        return list(self.merger.ways)
 
     def settle(self, cycle: int) -> None:
         """Account for all cycles before this one; all events before it must be known."""

@@ -15,6 +15,7 @@ from fiberscope.hw.fibers.way_lookahead import WayLookahead
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.value_type import ValueType
 from fiberscope.sim import raw_words
+from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, IDLE, MAX_TIME
 from fiberscope.sim.lookahead import Consumer
@@ -286,6 +287,10 @@ class SumLookahead(WayLookahead):
     def last_event_cycle(self) -> int:
         """Return the last cycle with an event that has been computed."""
         return max(WayLookahead.last_event_cycle(self), self.next_add - 1, self.next_multiply - 1)
+
+    def reveal_tokens(self) -> list[Channel]:  # C: def
+        """Return the ways, the operands and the products, whose tokens are not revealed."""
+        return [*self.merger.ways, self.operands, self.products]
 
     def _settle_others(self, cycle: int) -> None:
         """Account for the ways, the multiplier and the accumulator up to this cycle."""

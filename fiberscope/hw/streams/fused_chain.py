@@ -47,7 +47,9 @@ from fiberscope.hw.streams.fused_records import (
     READER_STATE,
     SINK,
     STATE,
+    TOKEN,
     TOKENS,
+    VALUE,
     WAS_FULL,
     WRITER,
     WRITER_STATE,
@@ -293,12 +295,31 @@ class FusedChain(LookaheadModel):
         self.worked = max(self.worked, cycle + 1)
 
     def last_event_cycle(self) -> int:
-        """Return the last cycle in which any block is known to have acted."""
+        """Return the last cycle in which any block is known to act, or to look for work after an update."""
         last = -1
         for index in range(len(self.blocks)):
             block = BLOCK * index
-            last = max(last, self.words[block + LAST] + self.words[block + IS_DONE])
+            last = max(last, self.words[block + LAST] + 1, self.words[block + BUSY_UNTIL])
         return last
+
+    def reveal_tokens(self) -> list[Channel]:  # C: def
+        """Put the tokens of the records into the inner channels."""
+        words, channel = self.words, BLOCK * len(self.blocks)
+        names = {block.name for block in self.blocks}
+        for link in self.links:  # ``lay_out`` creates the records in this order
+            if link.producer.component.name in names:
+                if words[channel + SINK] < 0 and link.channel.occupancy == 0:
+                    self._copy_tokens(channel, link.channel)
+                channel = words[channel + FOLLOWING]
+        return []
+
+    def _copy_tokens(self, channel: int, target: Channel) -> None:
+        """Push the tokens of a channel's record into the channel itself."""
+        words = self.words
+        for number in range(words[channel + POPPED], words[channel + PUSHED]):
+            start = fused_channel.slot(words, channel, number)
+            token = words[start + TOKEN]
+            target.push(token & KIND_MASK, token >> KIND_BITS, 0, self.values[start + VALUE])
 
     def settle(self, cycle: int) -> None:
         """Update the accounts of the blocks up to this cycle; all earlier events have been computed."""

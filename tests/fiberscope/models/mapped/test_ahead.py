@@ -6,6 +6,7 @@ from drawn_storage import stored_merging
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mapped_runs import built
+from scripted import Stuck
 
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.merge_lists import Lists
@@ -16,7 +17,7 @@ from fiberscope.hw.streams.testing import TimedSource, with_gaps
 from fiberscope.hw.streams.tokens import CRD, DATA, REF
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.models.from_spec.lookahead import add_lookaheads
-from fiberscope.sim import Kernel
+from fiberscope.sim import DeadlockError, Kernel
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.testing import StreamSink
 
@@ -182,6 +183,20 @@ def test_a_look_in_the_midst_of_a_wait_finds_what_the_blocks_count(case):
         connected(alone, *case)
         alone.run(cycle_limit=limit)
         assert alone.statistics() == seen[0][limit - 1][1]
+
+
+def test_a_deadlock_does_not_call_ways_empty_whose_tokens_it_does_not_know(monkeypatch):
+    monkeypatch.setitem(globals(), "StreamSink", lambda port, _pauses: Stuck(port))
+    kernel = LookaheadKernel()
+    connected(kernel, [[list(range(20)), list(range(0, 40, 2))]], 0)
+    with pytest.raises(DeadlockError) as caught:
+        kernel.run()
+    assert list(caught.value.blocked[:2]) == [
+        "ways waits for space at any of ways: simulated ahead by merger, whose tokens are not shown here "
+        "(a run with --vcd shows them)",
+        "merger waits for space at merged: channel points.merged holds 2 of 2 tokens, the first: "
+        "kind 0, coordinate 3, reference 0, value 8",
+    ]
 
 
 def test_planted_a_way_with_room_for_one_more_is_found(monkeypatch):
