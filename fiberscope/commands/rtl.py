@@ -242,7 +242,7 @@ def area(
     """
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
-    if block is not None and block not in rtl_blocks() and is_machine(block):
+    if block is not None and is_machine(block) and block not in rtl_blocks():
         measure_machine_area(block, matrix, settings or [], parts or [], json, liberty)
         return
     chosen = list(rtl_blocks().values()) if block is None else [find_block(block)]

@@ -93,17 +93,17 @@ def power(
       fiberscope rtl power bank gamma my.mtx --liberty my_cells.lib --table bank.csv
       fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
-    measures_machine = block not in rtl_blocks() and is_machine(block)
+    measures_machine = is_machine(block) and block not in rtl_blocks()
+    element = None if measures_machine else find_block(block)
     from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
 
     try:
-        if measures_machine:
+        if element is None:
             _refuse({"--liberty": liberty != LIBRARY, "--at": at, "--table": table}, block, "a block")
             matrices = [*([] if accelerator is None else [accelerator]), *(operands or ())]
             _measure_machine(block, matrices, settings or (), simulator, json, output)
         else:
             _refuse({"--json": json}, block, "a machine")
-            element = find_block(block)
             request = _cosim_request(block, accelerator, operands or (), settings or (), at)
             _measure_block(element, request, settings or (), liberty, simulator, table, output)
     except DifferentNetlistError as error:

@@ -10,7 +10,7 @@ import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.rtl_options import BlockSettings, Folder
-from fiberscope.rtl.select_block import find_block, input_errors, rtl_blocks
+from fiberscope.rtl.select_block import find_block, input_errors
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -46,7 +46,6 @@ def prove(
       fiberscope rtl prove accumulator --ports registered --depth 12
     """
     rtl_block = find_block(block)
-    rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import HdlError
     from fiberscope.rtl.formal.catalogue import kit_of, small_parameters
     from fiberscope.rtl.formal.prover import prove as prove_kit

