@@ -286,6 +286,7 @@ def test_one_session_goes_over_all_phases_of_a_graph_and_back(phases):
     session, border = phases
     assert str(session.info()).startswith("cycle 0, phase 1 of 2\n")
     assert str(session.goto(border)) == f"cycle {border}, phase 1 of 2"
+    assert not session.stop.ended
     assert session.show("arrayvals_C").data
     assert str(session.step()) == f"cycle {border + 1}, phase 2 of 2"
     assert session.show("arrayvals_T").data.cycle == border + 1
@@ -295,6 +296,7 @@ def test_one_session_goes_over_all_phases_of_a_graph_and_back(phases):
     assert str(session.until(f"cycle >= {border + 5}")).startswith(f"cycle {border + 5}, phase 2 of 2: ")
     assert all(arrival >= border for arrival, _words in session.queue("fiberlookup_T0_i.in_ref").data.tokens)
     assert str(session.run()).endswith(", phase 2 of 2: the run is done")
+    assert session.stop.ended
 
 
 def test_a_breakpoint_on_a_block_of_another_phase_waits_for_that_phase(phases):

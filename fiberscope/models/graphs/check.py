@@ -28,7 +28,8 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     if not graph.writers:
         faults.add(None, "the graph has no fiberwrite, and so no result")
     for node in graph.nodes.values():
-        _check_attributes(graph, node, faults)
+        check_numbers(node, faults)
+        node.primitive.check(graph, node, faults)
         _check_inputs(graph, node, faults)
     for stream in graph.streams:
         _check_stream(graph, stream, faults)
@@ -66,12 +67,12 @@ def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
     return phases
 
 
-def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
+def check_numbers(node: Node, faults: Faults) -> None:
+    """Report numeric attributes that are no numbers or too small; the node's methods need numbers."""
     for name, minimum in node.primitive.numbers.items():
         text = node.attributes.get(name, "")
         if text and not (text.isdecimal() and int(text) >= minimum):
             faults.add(node.location, f"{node}: {name}={text} should be a number from {minimum} on")
-    node.primitive.check(graph, node, faults)
 
 
 def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:

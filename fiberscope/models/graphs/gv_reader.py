@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fiberscope.base.errors import InputError
+from fiberscope.models.graphs.check import check_numbers
 from fiberscope.models.graphs.dot import DEFAULTS, Digraph, EdgeStatement, NodeStatement, parse
 from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.faults import Faults
@@ -187,6 +188,7 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
     for name, default in node.primitive.attributes.items():
         if default is None and not attributes.get(name):
             faults.add(statement.location, f"{node}: {name} is missing; a {type} needs it")
+    check_numbers(node, faults)
 
 
 def _type_of(statement: NodeStatement) -> str:

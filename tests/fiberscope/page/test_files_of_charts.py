@@ -46,6 +46,15 @@ def table(tab: Any, title: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(saved(tab, "CSV", title).decode())))
 
 
+MARGIN = 12  # pixels around a saved picture
+# from the left of its figure, and from the figure's top to the middle of its line
+PLACE_OF_TITLE = """figure => {
+    const line = figure.querySelector(".head > :first-child").getBoundingClientRect();
+    const whole = figure.getBoundingClientRect();
+    return [line.x - whole.x, line.y - whole.y + line.height / 2];
+}"""
+
+
 def test_every_chart_of_a_run_is_saved_in_three_ways(opened: Open, folder: Path) -> None:
     tab = opened(folder / "run.html")
     figures = tab.locator("figure:has(svg, canvas) .head > :first-child").all_inner_texts()
@@ -54,7 +63,10 @@ def test_every_chart_of_a_run_is_saved_in_three_ways(opened: Open, folder: Path)
         root = ElementTree.fromstring(saved(tab, "SVG", title))
         width, height = (float(root.get(side)) for side in ("width", "height"))
         assert saved(tab, "PNG", title)[16:24] == struct.pack(">II", int(2 * width), int(2 * height))
-        assert title in [text.text for text in root.iter(f"{SVG}text")]
+        heading = next(text for text in root.iter(f"{SVG}text") if text.text == title)
+        shown = tab.locator("figure", has=tab.get_by_role("heading", name=title, exact=True)).first
+        place = shown.evaluate(PLACE_OF_TITLE)
+        assert [float(heading.get(side)) - MARGIN for side in "xy"] == pytest.approx(place, abs=1)
         assert len(table(tab, title)) > 1
 
 

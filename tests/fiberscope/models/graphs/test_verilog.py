@@ -76,7 +76,12 @@ def check_module(name, seed, **settings):
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert sum(map(len, found.values())) > 100
     (values,) = [words for port, words in stored.items() if "vals" in port]
-    assert list(values.values()) == list(model.result()["x" if name == "spmv" else "X"].values)
+    result = model.result()["x" if name == "spmv" else "X"]
+    assert list(values.values()) == list(result.values)
+    levels = [words for port, words in sorted(stored.items()) if "vals" not in port]
+    for words, level in zip(levels, result.levels, strict=True):
+        coordinates = [word for (control, _address), word in words.items() if control == 1]
+        assert coordinates == level.coordinates.tolist()
 
 
 def test_an_accumulator_is_its_event_model():

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fiberscope.models.trace import prepare
+from fiberscope.models.trace import prepare, verify
 from fiberscope.models.trace.api import load_outline
 from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
@@ -38,6 +39,7 @@ from fiberscope.workloads.expressions.expression import (
     accesses,
 )
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tree_blocks import blocks
 
 RANKS = ("I", "J", "K")
 APART = Call("max", (Operation("-", (Scalar("x"), Scalar("y"))), Number(0.5)))
@@ -282,11 +284,32 @@ def test_projections_find_what_the_points_say_and_a_changed_value(program, seed)
     work = Computation(specification, einsum, trees, specification.shapes)
     expected, found, sizes = projections(work, output)
     assert np.all(np.abs(expected - found) <= 1e-12 * sizes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verify, "blocks", partial(blocks, max_nonzeros=2))
+        assert np.all(np.abs(projections(work, output)[0] - expected) <= 1e-12 * sizes)
     if output.nonzeros:
         values = output.values.copy()
         values[seed % len(values)] += 1e-6
         expected, found, sizes = projections(work, replace(output, values=values))
         assert np.any(np.abs(expected - found) > 1e-12 * sizes)
+
+
+def test_a_point_of_a_take_counts_once_in_whatever_blocks_its_tensor_is_verified(tmp_path, monkeypatch):
+    """A is taken where B has an element of any k; each row of B is a block of its own."""
+    path = tmp_path / "take.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [M], B: [K, M], Z: [M]}\n"
+        "  expressions: ['Z[m] = take(A[m], B[k, m], 0)']\n"
+    )
+    specification, shapes = load_outline(str(path), {}), {"K": 4, "M": 3}
+    trees = {
+        "A": FiberTree.from_coo({"M": 3}, (np.arange(3),), np.array([2.0, 3.0, 5.0])),
+        "B": FiberTree.from_coo(shapes, np.ones((4, 3)).nonzero(), np.ones(12)),
+    }
+    work = Computation(specification, specification.einsums[0], trees, shapes)
+    monkeypatch.setattr(verify, "blocks", partial(blocks, max_nonzeros=1))
+    expected, found, _sizes = projections(work, run(specification, trees).tensors["Z"])
+    assert expected.tolist() == found.tolist() == [2, 3, 5]
 
 
 def test_what_is_everywhere_is_in_every_piece_of_a_leader():
