@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fiberscope.base.errors import InputError
+from fiberscope.hw.rtl.catalogue import module_of
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.model import port_module
@@ -115,7 +116,7 @@ def run_block_bench(
     simulator = find(choose(simulator)).name
     module = registered(block, inputs=True)
     interface = module.interface(parameters)
-    options = {"block": block.name, "parameters": asdict(parameters)}
+    options = {"module": module_of(block.name), "block": block.name, "parameters": asdict(parameters)}
     transcripts: dict[str, Transcript] = {}
     violations: list[str] = []
     bins: dict[str, PortBins] = {}

@@ -80,10 +80,13 @@ def test_of_many_lanes_that_differ_four_are_told():
 
 
 def test_a_bench_that_fails_on_the_model_fails(simulator, tmp_path, capsys):
-    spoilt = tmp_path / "spoilt_bench.py"
+    spoilt = tmp_path / "my [odd] benches" / "spoilt_bench.py"
+    spoilt.parent.mkdir()
     spoilt.write_text(BENCH.read_text().replace("sorted(chain", "list(chain"))
     assert bench("--dut", "model", "--sim", simulator, folder=tmp_path / "out", file=spoilt) == 3
-    assert "1 of 1 tests" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "1 of 1 tests" in err
+    assert "AssertionError: assert [[" in err  # the values, not the source alone
 
 
 MEMORY = BENCH.with_name("memory_bench.py")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import walk_packages
+from types import ModuleType
 
 from fiberscope import hw
 from fiberscope.hw.rtl.kit import channel
@@ -13,19 +14,28 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 _TWIN = "_rtl"  # suffix of a twin's file
 
 
-def _module_values() -> Iterator[object]:
+def _modules() -> Iterator[ModuleType]:
+    yield channel
     for module in walk_packages(hw.__path__, f"{hw.__name__}."):
         if module.name.endswith(_TWIN):
-            yield from vars(import_module(module.name)).values()
+            yield import_module(module.name)
 
 
-def _blocks() -> Iterator[RtlBlock]:
-    yield channel.BLOCK
-    yield from (value for value in _module_values() if isinstance(value, RtlBlock))
+def _blocks() -> Iterator[tuple[str, RtlBlock]]:
+    """Yield the blocks of each module with the name of the module."""
+    for module in _modules():
+        for value in vars(module).values():
+            if isinstance(value, RtlBlock):
+                yield module.__name__, value
+
+
+def module_of(block: str) -> str:
+    """Return the name of a module that holds the block of a name."""
+    return next(module for module, each in _blocks() if each.name == block)
 
 
 def _by_name(*, listed: bool) -> Mapping[str, RtlBlock]:
-    blocks = (block for block in _blocks() if block.listed == listed)
+    blocks = (block for _module, block in _blocks() if block.listed == listed)
     return {block.name: block for block in sorted(blocks, key=lambda unit: unit.name)}
 
 

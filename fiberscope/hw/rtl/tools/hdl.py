@@ -7,9 +7,11 @@ the bench reads with ``read_order``.
 from __future__ import annotations
 
 import contextlib
+import glob
 import importlib.util
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ from fiberscope.hw.rtl.tools.verilator import Verilator
 __all__ = ["AUTO", "FILES", "SIMULATORS", "Bench", "HdlError", "choose", "find", "read_order", "run"]
 
 ORDER = "FIBERSCOPE_BENCH"  # environment variable: the JSON file with the parameters of a bench
+EXPLAINED = "COCOTB_REWRITE_ASSERTION_FILES"  # environment variable of cocotb
 FILES = ("order.json", "results.xml", "build.log", "run.log")  # files of a bench in its folder
 LOG_LINES = 15  # log lines in the message of a failed run
 SIMULATORS: Mapping[str, Simulator] = {simulator.name: simulator for simulator in (Icarus(), Verilator())}
@@ -141,10 +144,21 @@ def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
     order.write_text(json.dumps(bench.order), encoding="utf-8")
     # cocotb's runner raises many types of errors; logs and results have the cause
     with contextlib.suppress(SystemExit, RuntimeError), _environment(simulator):
-        _build_and_test(bench, simulator, folder, results, {ORDER: str(order)})
+        environment = {ORDER: str(order), EXPLAINED: _explained_files(bench)}
+        _build_and_test(bench, simulator, folder, results, environment)
     if not results.is_file():
         raise HdlError(f"{simulator.name} came to no result for {bench.top}:\n{_log(bench)}")
     return _count(results)
+
+
+def _explained_files(bench: Bench) -> str:
+    """Return the pattern of files whose failed assertions show their values; empty for no file.
+
+    By default cocotb rewrites the assertions of every imported module, which takes half a second.
+    """
+    if "folder" in bench.order:  # of a user's tests
+        return shlex.quote(f"{glob.escape(bench.order['folder'])}/*.py")
+    return "" if bench.tests.startswith("fiberscope.") else f"{bench.tests}.py"
 
 
 def _build_and_test(

@@ -6,15 +6,20 @@
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 
-from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.model import Model
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import read_order
 from fiberscope.hw.rtl.tools.user_tests import Accompanied
 
 ORDER = read_order()  # parameters of the bench, as ``run_block_bench`` wrote them
-BLOCK = BLOCKS[ORDER["block"]]
+BLOCK = next(  # the catalogue loads every block
+    value
+    for value in vars(import_module(ORDER["module"])).values()
+    if isinstance(value, RtlBlock) and value.name == ORDER["block"]
+)
 PARAMETERS = BLOCK.parameters(**ORDER["parameters"])
 REGISTERED = registered(BLOCK, inputs=True)
 INTERFACE = REGISTERED.interface(PARAMETERS)
