@@ -47,10 +47,8 @@ def check_members(archive: ZipFile, location: str) -> None:
         WorkloadError: see ``check_unpacked``.
     """
     members = archive.infolist()
-    decompressed_bytes, compressed_bytes = (
-        sum(member.file_size for member in members),
-        sum(member.compress_size for member in members),
-    )
+    decompressed_bytes = sum(member.file_size for member in members)
+    compressed_bytes = sum(member.compress_size for member in members)
     check_unpacked(decompressed_bytes, compressed_bytes, location)
 
 

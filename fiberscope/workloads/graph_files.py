@@ -144,12 +144,7 @@ def _layout(options: Sequence[bytes], lines: Sequence[_Line], location: str, num
 
 
 def _adjacency(
-    lines: Sequence[_Line],
-    edges: int,
-    lead: int,
-    width: int,
-    location: str,
-    duplicates: Duplicates,
+    lines: Sequence[_Line], edges: int, lead: int, width: int, location: str, duplicates: Duplicates
 ) -> CsrArray:
     """Return the matrix of lines with ``lead`` numbers, then ``width`` numbers for each neighbour."""
     vertices = len(lines)

@@ -243,8 +243,6 @@ def _compare(answer: Values, expected: Values, tolerance: float) -> Comparison:
     both = reached & expected_reached
     difference, size = np.abs(answer[both] - expected[both]), np.abs(expected[both])
     error = np.divide(difference, size, out=np.where(difference > 0, np.inf, 0.0), where=size > 0)
-    missing, extra = (
-        np.count_nonzero(expected_reached & ~reached),
-        np.count_nonzero(reached & ~expected_reached),
-    )
+    missing = np.count_nonzero(expected_reached & ~reached)
+    extra = np.count_nonzero(reached & ~expected_reached)
     return Comparison(float(error.max(initial=0.0)), int(missing), int(extra), tolerance)

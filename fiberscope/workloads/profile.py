@@ -106,8 +106,7 @@ class Profile(_Row):
             expected = np.bincount(kinds, weights=degree, minlength=count).astype(np.int64)
             for kind in np.flatnonzero(expected != sums).tolist():
                 _require(
-                    False,
-                    f"class {kind} has {expected[kind]} {axis} nonzeros; nonzeros_between {sums[kind]}",
+                    False, f"class {kind} has {expected[kind]} {axis} nonzeros; nonzeros_between {sums[kind]}"
                 )
         self._check_capacity(class_nonzeros)
         return self

@@ -152,12 +152,10 @@ def compare(
             answer, changes = _align_zeros(expected, values, scale, answer, rounding.tolerance)
             zeros += changes
         block = _compare_entries(expected, values, scale, answer, rounding)
-        error, missing, extra, overflows = (
-            max(error, block.max_relative_error),
-            missing + block.missing,
-            extra + block.extra,
-            overflows + block.overflows,
-        )
+        error = max(error, block.max_relative_error)
+        missing += block.missing
+        extra += block.extra
+        overflows += block.overflows
     return Comparison(error, missing, extra, rounding.tolerance, overflows, zeros if values_only else None)
 
 

@@ -146,10 +146,7 @@ def _from_data_path(name: str, duplicates: Duplicates) -> Workload:
 
 
 def _load_registered(
-    entry: registry.Entry,
-    exact: bool,
-    progress: Callable[[int, int], None] | None,
-    duplicates: Duplicates,
+    entry: registry.Entry, exact: bool, progress: Callable[[int, int], None] | None, duplicates: Duplicates
 ) -> Workload:
     """Load a matrix of the registry: from the data path, shipped, cached or downloaded; else a surrogate."""
     if not entry.is_matrix:

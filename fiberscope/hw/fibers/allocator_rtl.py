@@ -136,10 +136,8 @@ def node_writer(parameters: NodeWriterParameters, streams: Streams) -> None:
     chosen = alias("chosen", pyrtl.shift_left_logical(pyrtl.Const(1, parameters.rows), row))
     linked.next <<= pyrtl.select(taken, linked | chosen, linked)
     has_head = _load_register("has_head", taken, (linked & chosen) != 0)
-    count, own = (
-        _load_register("count", taken, nodes.fields["control"]),
-        _load_register("address", taken, address),
-    )
+    count = _load_register("count", taken, nodes.fields["control"])
+    own = _load_register("address", taken, address)
     end = pyrtl.Const(-1, parameters.address_bits + 1, signed=True)
     following = pyrtl.select(has_head, before.zero_extended(parameters.address_bits + 1), end)
     headers.send(full, {"control": count, "coordinate": own, "reference": following})

@@ -129,11 +129,7 @@ def design(parameters: AccumulatorParameters, streams: Streams) -> None:
     offers = products.valid & pyrtl.select(stop, ~holding | behind.ready, holding & ~adds)
     sums.send(
         offers,
-        {
-            "control": ~holding,
-            "coordinate": unless(~holding, coordinate),
-            "value": unless(~holding, total),
-        },
+        {"control": ~holding, "coordinate": unless(~holding, coordinate), "value": unless(~holding, total)},
     )
     nothing = {
         name: pyrtl.Const(0, len(wire)) for name, wire in (("coordinate", coordinate), ("value", total))

@@ -328,11 +328,9 @@ def _begin_task(
     parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], unasked: Signal
 ) -> Signal:
     """Begin the next task if merger and writer accept it; return whether a task begins, not the end."""
-    tasks, merge, output = (
-        streams.inputs["tasks"],
-        streams.outputs["merge_tasks"],
-        streams.outputs["output_tasks"],
-    )
+    tasks = streams.inputs["tasks"]
+    merge = streams.outputs["merge_tasks"]
+    output = streams.outputs["output_tasks"]
     fields = tasks.fields
     is_end = fields["reference"][-1]
     may = alias("may_begin", ~unasked & (is_end | merge.ready))

@@ -122,11 +122,7 @@ def _compute_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
     after = alias(f"{name}_after", (before - divisor)[: width + 1])
     borrow = alias(f"{name}_borrow", after[-1])
     remainder = pyrtl.select(borrow, before[:width], after[:width])
-    return {
-        **lane,
-        "coordinate": pyrtl.concat(lane["coordinate"], ~borrow)[:width],
-        "reference": remainder,
-    }
+    return {**lane, "coordinate": pyrtl.concat(lane["coordinate"], ~borrow)[:width], "reference": remainder}
 
 
 def _prepend_sign(lane: Lane) -> Lane:

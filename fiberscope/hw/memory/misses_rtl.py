@@ -282,10 +282,7 @@ class MissTable:
     ) -> None:
         """Update one miss."""
         target, waits = self._free_targets.next, joined & changes.waits
-        for register, value in (
-            (miss.set_index, changes.set_index),
-            (miss.way, changes.way),
-        ):
+        for register, value in ((miss.set_index, changes.set_index), (miss.way, changes.way)):
             register.next <<= pyrtl.select(opened, value, register)
         kept = miss.placed & ~closes & ~(joined & changes.consumed)
         miss.placed.next <<= pyrtl.select(opened, ~changes.consumed, kept)

@@ -59,10 +59,8 @@ def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     the last inner token. An outer stop after a coordinate leaves alone. An outer stop after a stop, or at
     the start, is paired with an inner stop.
     """
-    inner, last = (
-        Head.from_stream(streams.inputs["in_inner"]),
-        _LastInnerToken(streams, tokens.room_in(streams)),
-    )
+    inner = Head.from_stream(streams.inputs["in_inner"])
+    last = _LastInnerToken(streams, tokens.room_in(streams))
     room = alias("goes_on", last.room & ~last.head.is_done)
     holds: Signal = pyrtl.Register(1, "holds")
     seen: Signal = pyrtl.Register(1, "seen")

@@ -295,11 +295,7 @@ class CompressedScannerAdapter(StreamAdapter):
 def _level_parameters(scanner: CompressedScanner) -> dict[str, object]:
     level = scanner.level
     memory = REGISTERED if isinstance(scanner, RegisteredScanner) else COMBINATIONAL
-    return {
-        "fibers": max(1, level.fibers),
-        "elements": max(1, level.begin(level.fibers)),
-        "memory": memory,
-    }
+    return {"fibers": max(1, level.fibers), "elements": max(1, level.begin(level.fibers)), "memory": memory}
 
 
 BLOCK = replace(

@@ -104,11 +104,9 @@ def array_design(parameters: ArrayParameters, streams: Streams) -> None:
 
     While the output has no free slot, a registered memory holds the last word read.
     """
-    head, room, load = (
-        Head.from_stream(streams.inputs["in_ref"]),
-        tokens.room_in(streams),
-        streams.inputs[LOAD],
-    )
+    head = Head.from_stream(streams.inputs["in_ref"])
+    room = tokens.room_in(streams)
+    load = streams.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     streams.inputs["in_ref"].accept(room)
     if parameters.memory == REGISTERED:

@@ -116,8 +116,7 @@ class _Ways:
         tasks.send(ready & groups.ready, {"coordinate": fan_in})
         over = alias("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
         groups.send(
-            (ready & tasks.ready) | over,
-            {"control": pyrtl.concat(over, over), "area": unless(over, target)},
+            (ready & tasks.ready) | over, {"control": pyrtl.concat(over, over), "area": unless(over, target)}
         )
         clears = alias("clears", begins & opens & (target != POINTS))
         self.store.clear(clears, target[0])

@@ -139,10 +139,8 @@ class Cascade(Problem):
             work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
             tensors = {**tensors, einsum.output: output}
             output_comparison = verify(work, output, Rounding.estimate(self.precision, 1, 1))
-            error, overflows = (
-                max(error, output_comparison.max_relative_error),
-                overflows + output_comparison.overflows,
-            )
+            error = max(error, output_comparison.max_relative_error)
+            overflows += output_comparison.overflows
             summed_ranks = set(einsum.ranks) - set(work.equation.output.ranks)
             terms += math.prod(work.shapes[rank] for rank in summed_ranks)
             reads += len(list(accesses(work.equation.expression)))

@@ -198,12 +198,10 @@ class InstanceBlocks:
 
     def _add_comparator_tree(self, node: Node, name: str, ways: FiberWays) -> Component:
         """Add a merger after its ways, and return the block that follows the merger."""
-        add, connect, timing, reduces = (
-            self.machine.add,
-            self.machine.kernel.connect,
-            self.timing,
-            self.reduces,
-        )
+        add = self.machine.add
+        connect = self.machine.kernel.connect
+        timing = self.timing
+        reduces = self.reduces
         merger = add(self._part_name(node), f"{name}.merger", ways.radix, timing.stages)
         points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", ways.table)
         connect(ways, "tasks", merger, "tasks", capacity=2)

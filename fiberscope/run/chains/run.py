@@ -25,11 +25,7 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.verification import Comparison
 
 
-def execute_chain(
-    resolved: ResolvedRun,
-    operands: Mapping[str, object],
-    options: RunOptions,
-) -> Report:
+def execute_chain(resolved: ResolvedRun, operands: Mapping[str, object], options: RunOptions) -> Report:
     """Run every product of a chain, and compare each product and the final results with scipy's.
 
     After an interrupted product, no further product runs, and the report is incomplete.

@@ -40,9 +40,7 @@ def parse(text: str) -> Assignment:
 
 
 def translate_expression(
-    expression: Expression,
-    access: Callable[[Access], Access],
-    meanings: Mapping[str, str] | None = None,
+    expression: Expression, access: Callable[[Access], Access], meanings: Mapping[str, str] | None = None
 ) -> Expression:
     """Translate an expression to functions that have blocks.
 

@@ -64,11 +64,7 @@ class _Gather(_Lanes):
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         # number of loops within an element: 0 if the ways send a token for each coordinate of the merger
         depth = len(context.nest_into(node, self.forwarded_input)) - len(context.nest_into(node, REF))
-        return (
-            int(node["ways"]),
-            depth,
-            context.protocol_into(node),
-        )
+        return (int(node["ways"]), depth, context.protocol_into(node))
 
 
 class _Split(Primitive):
@@ -82,10 +78,7 @@ class _Split(Primitive):
         return {"outer": outer, "inner": (*outer, f"{node['index']}0")}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (
-            int(node["factor"]),
-            node["orig_crd"] == "true",
-        )
+        return (int(node["factor"]), node["orig_crd"] == "true")
 
 
 class _Flatten(Primitive):

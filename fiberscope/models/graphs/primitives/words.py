@@ -48,10 +48,7 @@ class _Chunker(_BitVectorNode):
     forwarded_input = BV
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (
-            int(node["width"]),
-            int(node["size"]),
-        )
+        return (int(node["width"]), int(node["size"]))
 
 
 class _Expander(_BitVectorNode):
