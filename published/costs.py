@@ -60,6 +60,7 @@ class PublishedCost(_Row):
         kinds: the kinds of energy in the published value; ``KINDS`` by default.
         apart: our components or parts, or patterns, that the published value excludes.
         lacks: parts of the published value without a component of ours.
+        settled: the choice that was made after a comparison with the value; empty without one.
     """
 
     machine: str
@@ -70,6 +71,7 @@ class PublishedCost(_Row):
     kinds: tuple[Kind, ...] | None = None
     apart: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    settled: str = ""
     source: str = Field(min_length=5)
 
 
@@ -90,6 +92,7 @@ class CostFigure:
         apart: our parts that the published value excludes.
         missing: parts of the published value without a figure of ours.
         source: the publication.
+        settled: the choice that was made after a comparison with the value; empty without one.
     """
 
     machine: str
@@ -101,6 +104,7 @@ class CostFigure:
     apart: tuple[str, ...]
     missing: tuple[str, ...]
     source: str
+    settled: str = ""
 
     @property
     def error(self) -> float | None:
@@ -122,7 +126,8 @@ class CostFigure:
     def comparable(self) -> Iterator[Figure]:
         """Yield the figure for tables of errors, if it has an error."""
         if not self.missing:
-            yield Figure(self.machine, self.figure, self.run, self.published, self.ours, source=self.source)
+            values = self.machine, self.figure, self.run, self.published, self.ours
+            yield Figure(*values, settled=self.settled, source=self.source)
 
 
 def study(machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
@@ -187,6 +192,7 @@ def _compare(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostF
         apart,
         missing,
         cost.source,
+        cost.settled,
     )
 
 
