@@ -61,6 +61,8 @@ def test_a_session_that_ends_early_writes_an_incomplete_report(toy, capsys):
         ("s", "s is no command; it may be step or show"),
         ("run far", "far is no whole number"),
         ("goto", "goto: write it as goto CYCLE"),
+        ("until", "until: write it as until CONDITION"),
+        ("break", "break: write it as break CONDITION"),
         (
             "until lane00 bussy > 3",
             "the condition 'lane00 bussy > 3': lane00 has no bussy; did you mean busy?",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fiberscope.models.from_spec.arithmetic import StageArithmetic
+from fiberscope.models.from_spec.stages import stage_name
 from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
@@ -89,7 +90,7 @@ class StageGraph:
     @property
     def name(self) -> str:
         """Return the name of the stage, for a machine with several stages."""
-        return self.einsum.name.lower().replace("@", "_")
+        return stage_name(self.einsum.name)
 
     @cached_property
     def names(self) -> dict[str, str]:

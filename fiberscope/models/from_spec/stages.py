@@ -97,7 +97,20 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
             stage = _first_stage(specification, remaining, lanes)
             stages.append(stage)
             remaining = remaining[len(stage.einsums) :]
+    first: dict[str, str] = {}
+    for name in (stage.einsums[-1].name for stage in stages):
+        other = first.setdefault(stage_name(name), name)
+        if other != name:
+            reason = (
+                f"the blocks of {other} and of {name} would have the same names; rename one of the tensors"
+            )
+            raise refuse(specification, reason)
     return stages
+
+
+def stage_name(einsum: str) -> str:
+    """Return the name of the stage whose last Einsum has this name, the prefix of the names of its blocks."""
+    return einsum.lower().replace("@", "_")
 
 
 def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:

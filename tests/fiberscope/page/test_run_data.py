@@ -52,6 +52,15 @@ def test_workers_that_were_always_busy_would_reach_the_flat_part() -> None:
     assert known(report.model_copy(update=made))["peak"] == pytest.approx(1.0)
 
 
+def test_workers_are_the_family_that_has_counted_all_of_the_work() -> None:
+    report = fiberscope.simulate("gamma", MATRIX)
+    one = next(iter(report.components.values()))
+    counts = {"m.pe0.first": 1, "m.pe0.second": 2, "m.pe1.second": 1, "m.pe0.third": 2}
+    parts = {name: one.model_copy(update={"counters": {"multiply": count}}) for name, count in counts.items()}
+    told = known(report.model_copy(update={"components": parts, "operations": {"multiply": 3}}))
+    assert "second" in told["workers"]
+
+
 def test_the_work_is_the_most_frequent_operation_where_nothing_is_multiplied() -> None:
     report = fiberscope.simulate("gamma", MATRIX)
     told = known(report.model_copy(update={"operations": {"compare": 3, "add": 40, "merge": 5}}))

@@ -1,5 +1,7 @@
 """What tells operands apart: views of one file, and arrays of one file, are not alike."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,14 @@ def test_a_file_of_other_content_is_something_else(folder):
     before = operand_digest("windows:size=2x2,of=image.npy", exact=True)
     np.save("image.npy", np.zeros((5, 5, 1)))
     assert operand_digest("windows:size=2x2,of=image.npy", exact=True) != before
+
+
+def test_a_folder_is_the_names_and_contents_of_its_files_in_whatever_order(folder, monkeypatch):
+    listed = Path.iterdir
+    before = operand_digest(".", exact=True)
+    monkeypatch.setattr(Path, "iterdir", lambda path: sorted(listed(path), reverse=True))
+    assert operand_digest(".", exact=True) == before
+    monkeypatch.setattr(Path, "iterdir", lambda path: sorted(listed(path)))
+    assert operand_digest(".", exact=True) == before
+    Path("image.npy").rename("picture.npy")
+    assert operand_digest(".", exact=True) != before

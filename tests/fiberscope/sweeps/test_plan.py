@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import fiberscope
+from fiberscope import cli
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps import plan
@@ -305,3 +306,11 @@ def test_formats_without_a_recipe_cost_their_own_point(point: Point, reason: str
     refused, beside = plan_tasks([point, Point("convert", "csr csc", SMALL)])
     assert (refused.refused, beside.refused) == (True, False)
     assert refused.row["reason"].startswith(reason)
+
+
+@pytest.mark.parametrize("grid", [("pe.count=8", "pe.count=16"), ("pe.count=8", " pe.count =16")])
+def test_a_parameter_of_a_grid_is_given_once(
+    grid: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["sweep", "gamma", SMALL, *(f"--grid={text}" for text in grid)]) == 2
+    assert "--grid pe.count is given twice; write all values in one" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.trace.api import load_outline
 
 SPECIFICATION = """\
 einsum:
@@ -100,3 +101,25 @@ def test_a_renamed_tensor_keeps_its_value_when_its_source_is_written_again(tmp_p
     assert report.verification.passed
     a, b = (OPERANDS[name].toarray() for name in "AB")
     np.testing.assert_allclose(report.result.toarray(), a + b - a * b)
+
+
+def test_einsums_of_one_tensor_are_numbered_from_the_second_on(tmp_path):
+    path = write(
+        tmp_path, VECTORS, ["Z[m] = A[m]", "Y[m] = B[m]", "Z[m] = Z[m] + Y[m]", "Z[m] = Z[m] * A[m]"]
+    )
+    assert [einsum.name for einsum in load_outline(path, {}).einsums] == ["Z", "Y", "Z@2", "Z@3"]
+
+
+@pytest.mark.parametrize(
+    ("expressions", "pair"),
+    [
+        (["z[m] = A[m] * B[m]", "Z[m] = z[m] + B[m]"], "of z and of Z"),
+        (["Z[m] = A[m] * B[m]", "Z[m] = Z[m] + B[m]", "Z_2[m] = Z[m] * A[m]"], "of Z@2 and of Z_2"),
+    ],
+)
+def test_stages_whose_blocks_would_have_the_same_names_are_refused_in_a_line(tmp_path, expressions, pair):
+    path = write(tmp_path, "A: [M], B: [M], Z: [M], z: [M], Z_2: [M]", expressions)
+    assert fiberscope.model(path, tensors=OPERANDS).verification.passed
+    with pytest.raises(fiberscope.ConfigurationError, match=f"the blocks {pair} would .*; rename") as refused:
+        fiberscope.simulate(path, tensors=OPERANDS)
+    assert "\n" not in str(refused.value)

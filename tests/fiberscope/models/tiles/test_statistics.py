@@ -14,6 +14,7 @@ from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.statistics import (
     MIN_SAMPLED_TILES,
+    _draw_tiles,
     collect,
     collect_all,
     from_json,
@@ -160,6 +161,13 @@ def test_a_sample_repeats_by_its_seed_and_is_of_some_tiles():
     assert collect(tiled, "ik", "k", 0.37).sample.tiles == math.ceil(0.37 * len(tiled))
     assert once.size_tile == whole.size_tile
     assert collect(tiled, "ik", "k", 1e-6).sample.tiles == MIN_SAMPLED_TILES
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 9))
+def test_a_sample_has_as_many_tiles_each_once_and_in_order(tiles, number, seed):
+    drawn = _draw_tiles(tiles, min(number, tiles), seed).tolist()
+    assert drawn == sorted(set(drawn) & set(range(tiles)))
+    assert len(drawn) == min(number, tiles)
 
 
 def test_sizes_are_those_of_ranks_as_written_whatever_the_loops():
