@@ -43,6 +43,17 @@ def test_rows_come_together_in_the_order_of_the_product(random, rows, columns):
     assert np.array_equal(coordinates, np.concatenate([[], *map(np.arange, written)]))
 
 
+def test_rows_that_begin_within_a_page_keep_their_elements():
+    """The pages that become empty are freed block by block, but not the one in which the next row begins."""
+    rows, columns = 20, ELEMENTS_A_BLOCK // 4 + 5
+    length = columns // 2
+    product = product_rows(rows, columns, np.arange(rows))
+    write(product, [length] * rows)
+    values, coordinates, _pointers = product.gather(np.full(rows, length))
+    assert np.array_equal(values, np.concatenate([row + np.arange(length) / 8 for row in range(rows)]))
+    assert np.array_equal(coordinates, np.tile(np.arange(length), rows))
+
+
 def test_bringing_them_together_takes_no_more_memory():
     """Of rows that fill half of their room, 48 MiB if all of it were touched."""
     rows, columns = 64, 1 << 16
