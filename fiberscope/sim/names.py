@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Container, Iterable
+from functools import lru_cache
 
 MAX_CHOICES = 10
 
@@ -21,6 +22,7 @@ def numbered(name: str, count: int) -> list[str]:
     return [f"{name}{i:0{digits}d}" for i in range(count)]
 
 
+@lru_cache(maxsize=16384)  # a report asks several times for each component
 def family_name(component: str) -> str:
     """Return the name of a family of equal components: ``pe.merger`` for ``gamma.pe00.merger``.
 

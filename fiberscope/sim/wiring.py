@@ -175,9 +175,11 @@ class Wiring:
 
     def _port_faults(self, component: Component) -> Iterator[str]:
         """Yield the faults of a component's ports: equal names, missing connections, gaps in arrays."""
-        for name, count in Counter(port.name for port in component.declared_ports()).items():
-            if count > 1:
-                yield f"{count} ports are named {name}"
+        names = [port.name for port in component.declared_ports()]
+        if len(set(names)) < len(names):
+            yield from (
+                f"{count} ports are named {name}" for name, count in Counter(names).items() if count > 1
+            )
         connected_labels: dict[int, set[str]] = {}
         for end, _channel in self._connected_ends.get(id(component), {}).values():
             connected_labels.setdefault(end.position, set()).add(end.label)
