@@ -96,12 +96,21 @@ def write_safetensors(path, arrays):
     save_file({name: array.astype(array.dtype.newbyteorder("<")) for name, array in arrays.items()}, path)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", [name for name in WRITERS if not name.endswith(".mat")])
 @given(dense=matrices(), kind=st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 def test_what_a_public_writer_stores_is_read_back(tmp_path_factory, name, dense, kind):
-    if "mat" in name and kind in ("<f2", ">f2"):  # MATLAB has no halves
-        kind = "<f4"
+    check_writer(tmp_path_factory, name, dense, kind)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name.endswith(".mat")])
+@given(dense=matrices(), kind=st.sampled_from([kind for kind in KINDS if kind[1:] != "f2"]))
+@settings(max_examples=2)  # each file is read in two processes of its own
+def test_what_is_stored_for_matlab_is_read_back(tmp_path_factory, name, dense, kind):
+    check_writer(tmp_path_factory, name, dense, kind)  # MATLAB has no halves
+
+
+def check_writer(tmp_path_factory, name, dense, kind):
     array = dense.astype(kind)
     file, colon, inner = name.partition(":")
     path = tmp_path_factory.mktemp("read") / file
