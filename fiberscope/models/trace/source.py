@@ -156,6 +156,16 @@ def find(name: str) -> Source:
     return Source(name, file, path, _apply_variant(_compose(path, file), variant, file))
 
 
+def shipped_file(name: str) -> Path | None:
+    """Return the path of a specification that ships with an accelerator; None for a user's specification.
+
+    Raises:
+        ConfigurationError: the specification does not exist.
+    """
+    is_own = is_path(name) or name.endswith((".yaml", ".yml"))
+    return None if is_own else _locate(name)[1]
+
+
 def _locate(name: str) -> tuple[str, Path, str]:
     """Return the name of a specification in messages, the path of its file, and the variant or ``""``."""
     if name.endswith((".yaml", ".yml")):
