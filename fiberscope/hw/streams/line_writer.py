@@ -24,7 +24,8 @@ class LineWriter(StreamBlock):
     Interface: elements arrive on ``in_stream``. ``requests`` writes lines, which a cache acknowledges on
     ``replies``. An entry is written for each element, N included, or, with ``of_stops``, for each stop from
     ``level`` on, as for segments. Done writes the last, partly filled line. If lines consist of rows
-    and entries are for elements, a stop of any level ends the current row: the next entry begins a new row.
+    and entries are for elements, a stop from ``level`` on ends the current row: the next entry begins a new
+    row.
 
     Timing: one token per cycle. The request for a line leaves in the cycle of the token that fills the
     line, of the stop that ends its last row, or of done. Acknowledgements are accepted even after done, one
@@ -41,7 +42,7 @@ class LineWriter(StreamBlock):
         entry_bytes: bytes of an entry, at most ``line_bytes``; ignored if ``row`` is not 0.
         line_bytes: bytes of a request, the line size of the memory.
         of_stops: whether entries are written for stops, not for elements.
-        level: with ``of_stops``, the lowest level of a stop that has an entry.
+        level: lowest level of a stop that has an entry, or that ends the current row; ``NEVER`` for no stop.
         row: number of entries in a row, if a line consists of ``rows`` rows; 0 if a line consists of bytes.
         rows: number of rows in a line.
         page_lines: number of consecutive lines in a page; the pages of several writers are interleaved.
@@ -117,7 +118,7 @@ class LineWriter(StreamBlock):
         if self._has_entry(kind):
             self.packer.add()
             self.entries += 1
-        if kind == STOP and not self.of_stops:
+        if self._ends_row(kind):
             self.packer.pad(self.row)
         self.in_stream.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
@@ -130,15 +131,21 @@ class LineWriter(StreamBlock):
 
     def _has_entry(self, kind: int) -> bool:  # C: noexcept
         """Return whether an entry is written for the head of ``in_stream``, a token of this kind."""
-        if self.of_stops:
-            return kind == STOP and self.in_stream.coordinate() >= self.level
-        return kind in (DATA, EMPTY)
+        return self._is_counted_stop(kind) if self.of_stops else kind in (DATA, EMPTY)
+
+    def _ends_row(self, kind: int) -> bool:  # C: noexcept
+        """Return whether the head of ``in_stream``, a token of this kind, ends the current row."""
+        return not self.of_stops and self._is_counted_stop(kind)
+
+    def _is_counted_stop(self, kind: int) -> bool:  # C: noexcept
+        """Return whether the head of ``in_stream``, a token of this kind, is a stop from ``level`` on."""
+        return kind == STOP and self.in_stream.coordinate() >= self.level
 
     def _completes_line(self, kind: int) -> bool:  # C: noexcept
         """Return whether the next token fills a line or ends the last one."""
         if kind == DONE:
             return self.packer.has_partial_line()
-        if kind == STOP and not self.of_stops:
+        if self._ends_row(kind):
             return self.packer.pads(self.row)
         return self._has_entry(kind) and self.packer.completes_line()
 

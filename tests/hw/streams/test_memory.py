@@ -334,6 +334,12 @@ def test_each_fiber_begins_a_row_and_a_row_that_is_begun_can_end_a_line():
     assert lines_written([1, "S0", 4, "S0", 5, "S1", "D"], row=2, rows=2) == [64, 72]
 
 
+@pytest.mark.parametrize(("level", "lines"), [(0, [64, 72]), (1, [64]), (NEVER, [64])])
+def test_only_stops_of_a_level_end_a_row(level, lines):
+    """Three entries, each before a stop of level 0, in rows of two entries, two in a line."""
+    assert lines_written([1, "S0", 2, "S0", 3, "S0", "D"], row=2, rows=2, level=level) == lines
+
+
 def test_stops_of_a_level_have_entries_and_pages_of_several_lie_in_turn():
     assert lines_written([1, "S0", "S1", "S0", "S1", "D"], of_stops=True, level=1, row=1, rows=1) == [64, 72]
     stream = [1, 2, 3, 4, 5, "S0", "D"]
