@@ -11,7 +11,7 @@ from fiberscope.models.from_spec.chains import Chain, Chains
 from fiberscope.models.from_spec.linked_lists import linked_ranks
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph
-from fiberscope.models.from_spec.stages import Stage
+from fiberscope.models.from_spec.stages import Stage, refuse
 from fiberscope.models.graphs.loops import Nests
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.sim.clock import Clock
@@ -113,7 +113,17 @@ class StageWriters:
         """Yield the blocks that write sums of tasks, and with ``reads_back`` read them back.
 
         The other arguments are those of ``writers``, with ``name`` as the prefix of the blocks' names.
+
+        Raises:
+            ConfigurationError: the output is stored in linked lists.
         """
+        if self.linked:
+            output, rank = self.graph.einsum.output, self.linked[-1]
+            raise refuse(
+                self.memory.machine.specification,
+                f"rank {rank} of {output} is a linked list, but several tasks add to an element of {output}; "
+                "use another format, or 'fiberscope model'",
+            )
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             prefix = f"{name}.{kinds[0]}s"

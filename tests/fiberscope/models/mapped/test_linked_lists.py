@@ -183,3 +183,31 @@ def test_what_is_no_list_is_refused_in_a_line(command, old, new, said, tmp_path,
     operands = [f"{name}=uniform:rows=8,cols=8,nonzeros=20" for name in "AB"]
     assert cli.run([command, file_of(tmp_path, text), *operands]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_lists_to_which_tasks_add_are_refused_in_a_line(tmp_path, capsys):
+    """K is summed and before the cut, so that several tasks give the same element of T."""
+    text = OF_COLUMNS
+    for old, new in (
+        ("{A: [K, M], B: [K, N], T: [K, M, N], Z", "{A: [K, M, P], B: [K, N], T: [M, P, N], Z"),
+        (
+            '["T[k, m, n] = A[k, m] * B[k, n]", "Z[m, n] = T[k, m, n]"]',
+            '["T[m, p, n] = A[k, m, p] * B[k, n]", "Z[m, n] = T[m, p, n]"]',
+        ),
+        ("rank-order: {T: [M, K, N]}", "rank-order: {T: [M, P, N]}"),
+        ("{T: [K, M, N], Z: [M, K, N]}", "{T: [K, M, P, N], Z: [M, P, N]}"),
+        ("time: [M, N]", "time: [M, P, N]"),
+        ("time: [K, N]", "time: [P, N]"),
+        ("rank-order: [M, K, N]", "rank-order: [M, P, N]"),
+        ("K: {format: L", "P: {format: L"),
+        ("rank: K", "rank: P"),
+    ):
+        text = text.replace(old, new)
+    tensors = ["A=tensor:shape=4x5x3,nonzeros=20", "B=uniform:rows=4,cols=6,nonzeros=12"]
+    assert cli.run(["sim", file_of(tmp_path, text), *tensors]) == 2
+    message = capsys.readouterr().err
+    assert message.endswith(
+        "lists.yaml: rank P of T is a linked list, but several tasks add to an element of T; use another "
+        "format, or 'fiberscope model'\n"
+    )
+    assert message.count("\n") == 1
