@@ -27,6 +27,7 @@ from fiberscope.accelerators.sampling import (
     scale_memory,
 )
 from fiberscope.accelerators.windows import (
+    DRIFT_WINDOWS,
     FIRST_CYCLES,
     TASKS_PER_WINDOW,
     Numbers,
@@ -180,11 +181,11 @@ class RowSampler:
         predicted = float(counts.sum()) / self.rate if self.rate else 0.0
         scale = predicted / max(1.0, float(efforts.sum()))  # from efforts to cycles
         self.costs = times * scale
-        self.excess = float(times.sum() / max(1.0, efforts.sum())) - 1  # of the largest share over the mean
         cycles = request.window_cycles or window_length(counts)
         shift = float(np.random.default_rng(request.seed).random()) * cycles
-        first = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
-        self.ranges = cut_windows(self.costs, first, cycles, tail * scale)
+        last = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
+        first = max(last, DRIFT_WINDOWS * cycles + shift) if tasks.shares > 1 else last
+        self.ranges = cut_windows(self.costs, first, cycles, max(last, tail * scale))
         limit = window_length(counts) / TASKS_PER_WINDOW
         self.certain = windows_with_long_tasks(self.ranges, self.costs, counts, limit)
         self.rounds = Rounds(request, len(self.ranges), cycles, float(self.costs.sum()), self.certain)
@@ -217,19 +218,8 @@ class RowSampler:
         return np.column_stack([totals, np.diff(missed)])
 
     def full_run_reason(self) -> str:
-        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled.
-
-        A run without given windows is not sampled if its largest share exceeds the mean share by more than
-        the requested width.
-        """
-        request, excess = self.rounds.request, self.excess
-        reason = self.rounds.full_run_reason()
-        if reason or request.windows or request.window_cycles or excess <= request.half_width:
-            return reason
-        return (
-            f"simulated in full, as the processing element with the most rows to do has {excess:.1%} more "
-            "work than the mean"
-        )
+        """Return the reason to simulate the run in full, in one line; empty if the run can be sampled."""
+        return self.rounds.full_run_reason()
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as requested, and return the estimate."""

@@ -11,6 +11,9 @@ from fiberscope.workloads.canonical import Integers
 
 WINDOW_CYCLES = 4000  # smallest window; shorter windows differ by the bursts in which memory writes
 FIRST_CYCLES = 6000  # smallest first and last window
+# Length of the first window, in windows, where rows are dealt in turn: the elements begin at the same
+# time, and are slower until they have drifted apart
+DRIFT_WINDOWS = 10
 TASKS_PER_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
 COMMON_SHARE = 0.9  # share of the operations in tasks no longer than the longest common task
 Numbers = npt.NDArray[np.float64]
@@ -33,16 +36,16 @@ def window_length(lengths: Integers) -> int:
     return max(WINDOW_CYCLES, TASKS_PER_WINDOW * longest_common)
 
 
-def cut_windows(costs: Numbers, first: float, cost: float, last: float = 0.0) -> list[range]:
+def cut_windows(costs: Numbers, first: float, cost: float, last: float | None = None) -> list[range]:
     """Cut rows into a first window, windows of about equal cost, and a last window.
 
     A row that costs more than a window becomes a window of its own, or the last row of a window.
 
     Args:
         costs: predicted cost of each row.
-        first: smallest cost of the first window, and of the last window.
+        first: smallest cost of the first window.
         cost: cost of each window between them, in the unit of ``costs``.
-        last: smallest cost of the last window if it is more than ``first``.
+        last: smallest cost of the last window; ``first`` by default.
 
     Returns:
         Consecutive ranges that contain every row; a single range if no row is left between the first and the
@@ -50,7 +53,7 @@ def cut_windows(costs: Numbers, first: float, cost: float, last: float = 0.0) ->
     """
     cumulative = np.cumsum(costs)
     start = int(np.searchsorted(cumulative, first)) + 1
-    end = int(np.searchsorted(cumulative, cumulative[-1] - max(first, last)))
+    end = int(np.searchsorted(cumulative, cumulative[-1] - (first if last is None else last)))
     if end - start < 1:
         return [range(len(costs))]
     middle = cumulative[end - 1] - cumulative[start - 1]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.accelerators import row_sampling, row_work, sampling, windows
+from fiberscope.accelerators import row_sampling, row_work, windows
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.row_sampling import multiplies_rows
 from fiberscope.accelerators.row_work import Work, deal_rows, order_rows, share_disagreement
@@ -180,19 +180,13 @@ def test_the_times_of_rows_add_up_to_the_largest_share(efforts, shares):
         assert (order.tolist(), times.tolist()) == (list(range(len(efforts))), efforts.tolist())
 
 
-def test_a_run_whose_shares_differ_by_more_than_the_width_is_simulated_in_full(monkeypatch):
-    monkeypatch.setattr(sampling, "MIN_CYCLES", 0)
-    made, _ = sampler(OWN, Sample(half_width=0.5))
-    efforts = np.stack(made.tasks.kinds).sum(axis=0)
-    loads = [efforts[share::8].sum() for share in range(8)]
-    excess = max(loads) / np.mean(loads) - 1
-    assert 0 < excess < 0.5
-    made.rounds.numbers = [[0, 1, 2]]
-    assert made.full_run_reason() == ""
-    made.rounds.request = Sample(half_width=0.9 * excess)
-    assert f"with the most rows to do has {excess:.1%} more work" in made.full_run_reason()
-    made.rounds.request = REQUEST
-    assert made.full_run_reason() == ""
+@pytest.mark.parametrize(("machine", "least"), [(OWN, 10_000), ("spec:gamma", 6000)])
+def test_the_first_window_of_rows_dealt_in_turn_has_the_length_of_ten_windows(machine, least):
+    made, _ = sampler(machine, Sample(windows=6, window_cycles=1000, seed=1), MATRIX.replace("800", "1600"))
+    first, last = made.costs[list(made.ranges[0])].sum(), made.costs[list(made.ranges[-1])].sum()
+    assert least <= first <= least + 1000 + made.costs.max()
+    assert last >= 6000
+    assert len(made.ranges) > 3
 
 
 def test_kinds_of_work_disagree_about_the_longest_share():

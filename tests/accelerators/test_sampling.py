@@ -41,6 +41,9 @@ def test_windows_have_about_equal_cost_and_the_first_and_the_last_their_own():
     windows = cut_windows(np.ones(1000), 60, 40)
     assert [len(windows[0]), len(windows[-1])] == pytest.approx([60, 60], abs=2)
     assert {len(window) for window in windows[1:-1]} <= {39, 40, 41}
+    for last in (20, 100):
+        windows = cut_windows(np.ones(1000), 60, 40, last)
+        assert [len(windows[0]), len(windows[-1])] == pytest.approx([60, last], abs=2)
 
 
 def test_a_long_task_is_in_flight_in_the_windows_that_it_may_last():
