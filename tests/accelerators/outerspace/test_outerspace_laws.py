@@ -66,6 +66,17 @@ def test_every_element_of_a_is_in_one_group_and_no_group_too_large(assign):
             assert groups.required_groups[group] == earlier + within // 2 * 2
 
 
+@pytest.mark.parametrize("assign", ASSIGNED)
+def test_the_longest_columns_come_first_and_equal_ones_in_order(assign):
+    pointers = np.cumsum([0, 5, 0, 17, 1, 0, 40, 3, 5, 1])
+    lengths = np.diff(pointers)
+    groups = Groups(pointers, assign, tiles=2, elements=4, long_first=True)
+    expected = sorted(range(len(lengths)), key=lambda column: -lengths[column])
+    if assign == "flat":
+        expected = [column for column in expected if lengths[column] > 0]
+    assert list(dict.fromkeys(groups.columns)) == expected
+
+
 def test_columns_ahead_and_long_rows_first_change_the_time_alone():
     a, b = small_operands()
     plain = run_outerspace(tiny(), a, b)
