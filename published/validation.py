@@ -17,6 +17,7 @@ from fiberscope.results.report.table import Table
 from fiberscope.workloads.errors import nearest
 from published import sage
 from published.costs import costs, refuse_options
+from published.d2t2 import d2t2
 from published.figures import Figure, MeanError, as_data, figure_table, mean_table, memory_table, tuned_table
 from published.sam import Claim, as_figures, claim_table, composition, experiments
 from published.sparseloop import sparseloop
@@ -30,7 +31,7 @@ TABLE_III = {"MCFt": "mcf_a", "MCFf": "mcf_b", "ACFt": "acf_a", "ACFf": "acf_b"}
 DRAM = "dram"  # memory model of a real DRAM, in the files of published values
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
 # Parts of the validation, which can be selected by name.
-PARTS = (*MACHINES, "costs", "sage", "sparseloop", "sam")
+PARTS = (*MACHINES, "costs", "sage", "sparseloop", "d2t2", "sam")
 
 
 def study(parts: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
@@ -64,6 +65,8 @@ def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[
             figures += _sage()
         elif name == "sparseloop":
             figures += sparseloop()
+        elif name == "d2t2":
+            figures += d2t2(tell)
         else:
             runs, claims = experiments((), tell)
             figures += [*as_figures(runs), *composition()]

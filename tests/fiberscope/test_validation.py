@@ -5,9 +5,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fiberscope import accelerators, cli
+from published import d2t2
 from published.figures import LOCAL, Figure, MeanError
 from published.sam import SIDES, TILED_CYCLES, Claim, MeasuredCycles
 from published.sparseloop import sparseloop
@@ -18,7 +20,7 @@ PAGE = ROOT / "docs" / "validation.md"
 README = ROOT / "README.md"
 SAM_SETTINGS = "tile memory"
 TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
-PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "sam"}
+PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "d2t2", "sam"}
 IDEAL_SETTINGS = {"none, ideal output", "none, ideal output and input", SAM_SETTINGS}
 QUOTED_SETTINGS = {"simple", "dram", "published rules", "", *IDEAL_SETTINGS}
 QUOTED = re.compile("(<!-- validation: begin -->\n)(.*?)(<!-- validation: end -->)", re.DOTALL)
@@ -53,6 +55,16 @@ def number(cell):
 SHOWN = tables(PAGE.read_text(encoding="utf-8"))
 MEANS = next(iter(SHOWN.values()))
 FIGURES = [(title, row) for title, rows in SHOWN.items() for row in rows if "Published" in row]
+
+
+def test_a_stand_in_has_the_published_size_and_its_rows_say_what_it_is(monkeypatch):
+    tensor = d2t2.random_tensor((7, 8, 9), 300, np.random.default_rng(0))
+    assert len(set(zip(*tensor.coordinates, strict=True))) == len(tensor.values) == 300
+    assert [int(column.max()) for column in tensor.coordinates] == [6, 7, 8]
+    monkeypatch.setattr(d2t2, "TENSORS", {"Uber": (40, 60, 80, 2000)})
+    rows = d2t2.d2t2(lambda _line: None)
+    assert [row.run for row in rows] == ["Table 4, TTM, Uber", "Table 4, MTTKRP, Uber"]
+    assert all(row.ours >= 1 and row.settings == "stand-in, uniform" for row in rows)
 
 
 def test_the_page_has_figures_of_every_part():
