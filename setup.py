@@ -71,7 +71,7 @@ def _files_with_types() -> list[Path]:
     files.remove_orphans(Path("fiberscope"), keep=HELPERS.rpartition(".")[2])
     try:
         modules = modules_module.Modules([Path()])
-        compiled = _compiler_module("module_dependencies").needed(modules, _module_names())
+        compiled = _compiler_module("module_dependencies").compiled_imports(modules, _module_names())
         files.write(modules, compiled)
     except modules_module.UnsupportedError as error:
         sys.exit(f"fiberscope: {error}")
@@ -102,7 +102,7 @@ COMPILING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "
 COMPILES = bool(COMPILING & set(sys.argv)) and bool(NEEDED)
 
 
-if COMPILES and (fault := compiler.lacking()):  # one line, before the build starts
+if COMPILES and (fault := compiler.find_missing_tool()):  # one line, before the build starts
     sys.exit(f"fiberscope: {fault}")
 
 

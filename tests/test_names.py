@@ -15,7 +15,6 @@ NOT_YET = (
     "hw/fibers/pages_rtl.py",
     "hw/lanes/bitmap_rtl.py",
     "hw/rtl/kit/trees.py",
-    "accelerators/gamma/scheduler_logic_rtl.py",
 )
 # Methods, fields and attributes that keep such a name, by file: what is outside is called so.
 KEPT = {

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from sources import tracked
 
-from fiberscope.compiler.declarations import declarations
 from fiberscope.compiler.files import compiled_modules
 from fiberscope.compiler.modules import Module, Modules
+from fiberscope.compiler.pxd_text import generate_pxd
 from fiberscope.sim import constants
 
 ROOT = Path(__file__).parents[1]
@@ -41,19 +41,19 @@ _MEMBER = re.compile(r"^    (?:cdef|cpdef) (?:inline )?(?:readonly |public )?(.*
 
 
 @dataclass
-class Declared:
+class ClassDeclaration:
     """What a ``.pxd`` says of a class."""
 
     base: str | None
     names: set[str] = field(default_factory=set)
 
 
-def declared(text: str) -> dict[str, Declared]:
+def declared(text: str) -> dict[str, ClassDeclaration]:
     """The classes of a ``.pxd`` with their attributes and methods."""
-    classes: dict[str, Declared] = {}
+    classes: dict[str, ClassDeclaration] = {}
     for line in text.splitlines():
         if match := _CLASS.match(line):
-            current = classes[match[1]] = Declared(match[2])
+            current = classes[match[1]] = ClassDeclaration(match[2])
         elif match := _MEMBER.match(line):
             method = re.search(r"(\w+)\(", match[1])
             names = [method[1]] if method else re.findall(r"(\w+)\s*(?:,|$)", match[1])
@@ -61,7 +61,7 @@ def declared(text: str) -> dict[str, Declared]:
     return classes
 
 
-def undeclared(tree: ast.Module, classes: dict[str, Declared]) -> list[str]:
+def undeclared(tree: ast.Module, classes: dict[str, ClassDeclaration]) -> list[str]:
     """What a Python file's compiled classes assign or define and no declaration of theirs has."""
     missing = []
     for node in tree.body:
@@ -71,7 +71,7 @@ def undeclared(tree: ast.Module, classes: dict[str, Declared]) -> list[str]:
     return [name for name in missing if name not in PYTHONIC]
 
 
-def inherited(name: str | None, classes: dict[str, Declared]) -> set[str]:
+def inherited(name: str | None, classes: dict[str, ClassDeclaration]) -> set[str]:
     """The names of a class and of those that it is derived from."""
     if name not in classes:
         return set()
@@ -119,7 +119,10 @@ def compiled() -> dict[str, tuple[Module, str]]:
     names = [".".join(source.with_suffix("").parts) for source in sources]
     by_name = {one.name.removeprefix("fiberscope."): one for one in compiled_modules(modules, names)}
     return {
-        name: (module, module.pxd.read_text() if module.by_hand else declarations(modules, module))
+        name: (
+            module,
+            module.pxd.read_text() if module.has_handwritten_pxd else generate_pxd(modules, module),
+        )
         for name, module in by_name.items()
         if name not in INLINE
     }
@@ -268,7 +271,7 @@ def departures(source: str, pxd: str) -> list[str]:
 
 
 def test_what_is_put_in_place_of_its_calls_is_the_same_in_both(compiled):
-    ours = [(module.pxd, text) for module, text in compiled.values() if module.by_hand]
+    ours = [(module.pxd, text) for module, text in compiled.values() if module.has_handwritten_pxd]
     put = {file: text for file, text in ours if _BODY.search(text)}
     assert put
     for file, text in put.items():

@@ -33,7 +33,7 @@ FLAGS = ["-O1", "-finline-small-functions", "-fipa-cp", "-fthread-jumps", "-g0",
 HELPERS = "fiberscope.sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
 
 
-def lacking() -> str | None:
+def find_missing_tool() -> str | None:
     """Return one line about a missing compiler or header; None if nothing is missing."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from fiberscope.compiler.declarations import declarations
 from fiberscope.compiler.modules import WRITTEN, Module, Modules
+from fiberscope.compiler.pxd_text import generate_pxd
 
 
 def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
@@ -18,14 +18,18 @@ def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
         names: import names.
     """
     compiled = [modules.find(name.removesuffix(".__init__")) for name in sorted(names)]
-    return [module for module in compiled if module is not None and (module.compiled or module.by_hand)]
+    return [
+        module
+        for module in compiled
+        if module is not None and (module.is_compiled or module.has_handwritten_pxd)
+    ]
 
 
 def write(modules: Modules, compiled: Iterable[Module]) -> None:
     """Write the C types of modules, except for hand-written and unchanged files."""
     for module in compiled:
-        if not module.by_hand:
-            text = f"{WRITTEN}{module.path.name}\n{declarations(modules, module)}"
+        if not module.has_handwritten_pxd:
+            text = f"{WRITTEN}{module.path.name}\n{generate_pxd(modules, module)}"
             if not module.pxd.is_file() or module.pxd.read_text() != text:
                 module.pxd.write_text(text)
 

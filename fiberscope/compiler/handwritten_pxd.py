@@ -34,16 +34,16 @@ class Function:
     locals: dict[str, str] = field(default_factory=dict)
     final: bool = False
 
-    def text(self, name: str, owner: bool) -> str:
-        """Return the declaration."""
-        parameters = ", ".join([*(["self"] if owner else []), *self.arguments])
+    def format(self, name: str, *, is_method: bool) -> str:
+        """Return the declaration in Cython's syntax, under this name."""
+        parameters = ", ".join([*(["self"] if is_method else []), *self.arguments])
         inline = "inline " if self.inline else ""
         returns = f"{self.returns} " if self.returns else ""
         return f"{self.kind} {inline}{returns}{name}({parameters}) {self.raises}".rstrip()
 
 
 @dataclass
-class Declared:
+class ClassDeclaration:
     """A compiled class.
 
     Attributes:
@@ -63,22 +63,27 @@ class Declared:
 
 @dataclass
 class Declarations:
-    """Declarations of a module."""
+    """Declarations of a module.
+
+    Attributes:
+        numbers: C types of constants, by name.
+        classes, functions: compiled classes and C functions, by name.
+    """
 
     numbers: dict[str, str] = field(default_factory=dict)
-    classes: dict[str, Declared] = field(default_factory=dict)
+    classes: dict[str, ClassDeclaration] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
 
 
 def parse_pxd(text: str) -> Declarations:
-    """Parse the declarations of a ``.pxd``, without bodies."""
+    """Parse the declarations of a ``.pxd``; lines of another form, such as bodies, are ignored."""
     declarations = Declarations()
-    current = Declared()
+    current = ClassDeclaration()
     final = False
     local: dict[str, str] = {}
     for line in text.splitlines():
         if match := _CLASS.match(line):
-            current = declarations.classes[match[1]] = Declared(match[2], final)
+            current = declarations.classes[match[1]] = ClassDeclaration(match[2], final)
         elif match := _FUNCTION.match(line):
             _, kind, inline, returns, name, arguments, raises = match.groups()
             argument_names = tuple(
@@ -93,7 +98,7 @@ def parse_pxd(text: str) -> Declarations:
             )
             target |= dict.fromkeys(re.split(r", *", names), f"{visibility or ''}{ctype}")
         elif match := re.match(r" *@cython\.locals\((.*)\)$", line):
-            local = _locals(match[1])
+            local = _parse_locals(match[1])
             continue
         elif line.strip() == "@cython.final":
             final = True
@@ -102,7 +107,7 @@ def parse_pxd(text: str) -> Declarations:
     return declarations
 
 
-def _locals(text: str) -> dict[str, str]:
+def _parse_locals(text: str) -> dict[str, str]:
     assignments = [part.split("=") for part in re.split(r", *(?=\w+=)", text)]
     return {
         name: ctype.strip("\"'").replace("cython.u", "unsigned ").replace("cython.", "")

@@ -22,7 +22,7 @@ HOOKS = {
     "attach",
     "fetch",
 }  # Python calls these methods
-RAISES = {
+EXCEPTION_CLAUSES = {
     "void": "except *",
     "int": "except -1",
     "bint": "except -1",
@@ -31,10 +31,10 @@ RAISES = {
     "unsigned long": "except? -1",
 }
 CLOSURES = (ast.Lambda, ast.FunctionDef)  # not allowed in a C function
-ROUNDS = 3  # number of passes that propagate types between local names
+MAX_ROUNDS = 3  # number of passes that propagate types between local names
 
 
-def method(types: Types, node: ast.FunctionDef) -> Function | None:
+def method_signature(types: Types, node: ast.FunctionDef) -> Function | None:
     """Return the signature of a method; None for a Python method."""
     keywords = types.module.comment_at(node).keywords
     if node.decorator_list or node.name.startswith("__") or "def" in keywords:
@@ -44,21 +44,21 @@ def method(types: Types, node: ast.FunctionDef) -> Function | None:
     ):
         return None
     private = node.name.startswith("_")
-    if not keywords & {"cdef", "cpdef"} and not private and not _is_for_both(types, node):
+    if not keywords & {"cdef", "cpdef"} and not private and not _has_c_result(types, node):
         return None
     kind = next(iter(keywords & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
     return signature(types, node, kind, keywords)
 
 
-def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
-    nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
-    return node.name not in HOOKS and (nothing or types.annotation_type(node.returns) != OBJECT)
+def _has_c_result(types: Types, node: ast.FunctionDef) -> bool:
+    returns_none = isinstance(node.returns, ast.Constant) and node.returns.value is None
+    return node.name not in HOOKS and (returns_none or types.annotation_type(node.returns) != OBJECT)
 
 
 def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]) -> Function:
     """Return the C signature of a function of a known kind."""
     returns = types.module.comment_at(node).types.get("return") or result_type(types, node, keywords)
-    raises = RAISES.get(returns, "")  # an object result signals exceptions itself
+    raises = EXCEPTION_CLAUSES.get(returns, "")  # an object result signals exceptions itself
     if "noexcept" in keywords:
         raises = "noexcept"
     parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
@@ -77,8 +77,8 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, keywords: set[str]
 
 def result_type(types: Types, node: ast.FunctionDef, keywords: set[str]) -> str:
     """Return the C type of a function's result."""
-    nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
-    if nothing:
+    returns_none = isinstance(node.returns, ast.Constant) and node.returns.value is None
+    if returns_none:
         return "void" if "noexcept" in keywords or _leaves_early(node) else "int"
     ctype = types.annotation_type(node.returns)
     return "" if ctype == OBJECT else ctype
@@ -89,7 +89,7 @@ def _leaves_early(node: ast.FunctionDef) -> bool:
     return any(isinstance(inner, ast.Return) and inner.value is None for inner in ast.walk(node))
 
 
-def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
+def local_types(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """Return C types of local names: the annotation, or the common type of all assigned values."""
     comment = types.module.comment_at(node).types
     arguments = {
@@ -103,7 +103,7 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             ctype = types.module.comment_at(statement).type_of(statement.target.id)
             annotated[statement.target.id] = ctype or types.annotation_type(statement.annotation)
-        for target, value in _assignments(statement):
+        for target, value in _pair_assignments(statement):
             if isinstance(target, ast.Name):
                 if isinstance(statement, ast.stmt) and (
                     ctype := types.module.comment_at(statement).type_of(target.id)
@@ -111,25 +111,25 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
                     annotated[target.id] = ctype
                 values_by_name.setdefault(target.id, []).append(value)
     types_by_name = types_by_name | arguments
-    local_types: dict[str, str] = {}
+    types_of_locals: dict[str, str] = {}
     types.for_locals = True
-    for _ in range(ROUNDS):  # a name may be assigned another name
+    for _ in range(MAX_ROUNDS):  # a name may be assigned another name
         for name, values in values_by_name.items():
             if name not in arguments and name not in annotated:
-                ctype = _common(
+                ctype = _common_type(
                     {
-                        types.expression_type(value, types_by_name | annotated | local_types)
+                        types.expression_type(value, types_by_name | annotated | types_of_locals)
                         for value in values
                     }
                 )
-                local_types[name] = (
+                types_of_locals[name] = (
                     OBJECT if ctype.endswith("]") else ctype
                 )  # an array may be used as a numpy array
     types.for_locals = False
-    return {name: ctype for name, ctype in (local_types | annotated).items() if ctype != OBJECT}
+    return {name: ctype for name, ctype in (types_of_locals | annotated).items() if ctype != OBJECT}
 
 
-def _assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+def _pair_assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     """Return the assignments of a statement as pairs of target and value."""
     if isinstance(statement, ast.For):
         is_range = isinstance(statement.iter, ast.Call) and ast.unparse(statement.iter.func) == "range"
@@ -158,7 +158,7 @@ def _assignments(statement: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     return pairs
 
 
-def _common(ctypes: set[str]) -> str:
+def _common_type(ctypes: set[str]) -> str:
     """Return the C type that represents all of these types."""
     if ctypes == {"bint", "long"}:
         return "long"

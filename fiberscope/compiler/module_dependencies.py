@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fiberscope.compiler.modules import Module, Modules
 
 
-def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
+def compiled_imports(modules: Modules, roots: Iterable[str]) -> list[Module]:
     """Return the compiled modules among ``roots`` and among all their imports at import time.
 
     Args:
@@ -24,19 +24,19 @@ def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
             continue
         modules_by_name[name] = module
         names += [name.rpartition(".")[0], *_imports(modules, module)]
-    return [module for module in modules_by_name.values() if module.compiled or module.by_hand]
+    return [module for module in modules_by_name.values() if module.is_compiled or module.has_handwritten_pxd]
 
 
 def _imports(modules: Modules, module: Module) -> Iterator[str]:
     """Yield the modules that a module imports; for a compiled module also those of its C types."""
-    at_once = {
+    import_time_names = {
         alias for node in _import_time_statements(module.tree.body) for alias in _imported_names(module, node)
     }
-    for module_name, name in {*at_once, *(module.imported.values() if module.compiled else ())}:
+    for module_name, name in {*import_time_names, *(module.imports.values() if module.is_compiled else ())}:
         yield from (module_name, f"{module_name}.{name}")
         package = modules.find(module_name)
-        if package is not None and name in package.imported:  # possibly a lazy import
-            yield package.imported[name][0]
+        if package is not None and name in package.imports:  # possibly a lazy import
+            yield package.imports[name][0]
 
 
 def _import_time_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -49,6 +49,6 @@ def _import_time_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _imported_names(module: Module, node: ast.stmt) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.ImportFrom):
-        yield from ((module.absolute(node), alias.name) for alias in node.names)
+        yield from ((module.absolute_name(node), alias.name) for alias in node.names)
     if isinstance(node, ast.Import):
         yield from ((alias.name, "*") for alias in node.names)

@@ -13,22 +13,25 @@ from functools import cached_property
 from pathlib import Path
 
 MARK = "# cython: infer_types=True"  # the first line of a module that the build compiles
-
-
 WRITTEN = "# Written by fiberscope.compiler from "  # first line of a generated file
-GENERATED = (WRITTEN, "# Written by fiberscope.pxd from ")  # also of version 0.2
-SAYS = "# C: "  # prefix of a comment for the generator
+GENERATED_MARKS = (WRITTEN, "# Written by fiberscope.pxd from ")  # also of version 0.2
+COMMENT_PREFIX = "# C: "  # prefix of a comment for the generator
 # Words for methods and classes; other words are C types.
 KEYWORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
 
 
 class UnsupportedError(ValueError):
-    """A construct without a C type. The message is one line with the place."""
+    """An error for a construct without a C type. The message is one line with file and line number."""
 
 
 @dataclass
 class CompilerComment:
-    """Content of a comment for the compiler: words, and C types of names."""
+    """Content of a comment for the compiler, as in ``# C: cdef, count=long``.
+
+    Attributes:
+        keywords: entries without ``=``: ``KEYWORDS``, or a C type for all names of the statement.
+        types: C types by name.
+    """
 
     keywords: set[str]
     types: dict[str, str]
@@ -58,12 +61,12 @@ class Module:
         except SyntaxError as error:
             raise UnsupportedError(f"{path}:{error.lineno}: {error.msg}") from error
         self.pxd = path.with_suffix(".pxd")
-        self.compiled = compiled or self.text.startswith(MARK)
+        self.is_compiled = compiled or self.text.startswith(MARK)
 
     @cached_property
-    def by_hand(self) -> bool:
+    def has_handwritten_pxd(self) -> bool:
         """Return whether the module has a hand-written ``.pxd``."""
-        return self.pxd.is_file() and not self.pxd.read_text().startswith(GENERATED)
+        return self.pxd.is_file() and not self.pxd.read_text().startswith(GENERATED_MARKS)
 
     @cached_property
     def _comments(self) -> dict[int, list[str]]:
@@ -71,9 +74,11 @@ class Module:
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
         return {
-            line: [entry.strip() for entry in re.split("[;#]", comment.split(SAYS)[1])[0].split(",")]
+            line: [
+                entry.strip() for entry in re.split("[;#]", comment.split(COMMENT_PREFIX)[1])[0].split(",")
+            ]
             for line, comment in comments.items()
-            if SAYS in comment
+            if COMMENT_PREFIX in comment
         }
 
     def comment_at(self, node: ast.stmt) -> CompilerComment:
@@ -88,16 +93,16 @@ class Module:
         return CompilerComment({entry for entry in entries if "=" not in entry}, types)
 
     @cached_property
-    def imported(self) -> dict[str, tuple[str, str]]:
+    def imports(self) -> dict[str, tuple[str, str]]:
         """Return the imported names, each with its module and its name there."""
         origins: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
-                module = self.absolute(node)
+                module = self.absolute_name(node)
                 origins |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
         return origins
 
-    def absolute(self, node: ast.ImportFrom) -> str:
+    def absolute_name(self, node: ast.ImportFrom) -> str:
         """Return the full name of the module of a ``from`` import."""
         packages = self.name.split(".")[: -node.level] if node.level else []
         return ".".join([*packages, *filter(None, [node.module])])
@@ -113,7 +118,7 @@ class Module:
         return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
 
     @cached_property
-    def assigned(self) -> dict[str, ast.expr | None]:
+    def assignments(self) -> dict[str, ast.expr | None]:
         """Return the assigned names with their expressions; None if a name is assigned several times."""
         values: dict[str, ast.expr | None] = {}
         for node in self.tree.body:
@@ -167,7 +172,7 @@ class Modules:
     ) -> None:
         self.roots = list(roots)
         self.packages = dict(packages or {})
-        self.forced = {path.resolve() for path in compiled}
+        self.always_compiled = {path.resolve() for path in compiled}
         self._modules_by_name: dict[str, Module | None] = {}
 
     def find(self, name: str) -> Module | None:
@@ -179,52 +184,56 @@ class Modules:
     def _find(self, name: str) -> Module | None:
         top, *path = name.split(".")
         if top in self.packages:
-            return self._find_in(self.packages[top], name, path)
-        return next(filter(None, (self._find_in(root, name, [top, *path]) for root in self.roots)), None)
+            return self._find_in_folder(self.packages[top], name, path)
+        return next(
+            filter(None, (self._find_in_folder(root, name, [top, *path]) for root in self.roots)), None
+        )
 
-    def _find_in(self, folder: Path, name: str, path_parts: Iterable[str]) -> Module | None:
+    def _find_in_folder(self, folder: Path, name: str, path_parts: Iterable[str]) -> Module | None:
         inner = folder.joinpath(*path_parts)
         for path in (inner.with_suffix(".py"), inner / "__init__.py"):
             if path.is_file():
-                return Module(name, path, path.resolve() in self.forced)
+                return Module(name, path, path.resolve() in self.always_compiled)
         return None
 
-    def origin(self, module: Module, name: str) -> tuple[Module, str] | None:
+    def find_definition(self, module: Module, name: str) -> tuple[Module, str] | None:
         """Return the module that defines a name, and the name there, through re-exports."""
-        if name in module.classes or name in module.functions or name in module.assigned:
+        if name in module.classes or name in module.functions or name in module.assignments:
             return module, name
-        if name not in module.imported:
+        if name not in module.imports:
             return None
-        module_name, original_name = module.imported[name]
+        module_name, original_name = module.imports[name]
         source_module = self.find(module_name)
         return (
             None
             if source_module is None or source_module is module
-            else self.origin(source_module, original_name)
+            else self.find_definition(source_module, original_name)
         )
 
-    def number(self, module: Module, node: ast.expr | None) -> int | float | None:
+    def constant_value(self, module: Module, node: ast.expr | None) -> int | float | None:
         """Return the value of an expression of constants; None for any other expression."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return node.value  # type: ignore[return-value]
         if isinstance(node, ast.Name):
-            definition = self.origin(module, node.id)
+            definition = self.find_definition(module, node.id)
             return (
-                self.number(definition[0], definition[0].assigned.get(definition[1])) if definition else None
+                self.constant_value(definition[0], definition[0].assignments.get(definition[1]))
+                if definition
+                else None
             )
         if isinstance(node, ast.UnaryOp | ast.BinOp):
             operands = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,)
-            numbers = [self.number(module, part) for part in operands]
+            numbers = [self.constant_value(module, part) for part in operands]
             if None not in numbers:
                 return _evaluate(node, numbers)  # type: ignore[arg-type]
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
-            return self._length(module, node.args[0])
+            return self._constant_length(module, node.args[0])
         return None
 
-    def _length(self, module: Module, node: ast.expr) -> int | None:
+    def _constant_length(self, module: Module, node: ast.expr) -> int | None:
         if isinstance(node, ast.Name):
-            definition = self.origin(module, node.id)
-            node = (definition and definition[0].assigned.get(definition[1])) or node
+            definition = self.find_definition(module, node.id)
+            node = (definition and definition[0].assignments.get(definition[1])) or node
         return len(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
 
 

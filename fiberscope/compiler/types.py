@@ -9,10 +9,12 @@ from fiberscope.compiler.modules import Module, Modules
 
 if TYPE_CHECKING:
     from fiberscope.compiler.declarations import Generator
-    from fiberscope.compiler.handwritten_pxd import Declared
+    from fiberscope.compiler.handwritten_pxd import ClassDeclaration
 
-OBJECT = "object"
-PLAIN = {
+OBJECT = "object"  # a value without a C type
+# C types: of annotations, of numpy's element types, of results of builtin functions, of displays, and of the
+# elements of an ``array`` by its type code.
+BUILTIN_TYPES = {
     "int": "long",
     "bool": "bint",
     "float": "double",
@@ -21,19 +23,20 @@ PLAIN = {
     "tuple": "tuple",
     "set": "set",
 }
-DTYPES = {
+NUMPY_TYPES = {
     "int64": "long", "float64": "double", "int32": "int", "int16": "short", "int8": "signed char",
     "uint8": "unsigned char", "uint64": "unsigned long", "uint16": "unsigned short", "uint32": "unsigned int",
 }  # fmt: skip
-CALLS = {
+RESULT_TYPES = {
     "len": "long", "int": "long", "bool": "bint", "any": "bint", "all": "bint", "isinstance": "bint",
     "callable": "bint", "list": "list", "sorted": "list", "dict": "dict", "bytearray": "unsigned char[::1]",
 }  # fmt: skip
-_SELF_EVIDENT = {
+_DISPLAY_TYPES = {
     ast.Compare: "bint", ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict",
 }  # fmt: skip
+# Visibility of an attribute of a compiled class for Python, before its C type.
 HIDDEN, READONLY, PUBLIC = "", "readonly ", "public "
-CODES = {
+ARRAY_CODES = {
     "q": "long", "l": "long", "d": "double", "h": "short", "b": "signed char", "B": "unsigned char",
     "i": "int", "Q": "unsigned long", "H": "unsigned short", "I": "unsigned int",
 }  # fmt: skip
@@ -44,7 +47,7 @@ def is_class(ctype: str) -> bool:
     return ctype[0].isupper()
 
 
-def bare(ctype: str) -> str:
+def strip_visibility(ctype: str) -> str:
     """Return the C type of an attribute without its visibility."""
     return ctype.removeprefix(READONLY).removeprefix(PUBLIC)
 
@@ -64,12 +67,12 @@ class Types:
         self.generator = generator
         self.for_locals = False  # a Python function's integer may exceed a C long
         self._handlers: tuple[tuple[Any, Any], ...] = (
-            (ast.Constant, self._constant),
-            (ast.Subscript, self._subscript),
+            (ast.Constant, self._constant_type),
+            (ast.Subscript, self._subscript_type),
             (ast.Name | ast.Attribute, self._name_type),
-            (ast.UnaryOp, self._unary),
-            (ast.BoolOp | ast.IfExp, self._choice),
-            (ast.BinOp, self._arithmetic),
+            (ast.UnaryOp, self._unary_type),
+            (ast.BoolOp | ast.IfExp, self._choice_type),
+            (ast.BinOp, self._arithmetic_type),
             (ast.Call, self._call_type),
         )
 
@@ -79,16 +82,16 @@ class Types:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             annotation = ast.parse(annotation.value, mode="eval").body
         if isinstance(annotation, ast.BinOp):
-            return self._optional(annotation, module)
+            return self._optional_type(annotation, module)
         if isinstance(annotation, ast.Subscript):
             annotation = annotation.value
         if not isinstance(annotation, ast.Name):
             return OBJECT
-        if annotation.id in PLAIN:
-            return PLAIN[annotation.id]
+        if annotation.id in BUILTIN_TYPES:
+            return BUILTIN_TYPES[annotation.id]
         return self.compiled_class(annotation.id, module)
 
-    def _optional(self, annotation: ast.BinOp, module: Module) -> str:
+    def _optional_type(self, annotation: ast.BinOp, module: Module) -> str:
         alternatives = [annotation.left, annotation.right]
         remaining = [
             alternative
@@ -112,7 +115,7 @@ class Types:
             value: the expression.
             types_by_name: C types of names, and of ``self``'s attributes as ``self.name``.
         """
-        ctype = _SELF_EVIDENT.get(type(value))
+        ctype = _DISPLAY_TYPES.get(type(value))
         if ctype:
             return ctype
         if isinstance(value, ast.Attribute) and value.attr == "data":
@@ -122,16 +125,16 @@ class Types:
                 return str(handler(value, types_by_name))
         return OBJECT
 
-    def _constant(self, value: ast.Constant, _: dict[str, str]) -> str:
+    def _constant_type(self, value: ast.Constant, _: dict[str, str]) -> str:
         return {bool: "bint", int: "long", float: "double"}.get(type(value.value), OBJECT)
 
-    def _subscript(self, value: ast.Subscript, types_by_name: dict[str, str]) -> str:
-        return OBJECT if isinstance(value.slice, ast.Slice) else self.element(value.value, types_by_name)
+    def _subscript_type(self, value: ast.Subscript, types_by_name: dict[str, str]) -> str:
+        return OBJECT if isinstance(value.slice, ast.Slice) else self.element_type(value.value, types_by_name)
 
-    def _unary(self, value: ast.UnaryOp, types_by_name: dict[str, str]) -> str:
+    def _unary_type(self, value: ast.UnaryOp, types_by_name: dict[str, str]) -> str:
         return "bint" if isinstance(value.op, ast.Not) else self.expression_type(value.operand, types_by_name)
 
-    def _choice(self, value: ast.BoolOp | ast.IfExp, types_by_name: dict[str, str]) -> str:
+    def _choice_type(self, value: ast.BoolOp | ast.IfExp, types_by_name: dict[str, str]) -> str:
         values = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
         kinds = {self.expression_type(operand, types_by_name) for operand in values}
         return kinds.pop() if len(kinds) == 1 else OBJECT
@@ -141,11 +144,11 @@ class Types:
         if text in types_by_name:
             return types_by_name[text]
         if isinstance(value, ast.Name):
-            number = self.modules.number(self.module, value)
+            number = self.modules.constant_value(self.module, value)
             return {int: "long", float: "double"}.get(type(number), OBJECT)
-        return self._attribute(value, types_by_name)
+        return self._attribute_type(value, types_by_name)
 
-    def element(self, holder: ast.expr, types_by_name: dict[str, str]) -> str:
+    def element_type(self, holder: ast.expr, types_by_name: dict[str, str]) -> str:
         """Return the C type of the elements of a list or an array."""
         ctype = self.expression_type(holder, types_by_name)
         if ctype.endswith("[::1]"):
@@ -153,22 +156,22 @@ class Types:
             return kind if kind in ("double", "unsigned long") else "long"
         return types_by_name.get(f"element {ast.unparse(holder)}", OBJECT)
 
-    def _chain(self, ctype: str) -> list[tuple[Module, Declared]]:
+    def _class_chain(self, ctype: str) -> list[tuple[Module, ClassDeclaration]]:
         """Return a known compiled class and its base classes, each with its module."""
         definition = self.generator.find_class(self.module, ctype) if is_class(ctype) else None
-        return self.generator.chain(*definition) if definition else []
+        return self.generator.class_chain(*definition) if definition else []
 
-    def _translate(self, ctype: str, module: Module) -> str:
+    def _localize(self, ctype: str, module: Module) -> str:
         """Translate a C type of another module for this module."""
         return self.compiled_class(ctype, module) if is_class(ctype) else ctype
 
-    def _attribute(self, value: ast.Attribute, types_by_name: dict[str, str]) -> str:
+    def _attribute_type(self, value: ast.Attribute, types_by_name: dict[str, str]) -> str:
         """Return the type of an attribute by its declaration in its class, compiled or not."""
-        for module, declared in self._chain(self.expression_type(value.value, types_by_name)):
+        for module, declared in self._class_chain(self.expression_type(value.value, types_by_name)):
             if value.attr in declared.attributes:
-                return self._translate(bare(declared.attributes[value.attr]), module)
+                return self._localize(strip_visibility(declared.attributes[value.attr]), module)
         holder = types_by_name.get(f"class {ast.unparse(value.value)}")
-        definition = self.modules.origin(self.module, holder) if holder else None
+        definition = self.modules.find_definition(self.module, holder) if holder else None
         while definition and definition[1] in definition[0].classes:
             module, node = definition[0], definition[0].classes[definition[1]]
             for item in node.body:
@@ -177,10 +180,10 @@ class Types:
                 if isinstance(item, ast.FunctionDef) and item.name == value.attr and item.decorator_list:
                     return self.annotation_type(item.returns, module)
             base = node.bases[0] if node.bases else None
-            definition = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
+            definition = self.modules.find_definition(module, base.id) if isinstance(base, ast.Name) else None
         return OBJECT
 
-    def _arithmetic(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
+    def _arithmetic_type(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
         if isinstance(value.op, ast.Mult) and isinstance(value.left, ast.Call | ast.List):
             left_type = self.expression_type(value.left, types_by_name)
             if left_type not in ("long", "double"):
@@ -197,34 +200,38 @@ class Types:
 
     def _call_type(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
         name = ast.unparse(value.func)
-        if name in CALLS:
-            return OBJECT if self.for_locals and name == "int" else CALLS[name]
+        if name in RESULT_TYPES:
+            return OBJECT if self.for_locals and name == "int" else RESULT_TYPES[name]
         if name in ("min", "max", "sum", "abs"):
             return self._common_type(value, types_by_name)
         if name.startswith("np."):
             return _numpy_type(value)
         if name == "array" or name.endswith(".cast"):
             code = value.args[0] if value.args else None
-            kind = CODES.get(str(code.value)) if isinstance(code, ast.Constant) else None
+            kind = ARRAY_CODES.get(str(code.value)) if isinstance(code, ast.Constant) else None
             return f"{kind}[::1]" if kind else OBJECT
         if isinstance(value.func, ast.Name):
             return self._result_type(value.func.id)
-        return self._method(value.func, types_by_name) if isinstance(value.func, ast.Attribute) else OBJECT
+        return (
+            self._method_result(value.func, types_by_name)
+            if isinstance(value.func, ast.Attribute)
+            else OBJECT
+        )
 
-    def _method(self, function: ast.Attribute, types_by_name: dict[str, str]) -> str:
+    def _method_result(self, function: ast.Attribute, types_by_name: dict[str, str]) -> str:
         """Return the type of the result of a method."""
         if function.attr == "bit_length":
             return "long"
         if f"{ast.unparse(function)}()" in types_by_name:
             return types_by_name[f"{ast.unparse(function)}()"]
         holder = ast.unparse(function.value)
-        if holder in self.module.imported:
-            source_module = self.modules.find(".".join(self.module.imported[holder]))
+        if holder in self.module.imports:
+            source_module = self.modules.find(".".join(self.module.imports[holder]))
             node = source_module.functions.get(function.attr) if source_module else None
             return self._function_result(source_module, node) if source_module and node else OBJECT
-        for module, declared in self._chain(self.expression_type(function.value, types_by_name)):
+        for module, declared in self._class_chain(self.expression_type(function.value, types_by_name)):
             if function.attr in declared.methods:
-                return self._translate(declared.methods[function.attr].returns or OBJECT, module)
+                return self._localize(declared.methods[function.attr].returns or OBJECT, module)
         return OBJECT
 
     def _common_type(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
@@ -235,10 +242,10 @@ class Types:
 
     def _result_type(self, name: str) -> str:
         """Return the type of the result of a function or a class."""
-        definition = self.modules.origin(self.module, name)
+        definition = self.modules.find_definition(self.module, name)
         if definition and definition[1] in definition[0].functions:
             function = definition[0].functions[definition[1]]
-            return self.returned_array(function) or self._function_result(definition[0], function)
+            return self.returned_array_type(function) or self._function_result(definition[0], function)
         return self.compiled_class(name, self.module)
 
     def _function_result(self, module: Module, function: ast.FunctionDef) -> str:
@@ -249,7 +256,7 @@ class Types:
             return OBJECT if ctype == "long" else ctype
         return comment.types.get("return") or self.annotation_type(function.returns, module)
 
-    def returned_array(self, function: ast.FunctionDef) -> str:
+    def returned_array_type(self, function: ast.FunctionDef) -> str:
         """Return the C type of the array that a function returns; empty if it returns none."""
         for node in ast.walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
@@ -264,6 +271,6 @@ def _numpy_type(value: ast.Call) -> str:
     if name not in ("zeros", "ones", "empty", "full", "array", "asarray", "arange", "frombuffer"):
         return OBJECT
     for part in (*value.args, *(keyword.value for keyword in value.keywords)):
-        if (kind := ast.unparse(part).removeprefix("np.")) in DTYPES:
-            return f"{DTYPES[kind]}[::1]"
+        if (kind := ast.unparse(part).removeprefix("np.")) in NUMPY_TYPES:
+            return f"{NUMPY_TYPES[kind]}[::1]"
     return "double[::1]" if name in ("zeros", "ones", "empty") else OBJECT

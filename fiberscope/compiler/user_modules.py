@@ -20,15 +20,17 @@ from fiberscope.accelerators.module_cache import SUFFIX, cache_folder, digest, e
 from fiberscope.accelerators.user_machines import file_of, package_name
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
-from fiberscope.compiler.compiler import lacking
-from fiberscope.compiler.declarations import declarations as declared
+from fiberscope.compiler.compiler import find_missing_tool
 from fiberscope.compiler.files import compiled_modules
-from fiberscope.compiler.module_dependencies import needed
+from fiberscope.compiler.module_dependencies import compiled_imports
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
+from fiberscope.compiler.pxd_text import generate_pxd
 
 _LIBRARY = Path(__file__).parents[2]  # folder of the package fiberscope
 # An error message of Cython with its position.
-_FAULT = re.compile(r"^(\S+\.(?:py|pxd)):(\d+):\d+: (?!.*(?:warning|performance hint))(.*)$", re.MULTILINE)
+_CYTHON_ERROR = re.compile(
+    r"^(\S+\.(?:py|pxd)):(\d+):\d+: (?!.*(?:warning|performance hint))(.*)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,14 @@ def _as_input_error() -> Iterator[None]:
 
 
 def _c_types(modules: Modules, module: Module) -> str:
-    return module.pxd.read_text() if module.by_hand else declared(modules, module)
+    return module.pxd.read_text() if module.has_handwritten_pxd else generate_pxd(modules, module)
 
 
 def _sources(path: Path) -> _Sources:
     """Return a machine's file, or a file of parts, with its local imports; or all files of a folder."""
     path = file_of(path.resolve())
     if path.is_file() and path.suffix == ".py":
-        machine = "ACCELERATOR" in Module(path.stem, path).assigned
+        machine = "ACCELERATOR" in Module(path.stem, path).assignments
         package = package_name(path.parent) if machine else ""
         sources = _Sources(path.parent if machine else _root(path.parent), [path], package)
         return replace(sources, files=_with_imports(sources))
@@ -113,18 +115,20 @@ def _root(folder: Path) -> Path:
 
 def _with_imports(sources: _Sources) -> list[Path]:
     """Return a file and its local imports, transitively."""
-    reached = list(sources.files)
-    for file in reached:
+    collected_files = list(sources.files)
+    for file in collected_files:
         module = sources.modules.find(sources.name(file))
-        names = {name for name, _ in module.imported.values()} if module else set()
+        names = {name for name, _ in module.imports.values()} if module else set()
         imported_modules = (sources.modules.find(name) for name in sorted(names))
         neighbours = [
             imported_module.path
             for imported_module in imported_modules
             if imported_module and imported_module.path.parent == file.parent
         ]
-        reached += [imported_module for imported_module in neighbours if imported_module not in reached]
-    return reached
+        collected_files += [
+            imported_module for imported_module in neighbours if imported_module not in collected_files
+        ]
+    return collected_files
 
 
 def build(path: Path) -> list[Path]:
@@ -133,64 +137,64 @@ def build(path: Path) -> list[Path]:
     Raises:
         InputError: a compiler or header is missing, or a source has a fault.
     """
-    if fault := _lacking():
+    if fault := _find_missing_requirement():
         raise InputError(fault)
     with _as_input_error():
         sources = _sources(path)
-        typed = sources.c_types_by_file()
-    folder = _cache_path(sources, typed)
-    if not all(_extension_path(folder, sources, file).is_file() for file in typed):
-        _compile(folder, sources, typed)
-    digests = {str(file): digest(file) for file in typed}
-    for file in typed:
+        c_types = sources.c_types_by_file()
+    folder = _cache_path(sources, c_types)
+    if not all(_extension_path(folder, sources, file).is_file() for file in c_types):
+        _compile(folder, sources, c_types)
+    digests = {str(file): digest(file) for file in c_types}
+    for file in c_types:
         note_path(file).parent.mkdir(parents=True, exist_ok=True)
         module = {"name": sources.name(file), "module": str(_extension_path(folder, sources, file))}
         note_path(file).write_text(json.dumps({**module, "library": engine_id(), "sources": digests}))
-    return list(typed)
+    return list(c_types)
 
 
-def _lacking() -> str | None:
+def _find_missing_requirement() -> str | None:
     for compiler in ("Cython", "setuptools"):
         if importlib.util.find_spec(compiler) is None:
             return f"build needs {compiler}: pip install {compiler}"
-    return lacking()
+    return find_missing_tool()
 
 
-def _cache_path(sources: _Sources, typed: dict[Path, str]) -> Path:
+def _cache_path(sources: _Sources, c_types: dict[Path, str]) -> Path:
     """Return the cache folder for these sources, by their content."""
     key_lines = [
         __version__,
         SUFFIX,
         engine_id(),
-        *(f"{sources.relative_path(file)} {digest(file)}" for file in sorted(typed)),
+        *(f"{sources.relative_path(file)} {digest(file)}" for file in sorted(c_types)),
     ]
-    return cache_folder() / hashlib.sha256("\n".join([*key_lines, *typed.values()]).encode()).hexdigest()
+    return cache_folder() / hashlib.sha256("\n".join([*key_lines, *c_types.values()]).encode()).hexdigest()
 
 
 def _extension_path(folder: Path, sources: _Sources, file: Path) -> Path:
     return folder / sources.relative_path(file).with_suffix(SUFFIX)
 
 
-def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
+def _compile_library_imports(sources: _Sources, c_types: dict[Path, str]) -> None:
     """Import the required modules of Fiberscope, which a checkout then compiles."""
-    for module in needed(sources.modules, map(sources.name, typed)):
+    for module in compiled_imports(sources.modules, map(sources.name, c_types)):
         if module.name.startswith("fiberscope."):
             importlib.import_module(module.name)
 
 
-def _compile(folder: Path, sources: _Sources, typed: dict[Path, str]) -> None:
+def _compile(folder: Path, sources: _Sources, c_types: dict[Path, str]) -> None:
     """Compile copies of the sources in a temporary folder, then rename it."""
-    _use_needed(sources, typed)
+    _compile_library_imports(sources, c_types)
     partial_folder = folder.with_suffix(".partial")
     shutil.rmtree(partial_folder, ignore_errors=True)
-    for file, text in typed.items():
+    for file, text in c_types.items():
         copy = partial_folder / sources.relative_path(file)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, copy)
         copy.with_suffix(".pxd").write_text(text)
         for package in copy.relative_to(partial_folder).parents[:-1]:
             (partial_folder / package / "__init__.py").touch()
-    names = [str(sources.relative_path(file)) for file in typed]
+    names = [str(sources.relative_path(file)) for file in c_types]
     command = [
         sys.executable,
         "-m",
@@ -201,13 +205,13 @@ def _compile(folder: Path, sources: _Sources, typed: dict[Path, str]) -> None:
     ]
     result = subprocess.run(command, cwd=_LIBRARY, capture_output=True, text=True, check=False)
     if result.returncode:
-        raise InputError(_fault(result.stdout + result.stderr, sources))
+        raise InputError(_format_first_error(result.stdout + result.stderr, sources))
     shutil.rmtree(folder, ignore_errors=True)
     partial_folder.rename(folder)
 
 
-def _fault(output: str, sources: _Sources) -> str:
+def _format_first_error(output: str, sources: _Sources) -> str:
     """Return the compiler's first error in one line, with its position in the user's file."""
-    if match := _FAULT.search(output):
+    if match := _CYTHON_ERROR.search(output):
         return f"{sources.root / match[1].removeprefix(f'{sources.package}/')}:{match[2]}: {match[3]}"
     return f"compiling failed: {output.strip().splitlines()[-1] if output.strip() else 'no output'}"

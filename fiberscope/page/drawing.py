@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
 SCRATCHPAD: Final = "graph.scratchpad"  # name of a graph's memory and of its port, which have no box
-BAR: Final = 7  # height of a bar, in pixels
+BAR_HEIGHT: Final = 7  # height of a bar, in pixels
 StateShares = Mapping[str, tuple[float, ...]]
 
 
@@ -49,7 +49,7 @@ def draw_report(report: Report, run_sources: bool = False) -> tuple[str, str]:
         return "", f"It cannot be built here to be drawn: {error}"
     layout = arrange(graph)
     title = f"{report.accelerator}: its components and where their cycles went"
-    return svg(graph, layout, title, list(_bars(layout, _shares(boxes, report.components)))), ""
+    return svg(graph, layout, title, list(_draw_bars(layout, _share_states(boxes, report.components)))), ""
 
 
 def draw_kernel(kernel: Kernel) -> tuple[str, dict[str, str]]:
@@ -57,7 +57,7 @@ def draw_kernel(kernel: Kernel) -> tuple[str, dict[str, str]]:
     graph = build_graph(kernel)
     names = box_names(family_name(component.name) for component in kernel.components)
     layout = arrange(graph)
-    bars = _bars(layout, dict.fromkeys(graph.boxes, (0.0, 0.0, 0.0, 1.0)))
+    bars = _draw_bars(layout, dict.fromkeys(graph.boxes, (0.0, 0.0, 0.0, 1.0)))
     return svg(graph, layout, "The machine: its components and their states", list(bars)), names
 
 
@@ -133,8 +133,8 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
     return drawing, boxes
 
 
-def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> StateShares:
-    """Return the fraction of each state in the cycles of each box."""
+def _share_states(boxes: Mapping[str, str], components: Mapping[str, Component]) -> StateShares:
+    """Return the fractions of the cycles of each box by state, in the order of ``STATES``."""
     cycles_by_box: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(STATES))
     for name, box in boxes.items():
         if name in components:
@@ -142,19 +142,22 @@ def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> St
             cycles_by_box[box] = [
                 total + count for total, count in zip(cycles_by_box[box], cycles, strict=True)
             ]
-    return {box: tuple(n / (sum(cycles) or 1) for n in cycles) for box, cycles in cycles_by_box.items()}
+    return {
+        box: tuple(count / (sum(cycles) or 1) for count in cycles) for box, cycles in cycles_by_box.items()
+    }
 
 
-def _bars(layout: Layout, shares: StateShares) -> Iterator[str]:
+def _draw_bars(layout: Layout, shares: StateShares) -> Iterator[str]:
     """Yield a bar of states at the bottom of each box."""
     for name, state_shares in shares.items():
         x, y = layout.boxes[name]
-        x_bar, y_bar = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3
+        x_bar, y_bar = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR_HEIGHT - 3
         shares_by_state = dict(zip(STATES, state_shares, strict=True))
         text = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in shares_by_state.items())
         yield f'<g data-box="{escape(name)}"><title>{escape(name)}: {text}</title>'
         for state, share in shares_by_state.items():
             width = share * (WIDTH - 8)
-            yield f'<rect class="{state}" x="{x_bar:g}" y="{y_bar:g}" width="{width:g}" height="{BAR}"/>'
+            size = f'width="{width:g}" height="{BAR_HEIGHT}"'
+            yield f'<rect class="{state}" x="{x_bar:g}" y="{y_bar:g}" {size}/>'
             x_bar += width
         yield "</g>"

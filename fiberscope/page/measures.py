@@ -77,7 +77,7 @@ def measures(columns: list[str]) -> Iterator[Measure]:
 
 
 def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add derived columns: rates, shares, and the peak rate of the workers.
+    """Return the rows with derived columns: rates, shares, and the peak rate of the workers.
 
     The operations are multiplications, or the most frequent operation of a run without multiplications. Rates
     count useful operations only. The workers' peak is the rate of all operations, useful or not, divided by
@@ -86,30 +86,31 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     Args:
         frame: rows of a store, with the columns of its measures.
     """
-    executed, seconds = _executed_operations(frame), frame["seconds"].where(frame["seconds"] > 0)
-    useful = _useful_operations(frame, executed)
+    executed_operations, seconds = _executed_operations(frame), frame["seconds"].where(frame["seconds"] > 0)
+    useful_operations = _useful_operations(frame, executed_operations)
     worker_cycles = frame[["busy", "input_stall", "output_stall", "idle"]].sum(axis="columns", min_count=4)
-    busy = frame["busy"] / worker_cycles.where(worker_cycles > 0)
+    busy_share = frame["busy"] / worker_cycles.where(worker_cycles > 0)
     return frame.assign(
-        workers_busy=busy,
-        operations_per_second=useful / seconds,
-        intensity=useful / frame["traffic_bytes"].where(frame["traffic_bytes"] > 0),
+        workers_busy=busy_share,
+        operations_per_second=useful_operations / seconds,
+        intensity=useful_operations / frame["traffic_bytes"].where(frame["traffic_bytes"] > 0),
         traffic_over_least=frame["traffic_bytes"]
         / frame["traffic_minimum_bytes"].where(frame["traffic_minimum_bytes"] > 0),
-        workers_peak_per_second=executed / seconds / busy.where(busy > 0),
+        workers_peak_per_second=executed_operations / seconds / busy_share.where(busy_share > 0),
     )
 
 
 def _executed_operations(frame: pd.DataFrame) -> pd.Series[float]:
+    """Return the number of multiplications, or of the most frequent operation of a run without them."""
     operations = [name for name in frame.columns if str(name).startswith("operations_")]
     largest = frame[operations].max(axis="columns").astype("float64")
     return frame["operations_multiply"].fillna(largest) if "operations_multiply" in operations else largest
 
 
-def _useful_operations(frame: pd.DataFrame, executed: pd.Series[float]) -> pd.Series[float]:
-    """Return the useful part of the work; all work if the machine does not distinguish useful work."""
+def _useful_operations(frame: pd.DataFrame, executed_operations: pd.Series[float]) -> pd.Series[float]:
+    """Return the number of useful operations; all if the machine does not distinguish useful operations."""
     name = f"operations_{USEFUL_OPERATION}"
-    return frame[name].astype("float64").fillna(executed) if name in frame else executed
+    return frame[name].astype("float64").fillna(executed_operations) if name in frame else executed_operations
 
 
 def select_rows(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
@@ -134,16 +135,16 @@ def _sample_evenly(positions: NDArray[np.int64], limit: int) -> NDArray[np.int64
     """Return at most ``limit`` positions, evenly spread."""
     if len(positions) <= limit:
         return positions
-    spread: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, limit).astype(int)]
-    return spread
+    sample: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, limit).astype(int)]
+    return sample
 
 
 def _is_on_front(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return which rows are on the Pareto front of their accelerator and workload."""
-    done = frame[(frame["status"] == "done") & frame["cycles"].notna() & frame["traffic_bytes"].notna()]
-    ordered = done.sort_values(["cycles", "traffic_bytes"], kind="stable")
+    """Return which rows are finished and on the Pareto front of their accelerator and workload."""
+    finished = frame[(frame["status"] == "done") & frame["cycles"].notna() & frame["traffic_bytes"].notna()]
+    ordered = finished.sort_values(["cycles", "traffic_bytes"], kind="stable")
     groups = [ordered["accelerator"], ordered["workload"]]
-    least = ordered["traffic_bytes"].groupby(groups).cummin()
-    before = least.groupby(groups).shift()
-    best = ordered.index[(before.isna() | (ordered["traffic_bytes"] < before)).to_numpy()]
+    least_traffic = ordered["traffic_bytes"].groupby(groups).cummin()
+    previous_least = least_traffic.groupby(groups).shift()
+    best = ordered.index[(previous_least.isna() | (ordered["traffic_bytes"] < previous_least)).to_numpy()]
     return np.asarray(frame.index.isin(best))

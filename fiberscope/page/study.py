@@ -26,13 +26,8 @@ MAX_RUNS: Final = 2000  # about 3 MB of data
 DISTINGUISHING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
 IDENTITIES: Final = ("status", *DISTINGUISHING, "workload_source", "version")
 SENTENCES: Final = ("bottleneck", "reason", "worker_kind")  # columns of text
-LARGE: Final = ("report", "config", "kinds", "settings")  # read for the selected runs only
-ALWAYS_SHOWN: Final = (
-    "status",
-    "cycles",
-    "traffic_bytes",
-    "bottleneck",
-)  # columns that are always shown at first
+LARGE_COLUMNS: Final = ("report", "config", "kinds", "settings")  # read for the selected runs only
+ALWAYS_SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")  # at first, in any case
 UNITS: Final = ((SIZE, "bytes"), (BANDWIDTH, "bytes/s"), (FREQUENCY, "Hz"))
 DIGEST_LETTERS: Final = 12  # of a run's digest on the page
 
@@ -55,8 +50,8 @@ def study_data(
     """
     from fiberscope.results.store.store import hidden_rows  # noqa: PLC0415  (needs the extra sweep)
 
-    hidden = 0 if all_sources else store.hidden()
-    query = f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM runs"
+    hidden_count = 0 if all_sources else store.hidden()
+    query = f"SELECT * EXCLUDE ({', '.join(LARGE_COLUMNS)}) FROM runs"
     rows = store.table(query, all_sources=all_sources).to_pandas()
     if rows.empty:
         raise InputError(f"{store.address}: holds no runs yet")
@@ -65,7 +60,7 @@ def study_data(
     runs = select_rows(frame, max_runs)
     large = _read_large_columns(store, runs["digest"])
     keys, units = _parameter_keys(large, parameters), _parameter_units(large)
-    columns = [column for column in _columns(runs, parameters, keys, units) if column is not None]
+    columns = [column for column in _build_columns(runs, parameters, keys, units) if column is not None]
     return {
         "kind": "study",
         "title": title or f"Study {store.name}",
@@ -73,15 +68,15 @@ def study_data(
         "versions": sorted(runs["version"].dropna().unique()),
         "total": len(frame),
         "failed": int((frame["status"] != "done").sum()),
-        "notices": [*([hidden_rows(hidden)] if hidden else []), *_notices(frame, runs)],
+        "notices": [*([hidden_rows(hidden_count)] if hidden_count else []), *_write_notices(frame, runs)],
         "numbers": [number + 1 for number in runs.index],
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
-        **({"spreads": spreads} if (spreads := _spreads(runs)) else {}),
+        **({"spreads": spreads} if (spreads := _relative_half_widths(runs)) else {}),
         "short_names": _short_names(runs),
         "telling": [column["name"] for column in columns if column.pop("telling")],
-        **_families([row["kinds"] for row in large]),
-        "settings": _settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
+        **_encode_families([row["kinds"] for row in large]),
+        "settings": _collect_settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
     }
 
 
@@ -89,8 +84,8 @@ def _mark_surrogates(frame: pd.DataFrame) -> pd.DataFrame:
     """Mark surrogates with daggers, and drop the column of machines if it equals the accelerators."""
     if frame["machine"].equals(frame["accelerator"]):
         frame = frame.drop(columns="machine")
-    surrogate = frame["workload_source"] == SURROGATE
-    return frame.assign(workload=frame["workload"].mask(surrogate, frame["workload"] + DAGGER))
+    is_surrogate = frame["workload_source"] == SURROGATE
+    return frame.assign(workload=frame["workload"].mask(is_surrogate, frame["workload"] + DAGGER))
 
 
 def _sort_rows(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
@@ -99,7 +94,7 @@ def _sort_rows(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
     return frame.sort_values(order, ignore_index=True, kind="stable")
 
 
-def _spreads(runs: pd.DataFrame) -> list[float | None]:
+def _relative_half_widths(runs: pd.DataFrame) -> list[float | None]:
     """Return the half-width of each run's cycles as a fraction; empty without estimates."""
     if runs["cycles_low"].isna().all():
         return []
@@ -112,7 +107,7 @@ def _format_sampling(texts: pd.Series[str]) -> pd.Series[str]:
     return texts.map(lambda text: str(Sample(**json.loads(text))), na_action="ignore")
 
 
-def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+def _write_notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     """Return sentences on surrogates, on estimated cycles, and on runs that the page leaves out."""
     surrogates = frame["workload"][frame["workload_source"] == SURROGATE].str.removesuffix(DAGGER)
     notices = [footnote(sorted(surrogates.unique()))] if len(surrogates) else []
@@ -166,40 +161,48 @@ def _unit_of(value: object) -> str:
     return ""
 
 
-def _columns(
+def _build_columns(
     runs: pd.DataFrame, parameters: Sequence[str], keys: Mapping[str, str], units: Mapping[str, str]
 ) -> Iterable[Column | None]:
     """Yield the columns of the page: identities, parameters, measures and texts, in this order."""
     for name in (name for name in IDENTITIES if name in runs):
-        yield _column(runs, name, "identity", name.replace("_", " "), telling=name in DISTINGUISHING)
+        yield _build_column(
+            runs, name, "identity", name.replace("_", " "), is_distinguishing=name in DISTINGUISHING
+        )
     if runs["sampling"].notna().any():
         sampled = runs.assign(sampling=_format_sampling(runs["sampling"]))
-        yield _column(sampled, "sampling", "identity", "sampling", telling=True)
+        yield _build_column(sampled, "sampling", "identity", "sampling", is_distinguishing=True)
     for name in parameters:
         key = keys[name]
-        yield _column(runs, name, "parameter", key, unit=units.get(key, ""), telling=True)
+        yield _build_column(runs, name, "parameter", key, unit=units.get(key, ""), is_distinguishing=True)
     for measure in measures(list(runs.columns)):
         if measure.name not in parameters:
-            yield _column(
+            yield _build_column(
                 runs, measure.name, "measure", measure.label, unit=measure.unit, better=measure.better
             )
     for name in SENTENCES:
-        yield _column(runs, name, "sentence", name)
+        yield _build_column(runs, name, "sentence", name)
 
 
-def _column(
-    runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **attributes: str
+def _build_column(
+    runs: pd.DataFrame,
+    name: str,
+    role: str,
+    label: str,
+    *,
+    is_distinguishing: bool = False,
+    **attributes: str,
 ) -> Column | None:
-    """Return a column with its values; None if the table lacks it.
+    """Return a column with its values.
 
-    Also None for a measure without values, unless it is in ``ALWAYS_SHOWN``.
+    Return None if the table lacks the column, or for a measure without values that is not ``ALWAYS_SHOWN``.
 
-    A column identifies the runs if ``telling`` is set and its values differ between runs.
+    The key ``telling`` says that ``is_distinguishing`` is set and that the values differ between runs.
     """
     if name not in runs or (name not in ALWAYS_SHOWN and role == "measure" and runs[name].isna().all()):
         return None
     values = runs[name]
-    differs = telling and values.nunique(dropna=role == "identity") > 1
+    differs = is_distinguishing and values.nunique(dropna=role == "identity") > 1
     is_number = values.dtype.kind in "iuf"
     plain_values = values.astype(object).where(values.notna(), None).tolist()
     encoded_values = (
@@ -220,13 +223,13 @@ def _round_number(value: float | None) -> float | None:
 
 def _encode_texts(values: Sequence[object]) -> dict[str, Any]:
     """Encode texts as indices into a list of texts; -1 for a missing text."""
-    texts = [None if value is None else _text(value) for value in values]
+    texts = [None if value is None else _format_text(value) for value in values]
     distinct = sorted({text for text in texts if text is not None})
     codes = {text: code for code, text in enumerate(distinct)}
     return {"words": distinct, "codes": [-1 if text is None else codes[text] for text in texts]}
 
 
-def _text(value: object) -> str:
+def _format_text(value: object) -> str:
     """Format a setting as on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -240,25 +243,25 @@ def _short_names(runs: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _families(texts: Sequence[str | None]) -> dict[str, Any]:
-    """Return the states of components by family: name, number, shares of cycles in units of 0.01 %."""
+def _encode_families(texts: Sequence[str | None]) -> dict[str, Any]:
+    """Return the family names, and for each run its families: index, count, shares of states in 0.01 %."""
     families_by_run = [json.loads(text or "{}") for text in texts]
     names = list(dict.fromkeys(name for families in families_by_run for name in families))
     number = {name: index for index, name in enumerate(names)}
     rows = [
-        [[number[name], family["count"], *_shares(family)] for name, family in families.items()]
+        [[number[name], family["count"], *_share_states(family)] for name, family in families.items()]
         for families in families_by_run
     ]
     return {"family_names": names, "families": rows}
 
 
-def _shares(family: Mapping[str, int]) -> list[int]:
+def _share_states(family: Mapping[str, int]) -> list[int]:
     cycles = [family[state] for state in ("busy", "input_stall", "output_stall", "idle")]
-    return [round(10_000 * part / max(1, sum(cycles))) for part in cycles]
+    return [round(10_000 * state_cycles / max(1, sum(cycles))) for state_cycles in cycles]
 
 
-def _settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
-    """Return the most common settings of each accelerator, and the differences of each run."""
+def _collect_settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
+    """Return the most common value of each setting by accelerator, and the differing settings of each run."""
     configurations = [
         (machine, json.loads(config or "{}")) for machine, config in zip(accelerators, configs, strict=True)
     ]

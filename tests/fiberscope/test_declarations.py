@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from fiberscope.compiler import handwritten_pxd
-from fiberscope.compiler.declarations import Generator, declarations
-from fiberscope.compiler.module_dependencies import needed
+from fiberscope.compiler.declarations import Generator
+from fiberscope.compiler.module_dependencies import compiled_imports
 from fiberscope.compiler.modules import Modules
+from fiberscope.compiler.pxd_text import generate_pxd
 
 HELPERS = """WIDTH = 2 ** 4
 _SHARE = 0.5
@@ -308,7 +309,7 @@ def shortened(text: str) -> str:
 def test_each_construct_has_its_type(modules: Modules, name: str) -> None:
     module = modules.find(name)
     assert module is not None
-    assert shortened(declarations(modules, module)) == TYPES[name]
+    assert shortened(generate_pxd(modules, module)) == TYPES[name]
 
 
 def test_what_is_read_of_a_handwritten_file_is_what_is_written(modules: Modules) -> None:
@@ -316,8 +317,8 @@ def test_what_is_read_of_a_handwritten_file_is_what_is_written(modules: Modules)
         module = modules.find(name)
         assert module is not None
         generator = Generator(modules)
-        own = generator.module(module)
-        text = declarations(modules, module)
+        own = generator.declare_module(module)
+        text = generate_pxd(modules, module)
         parsed = handwritten_pxd.parse_pxd(text)
         assert parsed.functions == own.functions
         assert {
@@ -331,7 +332,7 @@ def test_what_is_read_of_a_handwritten_file_is_what_is_written(modules: Modules)
 
 def test_modules_that_a_module_needs_are_those_of_its_imports_and_types(modules: Modules) -> None:
     def names(*roots: str) -> set[str]:
-        return {module.name for module in needed(modules, roots)}
+        return {module.name for module in compiled_imports(modules, roots)}
 
     assert names("helpers", "nowhere") == {"helpers"}
     assert names("user") == {"user", "base", "helpers", "package.inner"}

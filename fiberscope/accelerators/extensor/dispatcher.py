@@ -14,12 +14,12 @@ from fiberscope.sim import inline, raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-SHIFT = 5  # an element's number shifted by this is its word; each element has one bit of a word
-BITS = 1 << SHIFT
+SHIFT = 5  # an element's number, shifted right by this, is the index of its word of the set
+BITS = 1 << SHIFT  # elements in a word, one bit each
 ONE = 1  # C long in the compiled module, as in ``fiberscope.sim.clock``
 
 
-class Elements:  # C: final
+class ElementSet:  # C: final
     """A set of processing elements with a round-robin search; initially empty.
 
     Args:
@@ -136,12 +136,14 @@ class Dispatcher(Component):
         self.height, self.width = shape  # C: height=long, width=long
         self.halves = halves
         self.pairs = 0  # number of pairs that have started
-        self.closed = 0  # number of pairs whose products are all dispatched
-        self.freed = 0  # number of pairs whose microtiles are all taken
+        self.closed_pairs = 0  # number of pairs whose products are all dispatched
+        self.released_pairs = 0  # number of pairs whose microtiles are all taken
         self.fed_elements = 0  # elements that have all microtiles of the pair that is released next
-        self.marks = array("q")  # tasks pushed to each element when a pair was closed, by half of input tiles
+        self.task_marks = array(
+            "q"
+        )  # tasks pushed to each element when a pair was closed, by half of input tiles
         self.half = halves - 1  # half of the output tiles of the current pair
-        self.half_in_use = array("q", bytes(8 * halves))  # whether a half is in use
+        self.is_half_used = array("q", bytes(8 * halves))  # whether a half is in use
         self.has_pair = False  # whether a pair is in progress
         self.products = 0
         self.work = 0  # expected work of the products
@@ -154,10 +156,10 @@ class Dispatcher(Component):
         self.remaining_columns = array("q", bytes(8 * self.height))  # unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
         self.is_blocked = array("b", bytes(intersectors))  # whether a lane waits at equal heads
-        self.space_checked = self.all_full = False  # whether space was checked in this cycle, and is lacking
+        self.is_space_known = self.all_full = False  # whether space was checked in this cycle, and is lacking
         self.elements = 0
-        self.free_elements = Elements(0)  # elements with space in this cycle that got no product
-        self.late_elements = Elements(0)  # the same, but with an unfinished long product
+        self.free_elements = ElementSet(0)  # elements with space in this cycle that got no product
+        self.late_elements = ElementSet(0)  # the same, but with an unfinished long product
         self.in_turn = in_turn
         self.turn = 0  # element of the first product of the next pair of rows
         self.lane_turn = array("q", bytes(8 * intersectors))  # element of the next product, by lane
@@ -167,20 +169,20 @@ class Dispatcher(Component):
         """Look up the channels, and count the processing elements."""
         super().elaborate()
         self.elements = len(self.tasks)
-        self.free_elements, self.late_elements = Elements(self.elements), Elements(self.elements)
+        self.free_elements, self.late_elements = ElementSet(self.elements), ElementSet(self.elements)
         self.long_ends = array("q", bytes(8 * self.elements))
-        self.marks = array("q", bytes(8 * self.halves * self.elements))
+        self.task_marks = array("q", bytes(8 * self.halves * self.elements))
 
     def tick(self, now: int) -> int:
         """Advance every intersector by a step."""
         progress = self._release()
         if self.drained.can_pop():
-            self.half_in_use[self.drained.control()] = 0
+            self.is_half_used[self.drained.control()] = 0
             self.drained.pop()
             progress = True
         if not self.has_pair:
             return self.busy(now + 1) if progress else self._begin_pair(now)
-        self.space_checked = self.all_full = False
+        self.is_space_known = self.all_full = False
         for lane in range(self.intersectors):
             if not (self.all_full and self.is_blocked[lane]) and self._step(lane, now):
                 progress = True
@@ -189,48 +191,50 @@ class Dispatcher(Component):
         return self.busy(now + 1) if progress else self.wait_any_output(self.tasks)
 
     def _begin_pair(self, now: int) -> int:
+        """Start the next pair if it is loaded and a half is free; return the accounting of this cycle."""
         if self.loaded.can_pop():
             half = self._free_half()
             if half < 0:
                 return self.wait_input(self.drained)
-            self._begin(half)
+            self._start_pair(half)
             return self.busy(now + 1)
-        return self.wait_any_output(self.tasks) if self.freed < self.closed else self.idle()
+        return self.wait_any_output(self.tasks) if self.released_pairs < self.closed_pairs else self.idle()
 
     def _free_half(self) -> int:  # C: noexcept
         """Return the next free half of the output tiles after the one used last; -1 if there is none."""
         for step in range(1, self.halves + 1):
             half = (self.half + step) % self.halves
-            if not self.half_in_use[half]:
+            if not self.is_half_used[half]:
                 return half
         return -1
 
     def _close_pair(self) -> None:
         """Record for each element how many tasks it must take before the pair's input tiles are free."""
-        first_mark = self.closed % self.halves * self.elements
+        first_mark = self.closed_pairs % self.halves * self.elements
         for element in range(self.elements):
             tasks = self.tasks[element]
-            self.marks[first_mark + element] = tasks.pushes
-        self.closed += 1
+            self.task_marks[first_mark + element] = tasks.pushes
+        self.closed_pairs += 1
         self.has_pair = False
 
     def _release(self) -> bool:
         """Free the input tiles of the oldest closed pair if no element needs them; return whether it did."""
-        if self.freed == self.closed:
+        if self.released_pairs == self.closed_pairs:
             return False
-        first_mark = self.freed % self.halves * self.elements
+        first_mark = self.released_pairs % self.halves * self.elements
         while self.fed_elements < self.elements:
             tasks = self.tasks[self.fed_elements]
             queued = tasks.capacity - tasks.space()
-            if tasks.pushes - queued < self.marks[first_mark + self.fed_elements]:
+            if tasks.pushes - queued < self.task_marks[first_mark + self.fed_elements]:
                 return False
             self.fed_elements += 1
         self.fed_elements = 0
-        self.freed += 1
+        self.released_pairs += 1
         self.released.push(0)  # there is space for all halves
         return True
 
-    def _begin(self, half: int) -> None:
+    def _start_pair(self, half: int) -> None:
+        """Start the next loaded pair with an output tile in this half; announce its number of rows."""
         tile_a, tile_b = self.loaded.coordinate(), self.loaded.reference()
         self.loaded.pop()
         self.row, self.end_row = self.a.tile_rows[tile_a], self.a.tile_rows[tile_a + 1]
@@ -238,7 +242,7 @@ class Dispatcher(Component):
         self.end_column = self.b.tile_rows[tile_b + 1]
         self.half = half
         self.pairs += 1
-        self.half_in_use[self.half] = 1
+        self.is_half_used[self.half] = 1
         self.rows.push(self.half, TILE, self.end_row - self.row)
         self.has_pair = True
 
@@ -300,14 +304,14 @@ class Dispatcher(Component):
         """Dispatch the product at the heads to an element with a free slot; return whether there is one."""
         intersection = self.lanes[lane]  # C: FiberIntersection
         a, b = intersection.a, intersection.b
-        if not self.space_checked:
+        if not self.is_space_known:
             self._find_free_elements(now)
-            self.space_checked = True
+            self.is_space_known = True
         if self.policy is not None:
             task = Task(self.products, self._estimate_work(a, b))
             element = self._select_element(self.policy, task, a % self.elements, now)
         else:
-            element = self._in_turn(lane) if self.in_turn else self._select_home(a)
+            element = self._select_in_turn(lane) if self.in_turn else self._select_home(a)
         self.is_blocked[lane] = element < 0
         if element < 0:
             self.all_full = not self.in_turn  # the others' turns are at other elements
@@ -358,7 +362,7 @@ class Dispatcher(Component):
             self.late_elements.remove(element)
         return element
 
-    def _in_turn(self, lane: int) -> int:
+    def _select_in_turn(self, lane: int) -> int:
         """Return the element in turn for a lane's product; -1 if it cannot take one in this cycle."""
         element = self.lane_turn[lane]
         if self.free_elements.first_from(element) != element:
@@ -386,13 +390,16 @@ class Dispatcher(Component):
             self.long_ends[element] = max(self.long_ends[element], now) + work
 
     def _estimate_work(self, a: int, b: int) -> int:  # C: noexcept
-        """Return the expected number of steps of the product of two microtiles; at least 1."""
+        """Return the expected number of steps of the product of two microtiles; at least 1.
+
+        For each pair of fibers, this is the harmonic mean of the mean numbers of elements of a fiber.
+        """
         elements_a, elements_b = self.a.microtile_elements[a], self.b.microtile_elements[b]
         fibers_a = self.a.microtile_fibers[a + 1] - self.a.microtile_fibers[a]
         fibers_b = self.b.microtile_fibers[b + 1] - self.b.microtile_fibers[b]
-        pairs = fibers_a * fibers_b
-        mean = 2 * elements_a * elements_b * pairs // (elements_a * fibers_b + elements_b * fibers_a)
-        return max(1, mean)
+        fiber_pairs = fibers_a * fibers_b
+        steps = 2 * elements_a * elements_b * fiber_pairs // (elements_a * fibers_b + elements_b * fibers_a)
+        return max(1, steps)
 
     def counters(self) -> dict[str, int]:
         """Return the intersection steps over K1, the microtile products and the pairs begun."""

@@ -85,7 +85,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     ) -> None:
         self.value_type = TYPES[parameters.value]
         a, b = convert_values(self.value_type, a, b)
-        self.tiling = self._tiled(parameters, a, b)
+        self.tiling = self._partition_operands(parameters, a, b)
         self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
         if self.by_units and parameters.intersection == SCANNERS:
             raise ConfigurationError(f"extensor: no unit intersects as {SCANNERS} do; {UNIT_RULES}")
@@ -99,7 +99,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.halves = parameters.llb.halves  # halves of the buffer, each with a pair of tiles
         if parameters.llb.by_rows:
             self.halves, self.output = self.output[0], (1, self.output[1])
-        self.pairs = self._pairs()
+        self.pairs = self._list_pairs()
         self.product = self._store_product(shape)
         self.output_rows = [
             OutputRow(self.output[1], self.value_type) for _ in range(self.halves * self.output[0])
@@ -114,11 +114,11 @@ class ExTensor(Composition[ExTensorConfiguration]):
             self._add_intersectors()
         self.build()
 
-    def _tiled(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
+    def _partition_operands(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
         """Return the operands partitioned into tiles."""
         return Tiling(parameters, a, b)
 
-    def _pairs(self) -> Sequence[tuple[int, int]]:
+    def _list_pairs(self) -> Sequence[tuple[int, int]]:
         """Return the pairs of tiles in the order of execution."""
         return pairs_of(self.a.tree, self.b.tree)
 

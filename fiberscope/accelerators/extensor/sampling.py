@@ -143,11 +143,11 @@ class SplicedExTensor(ExTensor):
         }
         super().__init__(parameters, a, b, parts=parts)
 
-    def _tiled(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
+    def _partition_operands(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
         del parameters, a, b
         return self.pair_work.tiling
 
-    def _pairs(self) -> Sequence[tuple[int, int]]:
+    def _list_pairs(self) -> Sequence[tuple[int, int]]:
         return [self.pair_work.pairs[number] for number in self.numbers]
 
     def _store_product(self, shape: tuple[int, int]) -> StoredProduct:
@@ -158,7 +158,7 @@ class SplicedExTensor(ExTensor):
     def _keys_by_row(self) -> dict[tuple[int, int], list[Integers]]:
         """Return, for each M1 and N2, the keys that memory holds before the rows of each pair are merged."""
         keys_by_row: dict[tuple[int, int], list[Integers]] = {}
-        for number, (tile, _) in zip(self.numbers, self._pairs(), strict=True):
+        for number, (tile, _) in zip(self.numbers, self._list_pairs(), strict=True):
             rows, keys = self._keys(number)
             panel = self.pair_work.panel(number).start // (self.output[1] * self.parameters.pe.tile)
             for row in self._rows_of(tile):

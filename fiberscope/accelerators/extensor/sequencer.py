@@ -47,7 +47,7 @@ class Sequencer(Component):
         super().__init__(name)
         self.walk = walk(a, b, skip=skip) if pairs is None else iter(pairs)
         self.pair: tuple[int, int] | None = None  # pair that was found and is not sent yet
-        self.ended = False
+        self.has_ended = False
         self.intersect_k2 = 0
         self.given = 0  # pairs sent
 
@@ -58,7 +58,7 @@ class Sequencer(Component):
                 return self.wait_output(self.pairs)
             self.pairs.push(0, *self.pair)
             self.given += 1
-        elif self.ended:
+        elif self.has_ended:
             return self.idle()
         self._advance()
         return self.busy(now + 1)
@@ -72,7 +72,7 @@ class Sequencer(Component):
             else:
                 self.pair = pair
             return
-        self.ended = True
+        self.has_ended = True
 
     def counters(self) -> dict[str, int]:
         """Return the intersection steps over K2 and the number of pairs sent."""
@@ -88,9 +88,9 @@ def walk(a: FiberTree, b: FiberTree, *, skip: bool = True) -> Iterator[tuple[int
     for n2 in range(len(b.coordinates[0])):
         intersection.begin(0, len(a.coordinates[0]), fibers_of_b[n2], fibers_of_b[n2 + 1])
         while not intersection.has_ended():
-            met = intersection.advance(1)
+            has_match = intersection.advance(1)
             yield None
-            if met:
+            if has_match:
                 tiles_of_a = range(fibers_of_a[intersection.a], fibers_of_a[intersection.a + 1])
                 yield from ((tile, intersection.b) for tile in tiles_of_a)
                 intersection.pass_match()

@@ -53,19 +53,19 @@ class Tiling:
         is_stored_dense = parameters.format.is_stored_dense
         self.dense = {"A": is_stored_dense("A", a), "B": is_stored_dense("B", b)}
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
-        self.shape, origin = _choose_start(parameters, a, b)
+        self.shape, origin = _choose_initial_shape(parameters, a, b)
         self._partition()
         self._fit_microtiles()
-        start_shape, excess = self.shape, self._excess()
+        initial_shape, excess = self.shape, self._describe_excess()
         while excess and origin and self.shape != (1, 1, 1):
-            self.shape = _halve(self.shape)
+            self.shape = _halve_shape(self.shape)
             self._partition()
-            excess = self._excess()
+            excess = self._describe_excess()
         if excess:
             raise ConfigurationError(excess)
         if parameters.llb.by_rows:
             self._partition(1)
-        choices = [_shape_text(self.shape, origin, start_shape)] if origin else []
+        choices = [_describe_shape(self.shape, origin, initial_shape)] if origin else []
         if self.parameters.pe.tile < parameters.pe.tile:
             sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
             choices.append(f"microtiles of side {sides}")
@@ -91,7 +91,7 @@ class Tiling:
         Raises:
             ConfigurationError: if even microtiles of one element do not fit.
         """
-        while excess := self._microtile_excess():
+        while excess := self._describe_microtile_excess():
             pe = self.parameters.pe
             if pe.tile == 1:
                 raise ConfigurationError(excess)
@@ -101,29 +101,29 @@ class Tiling:
             self.shape = (2 * m, 2 * k, 2 * n)
             self._partition()
 
-    def _microtile_excess(self) -> str:
+    def _describe_microtile_excess(self) -> str:
         """Describe the largest two microtiles with a common K1 that do not fit; empty if all fit."""
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
         blocks = -(-int(self.matrices[0].shape[1]) // tile)
         a_bytes, b_bytes = (_largest_by_k(operand, tile, blocks) for operand in (self.a, self.b))
         pair_bytes = np.where((a_bytes > 0) & (b_bytes > 0), a_bytes + b_bytes, 0)
-        worst = int(np.argmax(pair_bytes)) if blocks else 0
-        if not blocks or pair_bytes[worst] <= size:
+        largest_k1 = int(np.argmax(pair_bytes)) if blocks else 0
+        if not blocks or pair_bytes[largest_k1] <= size:
             return ""
-        a, b = int(a_bytes[worst]), int(b_bytes[worst])
+        a, b = int(a_bytes[largest_k1]), int(b_bytes[largest_k1])
         return (
             f"extensor: pe.buffer is {size} bytes; it should hold an element of A of {a} bytes and one of B "
-            f"of {b} bytes that meet at k = {worst * tile}: {a + b} bytes"
+            f"of {b} bytes that meet at k = {largest_k1 * tile}: {a + b} bytes"
         )
 
-    def _excess(self) -> str:
+    def _describe_excess(self) -> str:
         """Describe in one line which tiles do not fit in the last-level buffer; empty if all fit."""
         size, halves = self.parameters.llb.size, self.parameters.llb.tiles
         a, b = (int(operand.tile_bytes.max(initial=0)) for operand in (self.a, self.b))
         needed = halves * (a + b)
         contents = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
         if needed <= size:
-            output = self._largest_output((size - needed) // halves)
+            output = self._count_largest_output((size - needed) // halves)
             needed += halves * output
             contents += f", {halves} of Z of up to {output} bytes"
         if needed <= size:
@@ -134,22 +134,22 @@ class Tiling:
             f"tile.n) it should hold {contents}: {needed} bytes"
         )
 
-    def _largest_output(self, limit: int) -> int:
-        """Return the bytes of the largest output tile.
+    def _count_largest_output(self, limit: int) -> int:
+        """Return the bytes of the largest output tile, or an upper bound.
 
-        The size of a tile is an upper bound if it is at most ``limit`` bytes, and exact otherwise.
+        A tile is counted exactly only if its upper bound exceeds ``limit`` bytes and the largest tile so far.
         """
         element = self.parameters.format.output // 8
-        largest = 0
-        for tile_a, tile_b in self._pairs():
+        largest_bytes = 0
+        for tile_a, tile_b in self._iterate_tile_pairs():
             a_bytes = np.bincount(tile_a.indices, minlength=tile_a.shape[1])
-            bound = int(a_bytes @ np.diff(tile_b.indptr)) * element
-            if bound > max(largest, limit):
-                bound = int((tile_a @ tile_b).nnz) * element
-            largest = max(largest, bound)
-        return largest
+            output_bytes = int(a_bytes @ np.diff(tile_b.indptr)) * element
+            if output_bytes > max(largest_bytes, limit):
+                output_bytes = int((tile_a @ tile_b).nnz) * element
+            largest_bytes = max(largest_bytes, output_bytes)
+        return largest_bytes
 
-    def _pairs(self) -> Iterator[tuple[Any, Any]]:
+    def _iterate_tile_pairs(self) -> Iterator[tuple[Any, Any]]:
         """Yield the sparsity patterns of all pairs of nonempty tiles with a common K2."""
         m, k, n = (size * self.parameters.pe.tile for size in self.shape)
         a, b = (_pattern(matrix) for matrix in self.matrices)
@@ -180,12 +180,14 @@ def symbols(
 
 def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:
     """Return the bytes of an operand's largest microtile for each K1; 0 for a K1 without microtiles."""
-    largest = np.zeros(blocks, dtype=np.int64)
-    np.maximum.at(largest, np.asarray(operand.microtile_k) // microtile, np.asarray(operand.microtile_bytes))
-    return largest
+    largest_bytes = np.zeros(blocks, dtype=np.int64)
+    np.maximum.at(
+        largest_bytes, np.asarray(operand.microtile_k) // microtile, np.asarray(operand.microtile_bytes)
+    )
+    return largest_bytes
 
 
-def published(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
+def published_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
     """Return the published tile shape for these matrices and the matrix's name; None if there is none.
 
     A matrix is identified by its numbers of rows and nonzeros.
@@ -206,8 +208,8 @@ def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
     if parameters.tiling == PUBLISHED:
         return None
     tile_bytes = parameters.llb.size // (len("ABZ") * parameters.llb.tiles)
-    words = tile_bytes * 2 // (parameters.format.element // 8)
-    return TileRoom("Z[m,n] = A[m,k] * B[k,n]", "nkm", parameters.tiling, parameters.pe.tile, words)
+    word_count = tile_bytes * 2 // (parameters.format.element // 8)
+    return TileRoom("Z[m,n] = A[m,k] * B[k,n]", "nkm", parameters.tiling, parameters.pe.tile, word_count)
 
 
 def tiled(parameters: ExTensorConfiguration, microtiles: Mapping[str, int]) -> ExTensorConfiguration:
@@ -215,7 +217,7 @@ def tiled(parameters: ExTensorConfiguration, microtiles: Mapping[str, int]) -> E
     return parameters.model_copy(update={"tile": Tile(**microtiles)})
 
 
-def _choose_start(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
+def _choose_initial_shape(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     """Return the initial shape and its origin; an empty origin means that the shape must not be halved.
 
     Raises:
@@ -223,7 +225,7 @@ def _choose_start(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -
     """
     sides = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
     if parameters.tiling == PUBLISHED:
-        return (sides, "") if all(sides) else _start_shape(a, b)
+        return (sides, "") if all(sides) else _published_or_standard(a, b)
     if not all(sides):
         raise ConfigurationError(
             f"extensor: tiling {parameters.tiling} is chosen before the machine is built; give its shape"
@@ -231,22 +233,22 @@ def _choose_start(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -
     return sides, f"chosen by {parameters.tiling}"
 
 
-def _start_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
+def _published_or_standard(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     """Return the published shape for these matrices or ``STANDARD``, and the origin of the shape."""
-    tiling = published(a, b)
+    tiling = published_shape(a, b)
     if tiling is None:
         return STANDARD, "that of most published runs"
     shape, matrix = tiling
     return shape, f"published for {matrix}, which A and B are taken for by rows and nonzeros"
 
 
-def _shape_text(shape: Shape, origin: str, start_shape: Shape) -> str:
+def _describe_shape(shape: Shape, origin: str, initial_shape: Shape) -> str:
     m, k, n = shape
-    halved = "" if shape == start_shape else ", halved until they fit"
+    halved = "" if shape == initial_shape else ", halved until they fit"
     return f"tiles of {m} x {k} x {n} microtiles ({origin}{halved})"
 
 
-def _halve(shape: Shape) -> Shape:
+def _halve_shape(shape: Shape) -> Shape:
     m, k, n = shape
     if m > 1:
         return m // 2, k, n

@@ -19,7 +19,7 @@ from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.names import family_name
 
 STATES = 4  # busy, waiting for input, waiting for output, idle
-MAX_LISTED = 8  # largest number of listed families of channels, and of listed waiting components
+MAX_ROWS = 8  # largest number of listed families of channels, and of listed waiting components
 
 
 class MachineCounters:
@@ -80,18 +80,18 @@ class MachineCounters:
         self._ledger.read(row, time)
         return {
             "states": row[: self._state_count].tolist(),
-            "channels": self._fullest(np.frombuffer(row, dtype=np.int64)[self._state_count :]),
+            "channels": self._fullest_families(np.frombuffer(row, dtype=np.int64)[self._state_count :]),
             "waits": self._longest_waits(time),
         }
 
-    def _fullest(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
+    def _fullest_families(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
         """Return family, channels, full channels, tokens and capacity of the fullest families."""
         count = len(self._channel_families)
         tokens_by_family = np.bincount(self._family_numbers, tokens, count).astype(np.int64)
         capacity = np.bincount(self._family_numbers, self._capacities, count).astype(np.int64)
         full = np.bincount(self._family_numbers, tokens >= self._capacities, count).astype(np.int64)
         members = np.bincount(self._family_numbers, minlength=count)
-        order = np.argsort(-tokens_by_family / np.maximum(capacity, 1), kind="stable")[:MAX_LISTED]
+        order = np.argsort(-tokens_by_family / np.maximum(capacity, 1), kind="stable")[:MAX_ROWS]
         columns = (members, full, tokens_by_family, capacity)
         return [
             (self._channel_families[index], *(int(column[index]) for column in columns))
@@ -107,7 +107,7 @@ class MachineCounters:
                 period = component.clock.period if component.clock else 1
                 waiting.append((-(-time // period) - component.since, component))
         waiting.sort(key=lambda wait: -wait[0])
-        longest = waiting[:MAX_LISTED]
+        longest = waiting[:MAX_ROWS]
         return [(component.name, *self._describe_stall(component, cycles)) for cycles, component in longest]
 
     def _describe_stall(self, component: Component, cycles: int) -> tuple[str, int, Sequence[str]]:

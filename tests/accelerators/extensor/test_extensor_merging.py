@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.accelerators.extensor.dispatcher import Elements
+from fiberscope.accelerators.extensor.dispatcher import ElementSet
 from fiberscope.accelerators.extensor.merging import count_in_blocks, merge_elements
 
 lists = st.dictionaries(st.integers(0, 40), st.integers(-9, 9), max_size=30)
@@ -33,7 +33,7 @@ def test_what_lies_within_blocks_is_counted(held, blocks, size):
 
 @given(st.data(), st.integers(1, 70))
 def test_elements_are_found_in_turn(data, count):
-    elements, model = Elements(count), set()
+    elements, model = ElementSet(count), set()
     numbers = st.integers(0, count - 1)
     for add, number in data.draw(st.lists(st.tuples(st.booleans(), numbers), max_size=40)):
         (elements.add if add else elements.remove)(number)
