@@ -139,9 +139,7 @@ class Dispatcher(Component):
         self.closed_pairs = 0  # number of pairs whose products are all dispatched
         self.released_pairs = 0  # number of pairs whose microtiles are all taken
         self.fed_elements = 0  # elements that have all microtiles of the pair that is released next
-        self.task_marks = array(
-            "q"
-        )  # tasks pushed to each element when a pair was closed, by half of input tiles
+        self.task_marks = array("q")  # tasks pushed when a pair was closed, by half and by element
         self.half = halves - 1  # half of the output tiles of the current pair
         self.is_half_used = array("q", bytes(8 * halves))  # whether a half is in use
         self.has_pair = False  # whether a pair is in progress
@@ -156,7 +154,7 @@ class Dispatcher(Component):
         self.remaining_columns = array("q", bytes(8 * self.height))  # unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
         self.is_blocked = array("b", bytes(intersectors))  # whether a lane waits at equal heads
-        self.is_space_known = self.all_full = False  # whether space was checked in this cycle, and is lacking
+        self.is_space_known = self.all_full = False  # whether space was checked, and lacks, in this cycle
         self.elements = 0
         self.free_elements = ElementSet(0)  # elements with space in this cycle that got no product
         self.late_elements = ElementSet(0)  # the same, but with an unfinished long product
@@ -191,7 +189,6 @@ class Dispatcher(Component):
         return self.busy(now + 1) if progress else self.wait_any_output(self.tasks)
 
     def _begin_pair(self, now: int) -> int:
-        """Start the next pair if it is loaded and a half is free; return the accounting of this cycle."""
         if self.loaded.can_pop():
             half = self._free_half()
             if half < 0:
@@ -390,10 +387,7 @@ class Dispatcher(Component):
             self.long_ends[element] = max(self.long_ends[element], now) + work
 
     def _estimate_work(self, a: int, b: int) -> int:  # C: noexcept
-        """Return the expected number of steps of the product of two microtiles; at least 1.
-
-        For each pair of fibers, this is the harmonic mean of the mean numbers of elements of a fiber.
-        """
+        """Return the expected number of steps of the product of two microtiles; at least 1."""
         elements_a, elements_b = self.a.microtile_elements[a], self.b.microtile_elements[b]
         fibers_a = self.a.microtile_fibers[a + 1] - self.a.microtile_fibers[a]
         fibers_b = self.b.microtile_fibers[b + 1] - self.b.microtile_fibers[b]
