@@ -172,7 +172,7 @@ class FiberWriter(Consumer):
         if self.is_partial:
             self.base = PARTIAL_BASE + self.table.output_starts[self.task] * self.element_bytes
             self.packer = self.partial_lines
-            self.packer.start_list()
+            self.packer.reset()
         else:
             self.base = self.page_base
             self.packer = self.z_lines
@@ -237,7 +237,7 @@ class FiberWriter(Consumer):
         lines = self.requests.free()
         if not self.is_partial:
             page_end = (self.page + 1) * self.page_bytes
-            lines = min(lines, max(page_end - self.packer.line(), 0) // self.packer.line_bytes)
+            lines = min(lines, max(page_end - self.packer.line_offset(), 0) // self.packer.line_bytes)
         return self.packer.elements_before(lines)
 
     def _request_page(self) -> None:
@@ -253,7 +253,7 @@ class FiberWriter(Consumer):
 
     def _send_line(self) -> None:
         """Send the write of the line that holds the next byte."""
-        line = self.packer.line()
+        line = self.packer.line_offset()
         address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
             slot = (self.oldest_open + self.open_count - 1) % self.max_open_tasks

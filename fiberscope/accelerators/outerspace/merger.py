@@ -220,8 +220,8 @@ class MergingElement(Component):
         self.row = self.rows.reference()
         if self.row == END_OF_WORK:
             if self.packer.has_partial_line():
-                self.store_address = self.z_address + self.packer.line()
-                self.packer.start_list()
+                self.store_address = self.z_address + self.packer.line_offset()
+                self.packer.reset()
                 return self._send_store(now)
             self.rows.pop()
             return self.busy(now + 1)
@@ -376,7 +376,7 @@ class MergingElement(Component):
         self.length += 1
         self.emitted += 1
         if self.packer.completes_line():
-            self.store_address = self.z_address + self.packer.line()
+            self.store_address = self.z_address + self.packer.line_offset()
         self.packer.add()
         self.column = NOTHING
         return self.emit_cycles

@@ -68,7 +68,7 @@ class ListWriter(Component):
         if is_stop and not self.ends.can_push():
             return self.wait_output(self.ends)
         if completes_line:
-            self.requests.push(WRITE, self.tag, self.base + self.packer.line())
+            self.requests.push(WRITE, self.tag, self.base + self.packer.line_offset())
             self.lines += 1
         self._finish() if is_stop else self._add()
         self.entries.pop()
@@ -81,5 +81,5 @@ class ListWriter(Component):
 
     def _finish(self) -> None:
         self.ends.push(0, 0, self.entry_count)
-        self.packer.start_list()
+        self.packer.reset()
         self.entry_count = 0

@@ -38,7 +38,7 @@ from fiberscope.sim.lookahead import LookaheadModel
 __all__ = ["MergeLookahead"]
 
 LINK_MASK = (1 << LINK) - 1
-# Ranks: accounting states of a cycle of the merger. If several apply to a cycle, the least counts.
+# Priorities: accounting states of a cycle of the merger. If several apply to a cycle, the smallest counts.
 MOVED = 0  # a token left a way or the merger
 BLOCKED = 1  # the root had a token, but no free slot
 FIRST_WAY = 2  # FIRST_WAY + i: way i had no head
@@ -60,13 +60,13 @@ class MergeLookahead(LookaheadModel):
     """
 
     records: array[int]  # C: hidden long*
-    ranks: array[int]  # C: hidden short*
+    priorities: array[int]  # C: hidden short*
     stack: array[int]  # C: hidden short*
-    listed: array[int]  # C: hidden short*
+    is_scheduled: array[int]  # C: hidden short*
     postponed: array[int]  # C: hidden short*
     awaited_from: array[int]  # C: hidden long*
-    leaf: array[int]  # C: hidden short*
-    ends: array[int]  # C: hidden short*
+    node_of_way: array[int]  # C: hidden short*
+    ways_end: array[int]  # C: hidden short*
     states: array[int]  # C: hidden long*
     depth: int
     root: int
@@ -74,7 +74,8 @@ class MergeLookahead(LookaheadModel):
     leaves_end: int
     radix: int
     leaves: int
-    unmarked: int
+    idle_priority: int  # no task was in progress
+    unmarked: int  # no other state: the cycle is busy
     postponed_count: int
     merging: int  # number of first nodes that merge the task
     ended_at: int  # cycle in which the last of them took its stops
@@ -82,7 +83,7 @@ class MergeLookahead(LookaheadModel):
     ended_tasks: int  # number of tasks whose stop has left
     idle_from: int  # first idle cycle if no task is in progress
     merged_count: int  # number of elements that have left the merger
-    parked: int  # first cycle at or after the horizon with an event
+    next_tick: int  # first cycle at or after the horizon with an event
     settled_cycle: int  # cycle up to which all cycles are accounted
 
     def __init__(self, merger: HighRadixMerger, components: Sequence[Component]) -> None:
@@ -120,11 +121,9 @@ class MergeLookahead(LookaheadModel):
         self.root = RECORD * (inputs - 1)
         self.stack = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # nodes to evaluate
         self.postponed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # at or after the horizon
-        # Whether a node is in one of the two lists.
-        self.listed = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))
-        self.leaf = raw_words.shorts(self._pin(array("h", bytes(2 * self.radix))))  # node of each way
-        # Place after the last way of each leaf.
-        self.ends = raw_words.shorts(self._pin(array("h", bytes(2 * self.leaves))))
+        self.is_scheduled = raw_words.shorts(self._pin(array("h", bytes(2 * inputs))))  # in either list
+        self.node_of_way = raw_words.shorts(self._pin(array("h", bytes(2 * self.radix))))
+        self.ways_end = raw_words.shorts(self._pin(array("h", bytes(2 * self.leaves))))  # by leaf
         # By way: cycle since which a node waits for its head.
         self.awaited_from = raw_words.longs(self._pin(array("q", [MAX_TIME] * self.radix)))
         for node, (first, count) in enumerate(tree):
@@ -137,24 +136,25 @@ class MergeLookahead(LookaheadModel):
         self.records[node + NEXT] = MAX_TIME if is_leaf else 0
         self.records[node + LINKS] |= RECORD * first | RECORD * (first + count) << LINK
         if is_leaf:
-            self.ends[(node - self.first_node) // RECORD] = RECORD * (first + count)
+            self.ways_end[(node - self.first_node) // RECORD] = RECORD * (first + count)
         for number in range(first, first + count):
             if is_leaf:
-                self.leaf[number] = node
+                self.node_of_way[number] = node
             else:
                 self.records[RECORD * number + LINKS] |= node << 2 * LINK
 
     def _lay_out_accounts(self) -> None:  # C: def
-        """Create the ranks of the cycles that are not accounted, and the accounting state of each rank."""
-        self.unmarked = FIRST_WAY + self.radix + 1
-        ranks = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # by cycle, from ``settled_cycle``
-        self.ranks = raw_words.shorts(self._pin(ranks))
+        """Create the priorities of the cycles that are not accounted, and the state of each priority."""
+        self.idle_priority = FIRST_WAY + self.radix
+        self.unmarked = self.idle_priority + 1
+        priorities = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # by cycle, from ``settled_cycle``
+        self.priorities = raw_words.shorts(self._pin(priorities))
         states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
         self.states = raw_words.longs(self._pin(array("q", [*states, IDLE, BUSY])))
 
     def tick(self, now: int) -> int:
         """Compute all events before the horizon whose cycles are known."""
-        self.parked = MAX_TIME
+        self.next_tick = MAX_TIME
         self._read_inputs(now)
         for i in range(self.postponed_count):
             self.stack[self.depth] = self.postponed[i]
@@ -163,8 +163,8 @@ class MergeLookahead(LookaheadModel):
         if self.merging == 0 and self.tasks.can_pop():
             self._start_task(now)
         self._merge()
-        if self.parked < MAX_TIME:
-            self.wake_at(self.parked)
+        if self.next_tick < MAX_TIME:
+            self.wake_at(self.next_tick)
         return self.idle()
 
     def _read_inputs(self, now: int) -> None:
@@ -194,14 +194,14 @@ class MergeLookahead(LookaheadModel):
         while self.depth > 0:
             self.depth -= 1
             node = self.stack[self.depth]
-            self.listed[node >> NUMBER] = 0
+            self.is_scheduled[node >> NUMBER] = 0
             while node != NOBODY:
                 node = self._pass_on(node)
 
     def _schedule(self, node: int) -> None:  # C: noexcept, inline
         """Put a node on the stack of nodes to evaluate, unless it is listed already."""
-        if not self.listed[node >> NUMBER]:
-            self.listed[node >> NUMBER] = 1
+        if not self.is_scheduled[node >> NUMBER]:
+            self.is_scheduled[node >> NUMBER] = 1
             self.stack[self.depth] = node
             self.depth += 1
 
@@ -209,7 +209,7 @@ class MergeLookahead(LookaheadModel):
         """Note that a head has arrived at an empty way, and evaluate the node if it waits for the head."""
         if self.awaited_from[way] < MAX_TIME:
             self._await_head(way, self.awaited_from[way])
-            self._schedule(self.leaf[way])
+            self._schedule(self.node_of_way[way])
 
     def _await_head(self, way: int, cycle: int) -> None:
         """Let a node wait for the head of a way from this cycle on; mark the wait if its end is known."""
@@ -226,7 +226,7 @@ class MergeLookahead(LookaheadModel):
         fan_in = self.tasks.coordinate()
         self.tasks.pop()
         if self.started_tasks == self.ended_tasks:
-            self._mark(self.unmarked - 1, self.idle_from, now)
+            self._mark(self.idle_priority, self.idle_from, now)
         self.started_tasks += 1
         self.merging = self.leaves
         for way in range(fan_in):
@@ -234,7 +234,8 @@ class MergeLookahead(LookaheadModel):
         for leaf in range(self.leaves):
             node = self.first_node + RECORD * leaf
             links = self.records[node + LINKS]
-            end = min(max(RECORD * fan_in, links & LINK_MASK), self.ends[leaf])
+            # the end of the node's ways that take part
+            end = min(max(RECORD * fan_in, links & LINK_MASK), self.ways_end[leaf])
             self.records[node + LINKS] = links & ~(LINK_MASK << LINK) | end << LINK
             self.records[node + NEXT] = now
             self._schedule(node)
@@ -277,9 +278,9 @@ class MergeLookahead(LookaheadModel):
 
     def _postpone(self, node: int, cycle: int) -> None:  # C: noexcept, inline
         """Evaluate a node again in the next tick if its cycle is known; else an event will list it."""
-        if cycle < MAX_TIME and not self.listed[node >> NUMBER]:
-            self.parked = min(self.parked, cycle)
-            self.listed[node >> NUMBER] = 1
+        if cycle < MAX_TIME and not self.is_scheduled[node >> NUMBER]:
+            self.next_tick = min(self.next_tick, cycle)
+            self.is_scheduled[node >> NUMBER] = 1
             self.postponed[self.postponed_count] = node
             self.postponed_count += 1
 
@@ -297,8 +298,8 @@ class MergeLookahead(LookaheadModel):
 
     def _pop_buffer(self, node: int, cycle: int) -> None:  # C: noexcept, inline
         """Remove the first token from the output buffer of a node."""
-        room = ROOM if self.records[node + ROOM] == MAX_TIME else NEXT_ROOM
-        self.records[node + room] = cycle + 1
+        free_word = ROOM if self.records[node + ROOM] == MAX_TIME else NEXT_ROOM
+        self.records[node + free_word] = cycle + 1
         self.records[node + KEY] = self.records[node + SECOND_KEY]
         self.records[node + SEEN] = self.records[node + SECOND_SEEN]
         self.records[node + SECOND_SEEN] = MAX_TIME
@@ -327,19 +328,19 @@ class MergeLookahead(LookaheadModel):
 
     def _take_way(self, record: int, cycle: int) -> None:  # C: inline
         """Pop the head of a way, and mark the cycle as busy."""
-        self.ranks[cycle - self.settled_cycle] = MOVED
+        self.priorities[cycle - self.settled_cycle] = MOVED
         self._pop_way(record, cycle)
 
-    def _mark(self, rank: int, start: int, end: int) -> None:  # C: noexcept, inline
-        """Mark the cycles ``start`` to ``end`` - 1 with a rank, where they have no lower rank."""
+    def _mark(self, priority: int, start: int, end: int) -> None:  # C: noexcept, inline
+        """Mark the cycles ``start`` to ``end`` - 1 with a priority, where they have no smaller one."""
         for offset in range(
             max(start - self.settled_cycle, 0), min(end - self.settled_cycle, LOOKAHEAD_CYCLES)
         ):
-            self.ranks[offset] = min(self.ranks[offset], rank)
+            self.priorities[offset] = min(self.priorities[offset], priority)
 
     def _emit(self, cycle: int, key: int) -> None:  # C: inline
         """Pass on an element or a stop from the root in this cycle, and find the next free slot."""
-        self.ranks[cycle - self.settled_cycle] = MOVED
+        self.priorities[cycle - self.settled_cycle] = MOVED
         if key == ENDED:
             self.ended_tasks += 1
             self.idle_from = cycle + 1
@@ -376,12 +377,12 @@ class MergeLookahead(LookaheadModel):
             earliest = max(earliest, self.records[record + SEEN])
         self._mark(BLOCKED, earliest, cycle)
         if self.started_tasks == self.ended_tasks:
-            self._mark(self.unmarked - 1, self.idle_from, cycle)
+            self._mark(self.idle_priority, self.idle_from, cycle)
         for way in range(self.radix):
             self._mark(FIRST_WAY + way, self.awaited_from[way], cycle)
 
     def _settle_merger(self, cycle: int) -> None:  # C: noexcept
-        """Add up the cycles by rank, unmarked ones as busy.
+        """Add up the cycles by priority, unmarked ones as busy.
 
         Cycles beyond ``LOOKAHEAD_CYCLES`` are in the state of the last cycle within.
         """
@@ -389,9 +390,9 @@ class MergeLookahead(LookaheadModel):
         marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
         state = merger._state
         for offset in range(marked):
-            state = self.states[self.ranks[offset]]
+            state = self.states[self.priorities[offset]]
             merger._cycles[state] += 1
-            self.ranks[offset] = self.unmarked
+            self.priorities[offset] = self.unmarked
         merger._cycles[state] += cycle - self.settled_cycle - marked
         merger._state = state
         merger._since = cycle

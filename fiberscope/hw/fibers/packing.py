@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class LinePacker:  # C: final
-    """Tracks the lines that consecutive elements fill.
+    """The position of consecutive elements in the lines that they fill, without their contents.
 
     A component writes a line when the next element completes it, and at the end if a line is partly filled.
 
@@ -24,7 +24,7 @@ class LinePacker:  # C: final
         self.element_bytes = element_bytes
         self.bytes = 0  # bytes added so far, with padding
 
-    def start_list(self) -> None:  # C: noexcept
+    def reset(self) -> None:  # C: noexcept
         """Start again with an empty line."""
         self.bytes = 0
 
@@ -32,23 +32,23 @@ class LinePacker:  # C: final
         """Return whether the next element contains the last byte of a line."""
         return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
 
-    def elements_before(self, lines: int) -> int:  # C: noexcept
-        """Return the number of elements up to the one that fills line ``lines``, this element not included.
+    def elements_before(self, line: int) -> int:  # C: noexcept
+        """Return the number of further elements before the one that fills line ``line``.
 
         Line 0 is the line of the next byte.
         """
-        missing = (lines + 1) * self.line_bytes - self.bytes % self.line_bytes
+        missing = (line + 1) * self.line_bytes - self.bytes % self.line_bytes
         return (missing + self.element_bytes - 1) // self.element_bytes - 1
 
     def has_partial_line(self) -> bool:  # C: noexcept
         """Return whether the current line has bytes but is not full."""
         return self.bytes % self.line_bytes > 0
 
-    def line(self) -> int:  # C: noexcept
-        """Return the byte offset of the line of the next byte: before ``add``, the line that it fills."""
-        return self.number() * self.line_bytes
+    def line_offset(self) -> int:  # C: noexcept
+        """Return the byte offset of the line of the next byte; the line to write, if ``completes_line``."""
+        return self.line_number() * self.line_bytes
 
-    def number(self) -> int:  # C: noexcept
+    def line_number(self) -> int:  # C: noexcept
         """Return the number of the line of the next byte, from 0 on."""
         return self.bytes // self.line_bytes
 

@@ -182,7 +182,7 @@ class SumLookahead(WayLookahead):
         """Return whether a cycle is before the horizon; if not, tick again in that cycle."""
         if cycle < self.horizon:
             return True
-        self.parked = min(self.parked, cycle)
+        self.next_tick = min(self.next_tick, cycle)
         return False
 
     def _multiply(self) -> bool:  # C: inline

@@ -18,8 +18,8 @@ from fiberscope.sim.protocol import ANY
 class LineWriter(StreamBlock):
     """Writes an entry for each element of a stream to memory, a full line at a time.
 
-    It is an additional consumer of the stream that a writer takes, and stalls the stream if memory does not
-    keep up.
+    It consumes the same stream as the block that stores the elements, and models only the writes to memory.
+    It stalls the stream if memory does not keep up.
 
     Interface: elements arrive on ``in_stream``. ``requests`` writes lines, which a cache acknowledges on
     ``replies``. An entry is written for each element, N included, or, with ``of_stops``, for each stop from
@@ -113,7 +113,7 @@ class LineWriter(StreamBlock):
         if self._completes_line(kind):
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
-            self.requests.push(WRITE, self.tag, self._address(self.packer.number()))
+            self.requests.push(WRITE, self.tag, self._address(self.packer.line_number()))
             self.lines += 1
         if self._has_entry(kind):
             self.packer.add()
@@ -150,7 +150,7 @@ class LineWriter(StreamBlock):
         return self._has_entry(kind) and self.packer.completes_line()
 
 
-class LineKeeper(LineWriter):
+class ReadBackWriter(LineWriter):
     """Writes as a ``LineWriter``, and reads entries back on request.
 
     Interface: that of ``LineWriter``. In addition, ``in_again`` names entries to read, by their number in
@@ -189,12 +189,12 @@ class LineKeeper(LineWriter):
 
     def update(self, now: int) -> int:
         """Pop an entry, or the number of an entry to read; at the end, pop done of both streams."""
-        requests_ = self.in_again
+        read_requests = self.in_again
         if self.in_stream.can_pop() and self.in_stream.control() != DONE:
             return LineWriter.update(self, now)
-        if not requests_.can_pop():
-            return self.wait_input(requests_)
-        if requests_.control() == DONE:
+        if not read_requests.can_pop():
+            return self.wait_input(read_requests)
+        if read_requests.control() == DONE:
             return self._finish(now)
         return self._read_line(now)
 
@@ -207,13 +207,13 @@ class LineKeeper(LineWriter):
 
     def _read_line(self, now: int) -> int:
         """Read the line of the next requested entry, unless it was read last or is not written yet."""
-        requests_ = self.in_again
-        line = requests_.coordinate() // self.line_entries
+        read_requests = self.in_again
+        line = read_requests.coordinate() // self.line_entries
         if line < self.lines and line != self.last_line:
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
             self.requests.push(READ, self.tag, self._address(line))
             self.last_line = line
             self.lines_read += 1
-        requests_.pop()
+        read_requests.pop()
         return self.busy(now + 1)

@@ -133,7 +133,7 @@ class FiberWayLookahead(MergeLookahead):
         MergeLookahead.tick(self, now)
         while self._must_sweep(now) and self._sweep(self.horizon):
             self._merge()
-        due = now + 1 if self.is_blocked else min(self.parked, self.due)
+        due = now + 1 if self.is_blocked else min(self.next_tick, self.due)
         if due < MAX_TIME:
             self.wake_at(max(due, now + 1))
         return self.idle()
@@ -268,7 +268,7 @@ class FiberWayLookahead(MergeLookahead):
 
     def _postpone_way(self, way: int, cycle: int) -> bool:
         """Hold a way back until the horizon, and return False."""
-        self.parked = min(self.parked, cycle)
+        self.next_tick = min(self.next_tick, cycle)
         if self.missing_reasons[way] != AT_HORIZON:
             self.missing_reasons[way] = AT_HORIZON
             self.late_count += 1

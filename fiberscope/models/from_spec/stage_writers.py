@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fiberscope.hw.streams.entry_exchange import EntryExchange
 from fiberscope.hw.streams.kept import NEVER
-from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
+from fiberscope.hw.streams.line_writer import LineWriter, ReadBackWriter
 from fiberscope.models.from_spec.chains import Chain, Chains
 from fiberscope.models.from_spec.linked_lists import linked_ranks
 from fiberscope.models.from_spec.memory import MappedMemory
@@ -152,7 +152,7 @@ class StageWriters:
                 base = memory.output_address(array, chain, number, reads_back=reads_back)
                 writer = memory.machine.add_at(
                     self.clock,
-                    LineKeeper if reads_back else LineWriter,
+                    ReadBackWriter if reads_back else LineWriter,
                     name,
                     base,
                     1,

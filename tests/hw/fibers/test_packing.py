@@ -19,13 +19,13 @@ def test_every_byte_goes_out_once_in_a_line_of_its_own_place(line, element, coun
     sent = []
     for _ in range(count):
         if packer.completes_line():
-            sent.append(packer.line())
+            sent.append(packer.line_offset())
         packer.add()
     if packer.has_partial_line():
-        sent.append(packer.line())
+        sent.append(packer.line_offset())
     assert sent == [*range(0, count * element, line)]
-    packer.start_list()
-    assert (packer.bytes, packer.line(), packer.has_partial_line()) == (0, 0, False)
+    packer.reset()
+    assert (packer.bytes, packer.line_offset(), packer.has_partial_line()) == (0, 0, False)
 
 
 @given(data=st.data(), line=st.integers(1, 64), count=st.integers(0, 40), lines=st.integers(0, 6))

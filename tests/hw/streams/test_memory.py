@@ -18,7 +18,7 @@ from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
 from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
-from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
+from fiberscope.hw.streams.line_writer import LineWriter, ReadBackWriter
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
@@ -248,7 +248,7 @@ def test_a_keeper_reads_the_lines_that_have_left():
     kernel.clock("core", 10**9)
     stream = kernel.add(TimedSource("stream", CRD, with_gaps([7, 7, 7, 7, 7, "D"])))
     again = kernel.add(TimedSource("again", CRD, [(30, 1), (31, 0), (32, 3), (33, 4), (34, "D")]))
-    keeper = kernel.add(LineKeeper("keeper", 1 << 20, 1, line_bytes=8, row=1, rows=2))
+    keeper = kernel.add(ReadBackWriter("keeper", 1 << 20, 1, line_bytes=8, row=1, rows=2))
     sink = kernel.add(StreamSink("sink"))
     kernel.connect(stream, "out", keeper, "in_stream", capacity=None)
     kernel.connect(again, "out", keeper, "in_again", capacity=None)
