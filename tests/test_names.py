@@ -24,6 +24,7 @@ KEPT = {
     "converters/counting.py": {"told"},  # a counter of reports
     "explore/compare.py": {"settled"},  # a key of published.yaml
     "hw/fibers/intersection.py": {"within"},  # a signal of waveforms
+    "hw/lanes/divider_rtl.py": {"_found"},  # wires of Verilog
     "hw/memory/cache_parts_rtl.py": {"known"},  # a register of Verilog
     "hw/memory/touched.py": {"found"},  # a port
     "hw/rtl/kit/arithmetic.py": {"_within"},  # wires of Verilog

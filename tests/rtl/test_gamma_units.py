@@ -18,7 +18,7 @@ from gamma_units import (
 from pairs import check_pair
 
 from fiberscope.accelerators.gamma.layout import B_POINTERS, NO_PARENT, PARTIAL, Z
-from fiberscope.hw.fibers.tasks_rtl import Element, Tasks, encode_value
+from fiberscope.hw.fibers.tasks_rtl import Element, Tasks, word_of
 from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
@@ -36,10 +36,10 @@ def test_a_multiplier_and_its_channel(seed):
 
 def test_a_word_is_a_value_of_its_field_and_a_whole_zero_has_no_sign():
     whole, double = Field("value", 32, "whole"), Field("value", 64, "float")
-    assert [encode_value(whole, value) for value in (-0.0, -2.0)] == [0, 2**32 - 2]
-    assert encode_value(double, -0.0) == 1 << 63
+    assert [word_of(whole, value) for value in (-0.0, -2.0)] == [0, 2**32 - 2]
+    assert word_of(double, -0.0) == 1 << 63
     with pytest.raises(ValueError, match=r"2147483648\.0 is no whole number of 32 bits"):
-        encode_value(whole, 2.0**31)
+        word_of(whole, 2.0**31)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -53,7 +53,7 @@ def test_a_prefetcher(seed):
         assert beside["count"] == expected["count"]
         for name in ("sources", "firsts", "ends"):
             assert beside[name] & (1 << 32 * expected["count"]) - 1 == expected[name]
-        words = [encode_value(tasks.scale, one.scale) for one in inputs_of(unit.machine, task)]
+        words = [word_of(tasks.scale, one.scale) for one in inputs_of(unit.machine, task)]
         width = tasks.scale.width
         assert [beside["scales"] >> width * i & (1 << width) - 1 for i in range(len(words))] == words
 

@@ -26,7 +26,7 @@ from fiberscope.hw.fibers.tasks_rtl import (
     LineParameters,
     TaskInput,
     Tasks,
-    pack_words,
+    joined,
 )
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit import channel
@@ -314,7 +314,7 @@ class ElementAdapter(Adapter):
         if tensor == B_POINTERS:
             first = offset // prefetcher.POINTER_BYTES
             count = self.parameters.line_bytes // prefetcher.POINTER_BYTES
-            return pack_words(self.machine.b.pointers[first : first + count], INDEX_BITS)
+            return joined(self.machine.b.pointers[first : first + count], INDEX_BITS)
         fibers = self.machine.b if tensor == B else self.machine.partials
         place = slice(offset // self.elements.element_bytes, None)
         place = slice(place.start, place.start + self.elements.count)

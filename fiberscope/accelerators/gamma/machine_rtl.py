@@ -31,7 +31,7 @@ from fiberscope.accelerators.gamma.layout import (
 from fiberscope.accelerators.gamma.prefetcher_rtl import POINTER_BYTES
 from fiberscope.accelerators.gamma.scheduler_lines_rtl import END_BITS
 from fiberscope.accelerators.gamma.writer_rtl import LENGTH
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, Element, encode_value, pack_words
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, Element, joined, word_of
 from fiberscope.hw.memory.cache_parameters_rtl import ARRAY
 from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
 from fiberscope.hw.rtl.kit.adapter import Adapter
@@ -117,7 +117,7 @@ def _lines(
     elements = [*map(Element, rows.coordinates, rows.values)]
     size, count = parameters.line_bytes, parameters.line_bytes // POINTER_BYTES
     pointers = {
-        pointers_base + i // count * size: pack_words(rows.pointers[i : i + count], INDEX_BITS)
+        pointers_base + i // count * size: joined(rows.pointers[i : i + count], INDEX_BITS)
         for i in range(0, len(rows.pointers), count)
     }
     of_line = parameters.elements.count
@@ -152,7 +152,7 @@ def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
         "product": {
             "pointers": product.indptr.tolist(),
             "columns": product.indices.tolist(),
-            "values": [encode_value(value, number) for number in product.data.tolist()],
+            "values": [word_of(value, number) for number in product.data.tolist()],
         },
     }
 

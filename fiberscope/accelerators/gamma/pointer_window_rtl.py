@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.trees import all_up_to, count_of, one_hot, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, count_of, decoded
 from fiberscope.hw.rtl.kit.twin import Signal, alias, resized, unless
 
 
@@ -32,7 +32,7 @@ class PointerWindow:
         self.passed = [pyrtl.Const(1, 1), *all_up_to(list(here[1:]))]
         count = count_of(self.passed)
         self.passes = alias("passes", comes & (slot == oldest))
-        mine = one_hot((slot - oldest)[: len(slot)], size)
+        mine = decoded((slot - oldest)[: len(slot)], size)
         left = pyrtl.shift_right_logical(here, count)
         here.next <<= pyrtl.select(self.passes, left, here | unless(~comes, mine))
         oldest.next <<= pyrtl.select(self.passes, (oldest + count)[: len(oldest)], oldest)
@@ -46,8 +46,8 @@ class PointerWindow:
         before = alias("not_arrived", ~self.arrived.zero_extended(len(needed) + 1))  # -1 - arrived
         more = needed.zero_extended(len(needed) + 1) + before
         lacking = more[: len(needed) + 1]  # lines besides the oldest; below 0 if all have arrived
-        at = one_hot(resized(lacking, len(self.next_slot)), len(self.passed))
-        return lacking[-1] | (self.passes & one_hot_mux(list(at), self.passed))
+        at = decoded(resized(lacking, len(self.next_slot)), len(self.passed))
+        return lacking[-1] | (self.passes & chosen(list(at), self.passed))
 
     def send(self, sends: Signal) -> None:
         """Use the next slot for a request if ``sends`` is 1; call this once."""

@@ -31,7 +31,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
-from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, count_of, follows, one_hot, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen, count_of, decoded, follows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
@@ -154,7 +154,7 @@ class _Input:
 
     def receive(self, comes: Signal, slot: Signal, line: Sequence[Signal], copy: Sequence[Signal]) -> None:
         """Extract row pointers from an arriving line, if the input waits for this line."""
-        self.at = list(one_hot(self.row, len(line)))
+        self.at = list(decoded(self.row, len(line)))
         coming, self.copied = (_pointers(self.at, words) for words in (line, copy))
         self.takes = {end: comes & self.waits[end] & (self.slots[end] == slot) for end in ENDS}
         self.fetched = dict(self.words)
@@ -197,7 +197,7 @@ def _words(line: Signal) -> list[Signal]:
 
 def _pointers(at: Sequence[Signal], words: Sequence[Signal]) -> dict[str, Signal]:
     """Return the row pointer at a place of a line as begin, and the next one, cyclically, as end."""
-    return {"firsts": one_hot_mux(at, words), "ends": one_hot_mux(at, [*words[1:], words[0]])}
+    return {"firsts": chosen(at, words), "ends": chosen(at, [*words[1:], words[0]])}
 
 
 def design(parameters: PrefetcherParameters, between: Streams) -> None:
@@ -271,16 +271,14 @@ class _Design:
     def _fetch(self) -> None:
         """Select the next line of the first input that is not fetched in full."""
         elements, places = self.parameters.elements, self.places
-        at = list(one_hot(places["fetched"], len(self.inputs)))
-        needed = one_hot_mux(at, [row.needed for row in self.inputs])
+        at = list(decoded(places["fetched"], len(self.inputs)))
+        needed = chosen(at, [row.needed for row in self.inputs])
         is_located = self.working & (places["fetched"] != places["located"])
         self.fetches = alias("fetches", is_located & self.window.has_arrived(needed))
-        self.fiber = {
-            name: one_hot_mux(at, [row.words[name] for row in self.inputs]) for name in INPUT_FIELDS
-        }
-        place = [one_hot_mux(at, flags) for flags in zip(*(row.at for row in self.inputs), strict=True)]
+        self.fiber = {name: chosen(at, [row.words[name] for row in self.inputs]) for name in INPUT_FIELDS}
+        place = [chosen(at, flags) for flags in zip(*(row.at for row in self.inputs), strict=True)]
         for end, pointer in _pointers(place, self.line_words).items():
-            takes = one_hot_mux(at, [row.takes[end] for row in self.inputs])
+            takes = chosen(at, [row.takes[end] for row in self.inputs])
             self.fiber[end] = pyrtl.select(takes, pointer, self.fiber[end])
         line: Signal = DataRegister(INDEX_BITS - elements.bits, "line")
         start, end = self.fiber["firsts"], self.fiber["ends"]
@@ -316,11 +314,9 @@ class _Design:
         self.asks = alias("asks", self.locates & is_missing)
         moves = alias("moves", self.locates & self.requests.ready)
         self._note("located", pyrtl.select(moves, count_of(done)[: len(count)], now["located"]))
-        crosses = alias(
-            "crosses_here", last.asked & one_hot_mux(seeks, [row.begins_there for row in self.inputs])
-        )
+        crosses = alias("crosses_here", last.asked & chosen(seeks, [row.begins_there for row in self.inputs]))
         behind = (last.number + 1)[: len(last.number)]
-        self.wanted = pyrtl.select(crosses, behind, one_hot_mux(seeks, [row.line for row in self.inputs]))
+        self.wanted = pyrtl.select(crosses, behind, chosen(seeks, [row.line for row in self.inputs]))
         self._note("crosses", pyrtl.select(moves, is_missing & crosses, now["crosses"]))
         for row, flag, before, seek in zip(self.inputs, done, is_before, seeks, strict=True):
             is_new = flag & ~before

@@ -10,7 +10,7 @@ import pyrtl
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import ForwardingMemory, Write
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import chosen, decoded
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, index_bits, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
@@ -57,9 +57,9 @@ class LinesOfA:
         """Return the column and the value of nonzero ``number`` of A."""
         low_bits = self._elements.bits
         lanes = self._elements.lanes(self._lines[number[low_bits : low_bits + self._line_bits]])
-        is_lane = list(one_hot(number[:low_bits], len(lanes)))
+        is_lane = list(decoded(number[:low_bits], len(lanes)))
         columns, values = zip(*lanes, strict=True)
-        return one_hot_mux(is_lane, list(columns)), one_hot_mux(is_lane, list(values))
+        return chosen(is_lane, list(columns)), chosen(is_lane, list(values))
 
 
 class RowsOfZ:

@@ -26,7 +26,7 @@ from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
 )
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, encode_value
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, word_of
 from fiberscope.hw.rtl.kit.interface import Field, Token
 from fiberscope.hw.rtl.kit.twin import index_bits
 
@@ -87,7 +87,7 @@ def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[
 def _bits(scale: Field, value: float) -> int:
     """Return the bits of a scale; 0 if the type cannot represent it, which the multiplier reports."""
     try:
-        return encode_value(scale, value)
+        return word_of(scale, value)
     except ValueError:
         return 0
 

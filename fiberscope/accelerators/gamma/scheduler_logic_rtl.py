@@ -35,7 +35,7 @@ from fiberscope.hw.fibers.tasks import END_OF_WORK
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.networks.crossbar_rtl import Turn
-from fiberscope.hw.rtl.kit.trees import lowest, one_hot_mux, ones_of
+from fiberscope.hw.rtl.kit.trees import chosen, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import (
     InputStream,
     OutputStream,
@@ -251,7 +251,7 @@ class _Scheduler:
             register.next <<= (load + is_given)[:LOAD_BITS]
         # One-hot: the element after the one served last, element 0 if that was the last element.
         *is_next, wraps_around = lowest([*turn.later, pyrtl.Const(1, 1)])
-        next_load = one_hot_mux([wraps_around, *is_next[1:]], loads)
+        next_load = chosen([wraps_around, *is_next[1:]], loads)
         self.between.show(IS_FULL, has_task & (next_load >= limit))
         return is_selected
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.trees import all_up_to, lowest, one_hot, one_hot_mux, ones_of, ones_up_to
+from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of, ones_up_to
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits, unless
 
 Write = tuple[Signal, Signal, Signal]  # enable, address and word of a write to a memory
@@ -51,7 +51,7 @@ class ForwardingMemory:
     def __getitem__(self, address: Signal) -> Signal:
         """Return the word at an address, including a write of this cycle."""
         hits = [enable & (written_address == address) for enable, written_address, _word in self._writes]
-        forwarded = one_hot_mux(hits, [word for _enable, _address, word in self._writes])
+        forwarded = chosen(hits, [word for _enable, _address, word in self._writes])
         return pyrtl.select(pyrtl.concat_list(hits) != 0, forwarded, pyrtl.as_wires(self._words[address]))
 
 
@@ -125,7 +125,7 @@ class Queue:
         empty = alias(f"empty_{name}", self._head == tail)
         self.has_word = alias(f"waits_{name}", ~empty | (counts[-1] != 0))
         oldest = memory[self._head[: memory.addrwidth]]
-        self.word = pyrtl.select(empty, one_hot_mux(lowest(flags), words), oldest)
+        self.word = pyrtl.select(empty, chosen(lowest(flags), words), oldest)
 
     def pop(self, taken: Signal) -> None:
         """Remove the oldest word if ``taken`` is 1; call this once."""
@@ -169,7 +169,7 @@ class WaitingTasks:
         self._first = lowest(is_ready)
         self.is_oldest_ready = is_ready[0]
         self.is_any_ready = alias("merging_goes", pyrtl.concat_list(is_ready) != 0)
-        self.word = one_hot_mux(self._first, [entry[:bits] for entry in self._entries])
+        self.word = chosen(self._first, [entry[:bits] for entry in self._entries])
 
     def pop(self, taken: Signal) -> None:
         """Remove ``word`` if ``taken`` is 1, and move the tasks behind it up; call this once."""
@@ -206,11 +206,11 @@ class Window:
         # request is not stored, but shifts out the requests up to the next one without a reply.
         has_reply: Signal = pyrtl.Register(size, "here")
         index = self._around(reply_slot[: len(oldest)] + size - oldest)
-        has_reply_now = alias("came", has_reply | unless(~replied, one_hot(index, size)))
+        has_reply_now = alias("came", has_reply | unless(~replied, decoded(index, size)))
         is_oldest = alias("fills", replied & (reply_slot[: len(oldest)] == oldest))
         lacks_reply = [*(~flag for flag in list(has_reply)[1:]), pyrtl.Const(1, 1)]
         counts = [pyrtl.Const(i, size.bit_length()) for i in range(1, size + 1)]
-        advance = one_hot_mux(lowest(lacks_reply), counts)  # requests that leave with the oldest one
+        advance = chosen(lowest(lacks_reply), counts)  # requests that leave with the oldest one
         shifted = pyrtl.shift_right_logical(has_reply, advance)
         has_reply.next <<= pyrtl.select(is_oldest, shifted, has_reply_now)
         oldest.next <<= pyrtl.select(is_oldest, self._around(oldest + advance), oldest)

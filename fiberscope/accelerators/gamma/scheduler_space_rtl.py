@@ -10,7 +10,7 @@ import pyrtl
 from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, ForwardingMemory
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT_FIELDS, OUTPUT
-from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux, ones_of, total
+from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
 from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, packed, resized, split_word, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
@@ -52,8 +52,8 @@ class _Space:
         self._last_freed: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
         self._last_freed_now, writes = list(self._last_freed), []
         for flag, task, number in freed:
-            is_size = list(one_hot(number, len(self._last_freed)))
-            writes.append((flag, task, one_hot_mux(is_size, self._last_freed_now)))
+            is_size = list(decoded(number, len(self._last_freed)))
+            writes.append((flag, task, chosen(is_size, self._last_freed_now)))
             freed_space = pyrtl.concat(pyrtl.Const(1, 1), resized(task, bits - 1))
             self._last_freed_now = [
                 pyrtl.select(flag & is_this_size, freed_space, other)
@@ -63,8 +63,8 @@ class _Space:
 
     def allocate(self, is_allocated: Signal, number: Signal, size: Signal) -> Signal:
         """Return the start of free space of a size; allocate it if ``is_allocated`` is 1. Call this once."""
-        is_size = list(one_hot(number, len(self._last_freed)))
-        freed_space = one_hot_mux(is_size, self._last_freed_now)
+        is_size = list(decoded(number, len(self._last_freed)))
+        freed_space = chosen(is_size, self._last_freed_now)
         is_old, owner = alias("is_old_space", freed_space[-1]), alias("space_was_of", freed_space[:-1])
         previous = self._freed_before[owner]
         for register, is_this_size, newest in zip(

@@ -24,7 +24,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING, following
 from fiberscope.hw.rtl.kit.interface import Content, Field, Payload
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import check_range, number, one_of
-from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import chosen, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
@@ -153,13 +153,13 @@ class _Finishing:
     def _announce(self) -> None:
         """Announce the oldest task once it is finished and all its lines are acknowledged."""
         completions = self.between.outputs["completions"]
-        at = list(one_hot(self.first, self.count))
+        at = list(decoded(self.first, self.count))
         is_acknowledged = [
             pyrtl.select(here, lines == 1, lines == 0)
             for lines, here in zip(self.lines, self.answered, strict=True)
         ]
-        is_done = one_hot_mux(at, self.finished) & one_hot_mux(at, is_acknowledged) & (self.held != 0)
-        fields = {"reference": one_hot_mux(at, self.tasks), LENGTH: one_hot_mux(at, self.lengths)}
+        is_done = chosen(at, self.finished) & chosen(at, is_acknowledged) & (self.held != 0)
+        fields = {"reference": chosen(at, self.tasks), LENGTH: chosen(at, self.lengths)}
         completions.send(is_done, fields)
         self.announces = alias("announces", is_done & completions.ready)
         self.first.next <<= pyrtl.select(self.announces, following(self.first, self.count), self.first)

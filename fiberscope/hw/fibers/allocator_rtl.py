@@ -135,16 +135,16 @@ def node_writer(parameters: NodeWriterParameters, streams: Streams) -> None:
     # One-hot: the bit of the node's row.
     chosen = alias("chosen", pyrtl.shift_left_logical(pyrtl.Const(1, parameters.rows), row))
     linked.next <<= pyrtl.select(taken, linked | chosen, linked)
-    has_head = _load_register("has_head", taken, (linked & chosen) != 0)
-    count = _load_register("count", taken, nodes.fields["control"])
-    own = _load_register("address", taken, address)
+    has_head = _kept("has_head", taken, (linked & chosen) != 0)
+    count = _kept("count", taken, nodes.fields["control"])
+    own = _kept("address", taken, address)
     end = pyrtl.Const(-1, parameters.address_bits + 1, signed=True)
     following = pyrtl.select(has_head, before.zero_extended(parameters.address_bits + 1), end)
     headers.send(full, {"control": count, "coordinate": own, "reference": following})
     streams.show(PENDING, full | taken)
 
 
-def _load_register(name: str, enable: Signal, wire: Signal) -> Signal:
+def _kept(name: str, enable: Signal, wire: Signal) -> Signal:
     """Return a register that loads the wire in the cycles in which ``enable`` is 1."""
     register: Signal = DataRegister(len(wire), name)
     register.next <<= pyrtl.select(enable, wire, register)

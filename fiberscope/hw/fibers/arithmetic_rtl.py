@@ -66,11 +66,9 @@ def multiplier(parameters: MultiplierParameters, streams: Streams) -> None:
     value = fields["value"]
     scales = alias("scales", ~fields["control"] & ~fields["reference"][-1])  # not a stop, reference >= 0
     product = parameters.computed_in(lag, "mul", value, fields[SCALE], parameters.value_bits)
-    delayed_fields = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
-    delayed_fields["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
-    _held, (taken,) = buffered(
-        parameters, [operands], [delayed_fields], streams.outputs["products"], late=True
-    )
+    worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
+    worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
+    _held, (taken,) = buffered(parameters, [operands], [worked_on], streams.outputs["products"], late=True)
     streams.show(MULTIPLIES, taken & scales)
     streams.show(PASSES, taken & ~scales & ~fields["control"])
 

@@ -56,7 +56,7 @@ class SkipAheadParameters(TwoFingerParameters):
 def skip_ahead_contents(parameters: SkipAheadParameters) -> PortContents:
     """Return the fields of each port; the reference of a skip is the number of the fiber, never negative."""
     skip = {"control": 1, "coordinate": parameters.coordinate_bits, "reference": NUMBER_BITS + 1}
-    return {**fiber_contents(parameters), **{f"skips_{side}": skip for side in SIDES}}
+    return {**_fibers(parameters), **{f"skips_{side}": skip for side in SIDES}}
 
 
 def skip_ahead_status(parameters: SkipAheadParameters) -> Mapping[str, int]:
@@ -70,7 +70,7 @@ def skip_ahead_status(parameters: SkipAheadParameters) -> Mapping[str, int]:
     return status | {"dropped": parameters.window.bit_length()}
 
 
-def fiber_contents(parameters: TwoFingerParameters) -> PortContents:
+def _fibers(parameters: TwoFingerParameters) -> PortContents:
     """Return the fields of the ports of fibers; all four have the same fields."""
     element = {
         "control": 1,
@@ -93,14 +93,14 @@ def two_finger(_parameters: TwoFingerParameters, streams: Streams) -> None:
     a, b = (streams.inputs[side] for side in SIDES)
     order_a, order_b = (alias(f"order_{side}", order_of(streams.inputs[side].fields)) for side in SIDES)
     shown = alias("both_shown", a.valid & b.valid)
-    paired = alias("paired", shown & (order_a == order_b) & _both_ready(streams))
+    paired = alias("paired", shown & (order_a == order_b) & _ready(streams))
     a.accept(paired | (shown & (order_a < order_b)))
     b.accept(paired | (shown & (order_b < order_a)))
     for side in SIDES:
         streams.outputs[f"matches_{side}"].send(paired, blank_if_stop(streams.inputs[side].fields))
 
 
-def _both_ready(streams: Streams) -> Signal:
+def _ready(streams: Streams) -> Signal:
     return streams.outputs["matches_a"].ready & streams.outputs["matches_b"].ready
 
 
@@ -137,11 +137,11 @@ def skip_ahead(parameters: SkipAheadParameters, streams: Streams) -> None:
     before = Comparisons(a, b), Comparisons(b, a)
     shown = alias("both_shown", a.present[0] & b.present[0])
     equal = alias("heads_equal", ~before[0].less[0][0] & ~before[1].less[0][0])
-    paired = alias("paired", shown & equal & _both_ready(streams))
+    paired = alias("paired", shown & equal & _ready(streams))
     stopped = alias("any_stopped", a.head["control"] | b.head["control"])
     # Either the heads are paired, or at most one side drops.
     sides = [
-        _build_side(streams, own, [shown & passed for passed in compared.below()], paired)
+        _side(streams, own, [shown & passed for passed in compared.below()], paired)
         for own, compared in zip((a, b), before, strict=True)
     ]
     for compared in before:
@@ -156,10 +156,10 @@ def skip_ahead(parameters: SkipAheadParameters, streams: Streams) -> None:
     streams.show("continued", ~stopped & goes_on)
     streams.show(PENDING, dropped | paired)
     streams.show("dropped", sides[0].dropped | sides[1].dropped)
-    _send_skips(streams, sides, alias("finished", paired & stopped))
+    _tell(streams, sides, alias("finished", paired & stopped))
 
 
-def _build_side(streams: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
+def _side(streams: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
     """Drop the tokens of a side that are below the other side's head, or only the head if it is paired."""
     leaves = [below[0] | paired, *below[1:]]
     streams.show(f"shown_{own.side}", own.present[0])
@@ -169,7 +169,7 @@ def _build_side(streams: Streams, own: Window, below: Sequence[Signal], paired: 
     return _Side(own.side, own.head, drops, dropped, empties, pyrtl.Register(1, f"skipping_{own.side}"))
 
 
-def _send_skips(streams: Streams, sides: Sequence[_Side], finished: Signal) -> None:
+def _tell(streams: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     """Notify the source of a side whose window a skip has emptied, once for each skip.
 
     The register ``told`` holds whether the source has been notified; it counts while the side is skipping.
@@ -220,12 +220,12 @@ class SkipAheadAdapter(Adapter):
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self._is_within_fibers = False  # whether an element of the current pair of fibers has left a window
+        self._begun = False  # whether an element of the current pair of fibers has left a window
 
     def observe(self, moved: Mapping[str, Token]) -> None:
         """Update whether an element of the current fibers has left a window; a pair of stops ends them."""
         if self.status[PENDING]:
-            self._is_within_fibers = self.status["dropped"] > 0 or moved["matches_a"].control == DATA
+            self._begun = self.status["dropped"] > 0 or moved["matches_a"].control == DATA
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
         """Account for a cycle; it also counts as busy if a token leaves a window and none moves at a port."""
@@ -240,14 +240,14 @@ class SkipAheadAdapter(Adapter):
         shown_a, shown_b = (self.status[shown] for shown in HEAD_SHOWN)
         if shown_a:
             return None if shown_b else self.channel("b")
-        return self.channel("a") if shown_b or self._is_within_fibers else None
+        return self.channel("a") if shown_b or self._begun else None
 
 
 TWO_FINGER = unit(
     "two_finger",
     TwoFingerIntersector,
     TwoFingerParameters,
-    fiber_contents,
+    _fibers,
     two_finger,
     base=TwoFingerAdapter,
     events=("intersect",),
@@ -257,7 +257,7 @@ TWO_FINGER = unit(
 )
 
 
-def _count_skips(adapter: Adapter) -> int:
+def _skips(adapter: Adapter) -> int:
     """Return the number of skips that the sources have received."""
     return sum(end.tokens for end in adapter.ends if end.stream.label.startswith("skips"))
 
@@ -279,7 +279,7 @@ SKIP_AHEAD = unit(
         "dropped": StatusCounter("dropped"),
         "fibers": stops("matches_a"),
         "continued": StatusCounter("continued"),
-        "skips": _count_skips,
+        "skips": _skips,
     },
     events=("intersect",),
     together=("matches_a", "matches_b"),

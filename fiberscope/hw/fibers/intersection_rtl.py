@@ -94,10 +94,10 @@ def design(parameters: MaskIntersectorParameters, streams: Streams) -> None:
     done.next <<= pyrtl.select(step, pyrtl.select(last, pyrtl.Const(0, len(done)), passed), done)
     for source in sources:
         source.accept(step & last)
-    results.send(shown, {"control": pyrtl.concat(met != 0, last), "coordinate": _encode_position(met)})
+    results.send(shown, {"control": pyrtl.concat(met != 0, last), "coordinate": _place(met)})
 
 
-def _encode_position(flag: Signal) -> Signal:
+def _place(flag: Signal) -> Signal:
     """Return the position of the only set bit; 0 if no bit is set.
 
     Bit b of the position is the OR of the flags at all positions that have bit b.
@@ -110,7 +110,7 @@ def _encode_position(flag: Signal) -> Signal:
     return pyrtl.concat_list([(flag & places) != 0 for places in with_bit])
 
 
-def _is_match(step: Token) -> int:
+def _met(step: Token) -> int:
     return int(bool(step.control & MET))
 
 
@@ -123,7 +123,7 @@ BLOCK = unit(
     arguments=("words", "width", "rule"),
     counters={
         "intersect": tokens("results"),
-        "matches": Summed("results", _is_match),
+        "matches": Summed("results", _met),
         "fibers": rows("masks_a"),
     },
     events=("intersect",),

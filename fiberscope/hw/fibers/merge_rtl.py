@@ -57,10 +57,8 @@ class MergerParameters(Parameters):
         super().__post_init__()
         widths = WIDTHS[self.values]
         if self.value_bits not in widths:
-            widths_text = " or ".join(map(str, widths))
-            raise ValueError(
-                f"merger: value_bits of {self.values} must be {widths_text}, not {self.value_bits}"
-            )
+            wanted = " or ".join(map(str, widths))
+            raise ValueError(f"merger: value_bits of {self.values} must be {wanted}, not {self.value_bits}")
 
 
 def scaled(bits: int) -> Content:
@@ -136,7 +134,7 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
     not send a task with more ways than ``radix``.
     """
     tasks, merged = streams.inputs["tasks"], streams.outputs["merged"]
-    heads = [_head_of_way(streams.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
+    heads = [_way(streams.inputs[f"ways[{i}]"]) for i in range(parameters.radix)]
     nodes = nodes_of(parameters.radix, parameters.stages)
     running = [
         pyrtl.Register(1, f"running_{node:02}") for node, (first, _) in enumerate(nodes) if first < len(heads)
@@ -144,23 +142,23 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
     # Whether any node of the first stage is running. The OR is in a register, so that ``tasks.ready`` does
     # not depend on logic of the same cycle.
     merging: Signal = pyrtl.Register(1, "merging")
-    begins, parts = _take_task(tasks, merging, parameters.radix)
+    begins, parts = _task(tasks, merging, parameters.radix)
     going_on: list[Signal] = []
     entering = []
     for index, (first, ways) in enumerate(nodes):
         inputs, name = heads[first : first + ways], f"node{index:02}"
         if index < len(running):
             active = alias(f"{name}_active", running[index] | begins)
-            node = _build_node(name, inputs, active, parts[first : first + ways])
+            node = _node(name, inputs, active, parts[first : first + ways])
             entering.append(node.sent)
             ended = node.sent & ~node.smallest.present
             going_on.append(alias(f"{name}_goes_on", active & ~ended))
             running[index].next <<= going_on[-1]
         else:  # a node of a later stage acts whenever all its inputs show a head
             always = pyrtl.Const(1, 1)
-            node = _build_node(name, inputs, always, [always] * ways)
+            node = _node(name, inputs, always, [always] * ways)
         if index < len(nodes) - 1:
-            heads.append(_add_buffer(name, node))
+            heads.append(_buffer(name, node))
         else:
             stop = ~node.smallest.present
             merged.send(
@@ -175,13 +173,13 @@ def design(parameters: MergerParameters, streams: Streams) -> None:
         streams.show(PENDING, any_of("within", [*within, *entering]))
 
 
-def _head_of_way(way: InputStream) -> _Head:
+def _way(way: InputStream) -> _Head:
     taken: Signal = pyrtl.WireVector(1)
     way.accept(taken)
     return _Head(way.valid, way.fields, taken)
 
 
-def _take_task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
+def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
     """Return whether a task begins in this cycle, and for each way whether it takes part in the task."""
     parts = []
     for way in range(radix):
@@ -193,7 +191,7 @@ def _take_task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal,
     return alias("begins", tasks.valid & ~merging), parts
 
 
-def _build_node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
+def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
     """Return the output of a node, which is valid once all awaited inputs show a head.
 
     The smallest element is taken. When no element is left, all stops of awaited inputs are taken together.
@@ -220,7 +218,7 @@ def _build_node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Seq
     return _Node(alias(f"{name}_valid", active & all_up_to(shown)[-1]), root, sent)
 
 
-def _add_buffer(name: str, node: _Node) -> _Head:
+def _buffer(name: str, node: _Node) -> _Head:
     """Return the head of a buffer of two slots after a node.
 
     The node sees ``ready`` while the second slot is free, which is a register. No combinational path of

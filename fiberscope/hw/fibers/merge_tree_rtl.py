@@ -87,7 +87,7 @@ class MergeTreeAdapter(PendingAdapter):
 
 BLOCK = composed(
     "merge_tree",
-    "merges fibers in two levels: leaf mergers of radix ways each, and a root merger behind channels",
+    "merges fibers in two levels: leaves of radix ways each, and one merger behind channels",
     MergeTreeParameters,
     compose,
     MergeTreeAdapter,

@@ -37,10 +37,10 @@ from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
 from fiberscope.hw.rtl.kit.trees import (
     all_up_to,
     any_of,
+    chosen,
+    decoded,
     follows,
     lowest,
-    one_hot,
-    one_hot_mux,
     ones_of,
     ones_up_to,
 )
@@ -132,8 +132,8 @@ class _Way:
     """One way: the fiber that it requests, its lines in flight, and its buffer.
 
     The buffer is a ring of rows. From ``consumed`` on, rows hold lines to read; from ``delivered`` on, they
-    wait for lines in flight; from ``asked`` on, they are free. Call ``receive``, ``select_fiber``,
-    ``request_line`` and ``offer_element`` once each, in this order.
+    wait for lines in flight; from ``asked`` on, they are free. Call ``receive``, ``turn_to``,
+    ``ask`` and ``give`` once each, in this order.
     """
 
     def __init__(self, parameters: FiberReaderParameters, index: int) -> None:
@@ -169,7 +169,7 @@ class _Way:
         else:
             memory[row] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
-    def _read_oldest(self, memory: Any) -> Signal:  # noqa: ANN401
+    def _oldest(self, memory: Any) -> Signal:  # noqa: ANN401
         """Return the word of the oldest row."""
         return memory.word() if isinstance(memory, AheadSram) else memory[self.consumed]
 
@@ -182,15 +182,15 @@ class _Way:
         row = (self.delivered + (place - oldest)[: self.low])[: len(self.delivered)]
         self._write(self.lines, row, line, comes)
         here = [flag | (comes & (place == i)) for i, flag in enumerate(self.here)]
-        order = [one_hot((oldest + i)[: self.low], len(here)) for i in range(len(here))]
-        complete = all_up_to([one_hot_mux(list(at), here) for at in order])
-        self._free_entries(complete, [~one_hot_mux(list(at), self.ends) for at in order])
+        order = [decoded((oldest + i)[: self.low], len(here)) for i in range(len(here))]
+        complete = all_up_to([chosen(list(at), here) for at in order])
+        self._give_back(complete, [~chosen(list(at), self.ends) for at in order])
         leaves = reduce(or_, (unless(~done, at) for done, at in zip(complete, order, strict=True)))
         for flag, is_here, left in zip(self.here, here, leaves, strict=True):
             flag.next <<= is_here & ~left
         self.delivered.next <<= (self.delivered + ones_of(pyrtl.concat_list(complete)))[: len(self.delivered)]
 
-    def _free_entries(self, complete: Sequence[Signal], without: Sequence[Signal]) -> None:
+    def _give_back(self, complete: Sequence[Signal], without: Sequence[Signal]) -> None:
         """Free the entries of delivered lines, and the slots reserved for stops that do not come.
 
         A slot for a stop is reserved for each line, but only the last line of a fiber has a stop. For a short
@@ -208,7 +208,7 @@ class _Way:
         ]
         self.now_used = (self.used - ones_of(pyrtl.concat_list(self.at_least)))[: len(self.used)]
 
-    def select_fiber(self, begins: Signal, word: Mapping[str, Signal], takes_part: Signal) -> None:
+    def turn_to(self, begins: Signal, word: Mapping[str, Signal], takes_part: Signal) -> None:
         """Select the fiber to request: that of a new task if ``begins`` is 1, else the current one.
 
         A way that does not take part in the new task gets an empty fiber. For a short critical path, the next
@@ -216,7 +216,7 @@ class _Way:
         """
         fibers = (self.first, self.end), (word["firsts"], word["ends"])
         held, coming = (_next_line(self.elements, *fiber) for fiber in fibers)
-        may_ask, may_begin = (self._can_request(line) for line in (held, coming))
+        may_ask, may_begin = (self._may_ask(line) for line in (held, coming))
         self.may_ask = alias(f"{self.name}_may_ask", may_ask)
         self.may_begin = alias(f"{self.name}_may_begin", takes_part & may_begin)
         coming |= {name: unless(~takes_part, coming[name]) for name in ("first", "end")}
@@ -228,7 +228,7 @@ class _Way:
             self.row[name] = pyrtl.select(begins, word[name], register)
             register.next <<= self.row[name]
 
-    def _can_request(self, line: Mapping[str, Signal]) -> Signal:
+    def _may_ask(self, line: Mapping[str, Signal]) -> Signal:
         """Return whether there is a line to request, a free entry for it, and space for its tokens."""
         has_room = pyrtl.select(line["ends"], *(self._has_room(line[tokens]) for tokens in TOKEN_COUNTS))
         return (line["first"] != line["end"]) & self.has_entry & has_room
@@ -238,7 +238,7 @@ class _Way:
         with_stops = [flag & (needed <= capacity + i) for i, flag in enumerate(self.at_least, 1)]
         return reduce(or_, with_stops, needed <= capacity)
 
-    def request_line(self, asks: Signal) -> None:
+    def ask(self, asks: Signal) -> None:
         """Record that the next line is requested in the cycles in which ``asks`` is 1."""
         number = self.line["number"]
         behind = pyrtl.concat((number + 1)[: len(number)], pyrtl.Const(0, self.elements.bits))
@@ -252,11 +252,11 @@ class _Way:
         self._write(self.rows, self.asked, word, asks)
         self.asks = asks
 
-    def offer_element(self, way: OutputStream) -> Signal:
+    def give(self, way: OutputStream) -> Signal:
         """Offer the oldest delivered element, or the stop after it; return whether there is one."""
         stops, begun = self._register(1, "stops"), self._register(1, "begun")
         lane = self._data(self.elements.bits, "lane")
-        row = unpacked(self._read_oldest(self.rows), self.row)
+        row = unpacked(self._oldest(self.rows), self.row)
         at = pyrtl.select(begun, lane, row["lane"])
         shows = alias(f"{self.name}_shows", stops | (self.consumed != self.delivered))
         way.send(shows, blank_if_stop({"control": stops, **self._element(at, row)}))
@@ -276,9 +276,9 @@ class _Way:
 
     def _element(self, lane: Signal, row: Mapping[str, Signal]) -> dict[str, Signal]:
         """Return the fields of the element in a lane of the oldest line."""
-        lanes = self.elements.lanes(self._read_oldest(self.lines))
-        at = list(one_hot(lane, len(lanes)))
-        coordinate, value = (one_hot_mux(at, wires) for wires in zip(*lanes, strict=True))
+        lanes = self.elements.lanes(self._oldest(self.lines))
+        at = list(decoded(lane, len(lanes)))
+        coordinate, value = (chosen(at, wires) for wires in zip(*lanes, strict=True))
         unscaled = pyrtl.Const(UNSCALED, INDEX_BITS, signed=True)
         reference = pyrtl.select(row["sources"][-1], unscaled, row["sources"])
         return {"coordinate": coordinate, "reference": reference, "value": value, SCALE: row["scales"]}
@@ -309,9 +309,9 @@ def design(parameters: FiberReaderParameters, streams: Streams) -> None:
     ways = [_Way(parameters, i) for i in range(parameters.radix)]
     _receive(parameters, streams, ways)
     unasked = any_of("unasked", [way.first != way.end for way in ways])
-    begins = _begin_task(parameters, streams, ways, unasked)
-    _fetch(parameters, streams, ways, begins)
-    shown = [way.offer_element(streams.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
+    begins = _begin(parameters, streams, ways, unasked)
+    _ask(parameters, streams, ways, begins)
+    shown = [way.give(streams.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
     streams.show(PENDING, unasked | any_of("shown", shown))
 
 
@@ -319,12 +319,12 @@ def _receive(parameters: FiberReaderParameters, streams: Streams, ways: Sequence
     replies = streams.inputs["replies"]
     replies.accept(pyrtl.Const(1, 1))
     tag, low = replies.fields["coordinate"], index_bits(parameters.buffer_lines)
-    to = one_hot(tag[low : low + index_bits(len(ways))], len(ways))
+    to = decoded(tag[low : low + index_bits(len(ways))], len(ways))
     for way, here in zip(ways, to, strict=True):
         way.receive(replies.valid & here, tag[:low], replies.fields[LINE])
 
 
-def _begin_task(
+def _begin(
     parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], unasked: Signal
 ) -> Signal:
     """Begin the next task if merger and writer accept it; return whether a task begins, not the end."""
@@ -339,31 +339,31 @@ def _begin_task(
     begins = alias("begins", tasks.valid & may & output.ready & ~is_end)
     merge.send(tasks.valid & ~unasked & ~is_end & output.ready, {"coordinate": fields["count"]})
     for i, (way, word) in enumerate(zip(ways, parameters.tasks.words(fields), strict=True)):
-        way.select_fiber(begins, word, fields["count"] > i)
+        way.turn_to(begins, word, fields["count"] > i)
     return begins
 
 
-def _fetch(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], begins: Signal) -> None:
+def _ask(parameters: FiberReaderParameters, streams: Streams, ways: Sequence[_Way], begins: Signal) -> None:
     """Request a line for the first way that can, in round-robin order."""
     requests, memory = streams.outputs["requests"], parameters.memory_port
     held, coming = [way.may_ask for way in ways], [way.may_begin for way in ways]
-    first, asks = _select_in_turn(begins, held, coming, requests.ready)
+    first, asks = _in_turn(begins, held, coming, requests.ready)
     for way, flag in zip(ways, first, strict=True):
-        way.request_line(flag & requests.ready)
-    is_partial = one_hot_mux(first, [way.row["sources"][-1] for way in ways])
+        way.ask(flag & requests.ready)
+    is_partial = chosen(first, [way.row["sources"][-1] for way in ways])
     upper = memory.address_bits - TENSOR_SHIFT
     tensor = pyrtl.select(
         is_partial, pyrtl.Const(parameters.partial_tensor, upper), pyrtl.Const(parameters.tensor, upper)
     )
-    line = one_hot_mux(first, [way.line["number"] for way in ways])
+    line = chosen(first, [way.line["number"] for way in ways])
     address = pyrtl.concat(tensor, line_offset(line, parameters.line_bytes))
     operation = pyrtl.select(is_partial, memory.operation(CONSUME), memory.operation(READ))
     numbers = [pyrtl.Const(i, index_bits(len(ways))) for i in range(len(ways))]
-    tag = pyrtl.concat(one_hot_mux(first, numbers), one_hot_mux(first, [way.place for way in ways]))
+    tag = pyrtl.concat(chosen(first, numbers), chosen(first, [way.place for way in ways]))
     requests.send(asks, memory.token(operation, memory.tag(parameters.port, tag), address))
 
 
-def _select_in_turn(
+def _in_turn(
     begins: Signal, held: Sequence[Signal], coming: Sequence[Signal], ready: Signal
 ) -> tuple[list[Signal], Signal]:
     """Return the first way that can request a line, one-hot, in round-robin order; and whether there is any.
@@ -381,7 +381,7 @@ def _select_in_turn(
     ]
     asks = any_of("may_ask", held) | (begins & any_of("may_begin", coming))
     following = [pyrtl.Const((i + 1) % len(held), len(turn)) for i in range(len(held))]
-    turn.next <<= pyrtl.select(asks & ready, one_hot_mux(first, following), unless(begins, turn))
+    turn.next <<= pyrtl.select(asks & ready, chosen(first, following), unless(begins, turn))
     return first, asks
 
 

@@ -166,11 +166,11 @@ def _precedes(head: Entry, other: Entry) -> Signal:
     return first < second
 
 
-def _select_entry(condition: Signal, entry: Entry, other: Entry) -> Entry:
+def _either(condition: Signal, entry: Entry, other: Entry) -> Entry:
     return {name: pyrtl.select(condition, wire, other[name]) for name, wire in entry.items()}
 
 
-def _create_registers(name: str, like: Entry) -> dict[str, Signal]:
+def _registers(name: str, like: Entry) -> dict[str, Signal]:
     return {part: DataRegister(len(wire), f"{name}_{part}") for part, wire in like.items()}
 
 
@@ -183,7 +183,7 @@ def _systolic(parameters: SortedHeadParameters, streams: Streams, control: _Cont
     none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
     head, count = control.head, parameters.entries
     full: list[Signal] = [pyrtl.Register(1, f"full_{i:03}") for i in range(count)]
-    entries = [_create_registers(f"entry_{i:03}", head) for i in range(count)]
+    entries = [_registers(f"entry_{i:03}", head) for i in range(count)]
     before = [
         alias(f"before_{i:03}", full[i] & control.is_head & _precedes(entries[i], head)) for i in range(count)
     ]
@@ -196,9 +196,9 @@ def _systolic(parameters: SortedHeadParameters, streams: Streams, control: _Cont
         ahead, behind = (always if is_first else before[i - 1]), (none if is_last else before[i + 1])
         # ``before``: this entry leaves before the new head; ``ahead`` and ``behind``: its neighbours do.
         lands = pushes & pyrtl.select(pops, before[i] & ~behind, ahead & ~before[i])
-        follows = _select_entry(pops & (behind | ~pushes), head if is_last else entries[i + 1], entry)
-        stays = _select_entry(pushes & ~pops & ~ahead, head if is_first else entries[i - 1], follows)
-        for name, wire in _select_entry(lands, head, stays).items():
+        follows = _either(pops & (behind | ~pushes), head if is_last else entries[i + 1], entry)
+        stays = _either(pushes & ~pops & ~ahead, head if is_first else entries[i - 1], follows)
+        for name, wire in _either(lands, head, stays).items():
             entry[name].next <<= wire
         one_more = full[i] | (pushes & (always if is_first else full[i - 1]))
         one_less = pyrtl.select(pushes, full[i], none if is_last else full[i + 1])
@@ -206,7 +206,7 @@ def _systolic(parameters: SortedHeadParameters, streams: Streams, control: _Cont
     position = ones_of(pyrtl.concat_list(before))
     streams.show(STEPS, unless(~pushes, (position + 1)[: count.bit_length()]))
     streams.show(PENDING, none)
-    return _select_entry(before[0] | ~control.is_head, entries[0], head)
+    return _either(before[0] | ~control.is_head, entries[0], head)
 
 
 def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Control) -> Entry:
@@ -220,7 +220,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
     filled: Signal = pyrtl.Register(bits, "filled")
     walks: Signal = pyrtl.Register(1, "walks")
     reached: Signal = DataRegister(bits, "reached")
-    held = _create_registers("held", head)
+    held = _registers("held", head)
     width = sum(map(len, head.values()))
     if parameters.memory == REGISTERED:
         ahead = AheadSram("heads", parameters.entries, width, reads=2)
@@ -229,7 +229,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
         ahead = None
 
     hole = alias("hole", pyrtl.select(walks, reached, filled))
-    moving = _select_entry(walks, held, head)
+    moving = _either(walks, held, head)
     below = unpacked(ahead.word(0) if ahead else memory[(hole - 1)[: memory.addrwidth]], head)
     compares = alias("compares", walks | control.is_head)
     moves = alias("moves", compares & (hole != 0) & _precedes(below, moving))
@@ -243,7 +243,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
     reached.next <<= pyrtl.select(moves, (hole - 1)[:bits], hole)
     for name, register in held.items():
         register.next <<= moving[name]
-    word = packed(_select_entry(moves, below, moving))
+    word = packed(_either(moves, below, moving))
     if ahead:
         ahead.write(hole, word, compares)
         next_hole = pyrtl.select(walks.reg_in, reached.reg_in, filled.reg_in)
@@ -254,7 +254,7 @@ def _sequential(parameters: SortedHeadParameters, streams: Streams, control: _Co
     streams.show(STEPS, (compares & ~stands).zero_extended(bits))
     streams.show(PENDING, walks & (moves | ~control.none_awaited))
     first = unpacked(ahead.word(1) if ahead else memory[(filled - 1)[: memory.addrwidth]], head)
-    return _select_entry(control.is_head & ~walks, head, first)
+    return _either(control.is_head & ~walks, head, first)
 
 
 class SortedHeadAdapter(Adapter):

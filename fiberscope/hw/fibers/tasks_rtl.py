@@ -91,20 +91,20 @@ class Tasks:
         Raises:
             ValueError: if a scale does not fit its field.
         """
-        rows = [(*entry[:-1], encode_value(self.scale, entry.scale)) for entry in inputs]
+        rows = [(*entry[:-1], word_of(self.scale, entry.scale)) for entry in inputs]
         words = {
-            name: pack_words([row[i] for row in rows], width)
+            name: joined([row[i] for row in rows], width)
             for i, (name, width) in enumerate(self.widths.items())
         }
         return {"count": len(inputs), **words, OUTPUT: output}
 
 
-def pack_words(numbers: Sequence[int], width: int) -> int:
+def joined(numbers: Sequence[int], width: int) -> int:
     """Return numbers packed into one word, the first lowest, each in two's complement with ``width`` bits."""
     return sum((number & (1 << width) - 1) << width * i for i, number in enumerate(numbers))
 
 
-def encode_value(number: Field, value: float) -> int:
+def word_of(number: Field, value: float) -> int:
     """Return the bits of a value in its field.
 
     Args:
@@ -177,10 +177,9 @@ class Elements:
             ValueError: if a value does not fit its field.
         """
         words = [
-            encode_value(self.value, element.value) << NUMBER_BITS | element.coordinate
-            for element in elements
+            word_of(self.value, element.value) << NUMBER_BITS | element.coordinate for element in elements
         ]
-        return pack_words(words, 8 * self.element_bytes)
+        return joined(words, 8 * self.element_bytes)
 
     def unpacked(self, line: int) -> list[Element]:
         """Return the elements of a line, which is given as an integer; the inverse of ``packed``."""

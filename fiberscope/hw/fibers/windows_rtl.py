@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.trees import all_up_to, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import all_up_to, chosen
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias, packed, unless, unpacked
 
 
@@ -66,7 +66,7 @@ class Window:
             alias(f"{self.side}_leave_{k:02}", gone & kept)
             for k, (gone, kept) in enumerate(zip(before, stay, strict=True))
         ]
-        self.leaving = one_hot_mux(self._leave, [pyrtl.Const(k, bits) for k in range(size + 1)])
+        self.leaving = chosen(self._leave, [pyrtl.Const(k, bits) for k in range(size + 1)])
         room = self.held != size
         fills = alias(f"fills_{self.side}", room & self.source.valid)
         self.source.accept(room)
@@ -74,7 +74,7 @@ class Window:
         self._comes = [alias(f"comes_{self.side}_{i:02}", fills & self._left(i)) for i in range(size)]
         self._place = alias(f"place_{self.side}", pyrtl.concat_list(self._comes))
         counts = [(self.held - k + fills)[:bits] for k in range(size + 1)]
-        self.held.next <<= one_hot_mux(self._leave, counts)
+        self.held.next <<= chosen(self._leave, counts)
         tokens = [packed(place) for place in self.places]
         entering = packed(self.source.fields)
         for place, token in zip(self.places, self.moved(tokens, entering), strict=True):
@@ -88,7 +88,7 @@ class Window:
         The comparisons are made for every number of tokens that may leave. Only the selection among their
         results waits for the number that does.
         """
-        return one_hot_mux(self._leave, [self.held == count + k for k in range(len(self._leave))])
+        return chosen(self._leave, [self.held == count + k for k in range(len(self._leave))])
 
     def moved(self, wires: Sequence[Signal], entering: Signal) -> list[Signal]:
         """Shift data that accompany the tokens.
@@ -100,14 +100,12 @@ class Window:
         Returns:
             The data of each place after the shift.
         """
-        after = [one_hot_mux(self._leave[: len(wires) - i], wires[i:]) for i in range(len(wires))]
+        after = [chosen(self._leave[: len(wires) - i], wires[i:]) for i in range(len(wires))]
         return [pyrtl.select(comes, entering, wire) for comes, wire in zip(self._comes, after, strict=True)]
 
     def shifted(self, word: Signal, entering: Signal) -> Signal:
         """Shift a word with one bit for each place, and insert the bit ``entering`` of the entering token."""
-        after = one_hot_mux(
-            self._leave, [pyrtl.shift_right_logical(word, k) for k in range(len(self._leave))]
-        )
+        after = chosen(self._leave, [pyrtl.shift_right_logical(word, k) for k in range(len(self._leave))])
         return (after & ~self._place) | pyrtl.select(entering, self._place, 0)
 
 

@@ -54,15 +54,15 @@ def design(parameters: AdderNetworkParameters, streams: Streams) -> None:
     ``joined`` of a lane says that the next leaf belongs to the same neuron, so that the lane's adder adds.
     """
     rows = Rows(streams, "leaves", "sums", depth(parameters.leaves))
-    row = _add_joined_flags(rows.entering)
+    row = _joined(rows.entering)
     for stage in range(depth(parameters.leaves) - 1):
-        row = rows.stage(stage, _add_level(row, stage))
+        row = rows.stage(stage, _added(row, stage))
     flags = [lane["joined"] for lane in row]
     width = parameters.operand_bits + parameters.leaves.bit_length() - 1
     rows.leave(
         [
             {
-                "mask": lane["mask"] & _is_output_lane(flags, i),
+                "mask": lane["mask"] & _is_lane(flags, i),
                 "coordinate": lane["coordinate"],
                 "value": lane["value"].sign_extended(width),
             }
@@ -71,7 +71,7 @@ def design(parameters: AdderNetworkParameters, streams: Streams) -> None:
     )
 
 
-def _add_joined_flags(row: Row) -> Row:
+def _joined(row: Row) -> Row:
     """Return the row with a flag in each lane: whether its leaf and the next belong to the same neuron."""
     none = pyrtl.Const(0, 1)
     flags = [
@@ -81,15 +81,15 @@ def _add_joined_flags(row: Row) -> Row:
     return [{**lane, "joined": flag} for lane, flag in zip(row, [*flags, none], strict=True)]
 
 
-def _add_level(row: Row, stage: int) -> Row:
+def _added(row: Row, stage: int) -> Row:
     """Return the row after the adders of a level; ``stage`` is the number of the level."""
     # Adder a is of level n if a + 1 is an odd multiple of 2**n. On both sides of an adder, the adders of the
     # lower levels m < n are 2**m lanes away.
     behind, flags = list(row), [lane["joined"] for lane in row]
     steps = [1 << below for below in range(stage)]
     for adder in range((1 << stage) - 1, len(row) - 1, 2 << stage):
-        left = _select_operand(row, adder, [(adder - step, flags[adder - step : adder]) for step in steps])
-        right = _select_operand(
+        left = _operand(row, adder, [(adder - step, flags[adder - step : adder]) for step in steps])
+        right = _operand(
             row, adder + 1, [(adder + step, flags[adder + 1 : adder + 1 + step]) for step in steps]
         )
         total = alias(f"sum_{adder:03}", _sum(left, right))
@@ -98,7 +98,7 @@ def _add_level(row: Row, stage: int) -> Row:
     return behind
 
 
-def _select_operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]) -> Signal:
+def _operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]) -> Signal:
     """Return the operand of an adder from one side: the sum there that spans most leaves of the neuron.
 
     Args:
@@ -122,7 +122,7 @@ def _sum(left: Signal, right: Signal) -> Signal:
     return (left.sign_extended(width) + right.sign_extended(width))[:width]
 
 
-def _is_output_lane(flags: Sequence[Signal], lane: int) -> Signal:
+def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
     """Return whether a sum leaves on this lane, see ``fiberscope.hw.lanes.adder_network.output_lanes``.
 
     This is the lane of the neuron's highest adder, or of its only leaf. The lane's adder is the highest if
@@ -138,7 +138,7 @@ def _is_output_lane(flags: Sequence[Signal], lane: int) -> Signal:
     return alone | (flags[lane] & ~below & ~beyond)
 
 
-def _count_additions(adapter: Adapter) -> int:
+def _additions(adapter: Adapter) -> int:
     """Return the number of additions; those of a vector in the pipeline count when its sums leave."""
     return adapter.end("leaves").tokens - adapter.end("sums").tokens
 
@@ -152,7 +152,7 @@ BLOCK = unit(
     arguments=("leaves",),
     as_made={"id_bits": 62, "operand_bits": OPERAND_BITS},
     status=(PENDING,),
-    counters={"vectors": rows("leaves"), "neurons": tokens("sums"), "add": _count_additions},
+    counters={"vectors": rows("leaves"), "neurons": tokens("sums"), "add": _additions},
     events=("add",),
     through=("leaves", "sums"),
 )

@@ -8,7 +8,7 @@ import pyrtl
 
 from fiberscope.hw.lanes.bitmap import Regor
 from fiberscope.hw.lanes.prefix_sum import FORMS, PARALLEL, PrefixPopcount, depth, network
-from fiberscope.hw.lanes.prefix_sum_rtl import add_level, add_offset
+from fiberscope.hw.lanes.prefix_sum_rtl import added, with_offset
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, Token
@@ -83,7 +83,7 @@ def regor(parameters: RegorParameters, streams: Streams) -> None:
     rows.pass_out(kept)
 
 
-def _count_ones(word: Token) -> int:
+def _ones(word: Token) -> int:
     """Return the number of ones in a word of a stationary row; 0 for a word of a column."""
     return word.coordinate.bit_count() if word.control == ROW else 0
 
@@ -135,9 +135,9 @@ def prefix_popcount(parameters: PrefixPopcountParameters, streams: Streams) -> N
         for lane in rows.entering
     ]
     for stage, level in enumerate(((), *network(form, lanes))):
-        row = add_level(row, level)
+        row = added(row, level)
         row = rows.stage(stage, row) if registers else row
-    (rows.leave if registers else rows.pass_out)(add_offset(rows, row))
+    (rows.leave if registers else rows.pass_out)(with_offset(rows, row))
 
 
 REGOR = unit(
@@ -150,8 +150,8 @@ REGOR = unit(
     as_made={"reference_bits": 64},
     counters={
         "rows": rows("bitmaps"),
-        "ones": Summed("bitmaps", _count_ones),
-        "kept": Summed("kept", _count_ones),
+        "ones": Summed("bitmaps", _ones),
+        "kept": Summed("kept", _ones),
     },
     events=("rows",),
 )

@@ -46,7 +46,7 @@ def design(parameters: ClusterCounterParameters, streams: Streams) -> None:
     The rank of a lane is the number of equal keys directly before it.
     """
     rows = Rows(streams, "sorted", "clusters", 0)
-    ranks = _run_lengths(_compare_with_previous(rows.entering), index_bits(parameters.lanes))
+    ranks = _trailing_ones(_equal_to_the_one_before(rows.entering), index_bits(parameters.lanes))
     rows.pass_out(
         [
             {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), rank)}
@@ -55,13 +55,13 @@ def design(parameters: ClusterCounterParameters, streams: Streams) -> None:
     )
 
 
-def _compare_with_previous(row: Row) -> list[Signal]:
+def _equal_to_the_one_before(row: Row) -> list[Signal]:
     """Return, for each lane, whether its key equals that of the lane before; false for lane 0."""
     equal = [a["coordinate"] == b["coordinate"] for a, b in pairwise(row)]
     return [pyrtl.Const(0, 1), *(alias(f"equal_{lane:02}", flag) for lane, flag in enumerate(equal, 1))]
 
 
-def _run_lengths(flags: list[Signal], bits: int) -> list[Signal]:
+def _trailing_ones(flags: list[Signal], bits: int) -> list[Signal]:
     """Return, for each flag, the length of the run of set flags that ends with it.
 
     Distances double (as in a Kogge-Stone prefix network): after each step, a count is right for runs shorter
@@ -79,7 +79,7 @@ def _run_lengths(flags: list[Signal], bits: int) -> list[Signal]:
     return counts
 
 
-def _is_cluster_start(token: Token) -> bool:
+def _is_first(token: Token) -> bool:
     """Return whether a key is the first of its cluster."""
     return token.control == DATA and token.reference == 0
 
@@ -92,7 +92,7 @@ BLOCK = unit(
     design,
     arguments=("lanes", "width"),
     as_made=PAYLOAD_AS_MADE,
-    counters={"numbers": elements("sorted"), "clusters": Summed("clusters", _is_cluster_start)},
+    counters={"numbers": elements("sorted"), "clusters": Summed("clusters", _is_first)},
     events=("numbers",),
     fibers=True,
 )

@@ -60,13 +60,11 @@ def design(parameters: ComparatorBankParameters, streams: Streams) -> None:
     held = _nonzero(row) if parameters.test == NONZERO else _changed(row, moves)
     held = [alias(f"held_{i:02}", test) for i, test in enumerate(held)]
     pairs = list(zip(row, held, strict=True))
-    flags.send_lanes(moves, [_lane_fields(lane, lane[MASK], coordinate=test) for lane, test in pairs])
-    kept.send_lanes(
-        moves, [_lane_fields(lane, lane[MASK] & (test | lane["control"])) for lane, test in pairs]
-    )
+    flags.send_lanes(moves, [_sent(lane, lane[MASK], coordinate=test) for lane, test in pairs])
+    kept.send_lanes(moves, [_sent(lane, lane[MASK] & (test | lane["control"])) for lane, test in pairs])
 
 
-def _lane_fields(lane: Lane, mask: Signal, **changed: Signal) -> Lane:
+def _sent(lane: Lane, mask: Signal, **changed: Signal) -> Lane:
     """Return the fields of a lane, with this mask and these changed fields, and zeros in a stop."""
     return {**blank_if_stop({**lane, **changed}), MASK: mask}
 

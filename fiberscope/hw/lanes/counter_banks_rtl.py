@@ -131,10 +131,10 @@ def design(parameters: CounterBanksParameters, streams: Streams) -> None:
     slots = streams.outputs["slots"]
     slots_full: Signal = pyrtl.Register(1, "slots_full")
     stall = alias("stall", slots_full & ~slots.ready)
-    command = _take_command(streams, active, ~drains & ~stall)
+    command = _command(streams, active, ~drains & ~stall)
     memory = CounterMemory(parameters.shape)
-    rows = UpdateRows(parameters.shape, _select_rows(streams, command), command.updates, ~stall)
-    swept = _build_sweeps(parameters, streams, command, memory, rows)
+    rows = UpdateRows(parameters.shape, _rows(streams, command), command.updates, ~stall)
+    swept = _sweep(parameters, streams, command, memory, rows)
     rows.connect(memory)
     ended = alias("ended", rows.ends | swept)
     active.next <<= (active | command.begins) & ~ended
@@ -149,7 +149,7 @@ def design(parameters: CounterBanksParameters, streams: Streams) -> None:
     streams.show(AWAITS, pyrtl.concat(*(active & kind for kind in awaits)))
 
 
-def _select_rows(streams: Streams, command: _Command) -> InputStream | RowMux:
+def _rows(streams: Streams, command: _Command) -> InputStream | RowMux:
     """Return the rows that the command takes: for ``FETCH`` those of ``fetches``, if there is such a port."""
     updates = streams.inputs["updates"]
     if "fetches" not in streams.inputs:
@@ -157,7 +157,7 @@ def _select_rows(streams: Streams, command: _Command) -> InputStream | RowMux:
     return RowMux((updates, streams.inputs["fetches"]), command.fetches)
 
 
-def _take_command(streams: Streams, active: Signal, free: Signal) -> _Command:
+def _command(streams: Streams, active: Signal, free: Signal) -> _Command:
     """Take a command if none is active and ``free`` is high; return the active command."""
     source = streams.inputs["commands"]
     takes = ~active & free
@@ -182,7 +182,7 @@ def _take_command(streams: Streams, active: Signal, free: Signal) -> _Command:
     )
 
 
-def _build_sweeps(
+def _sweep(
     parameters: CounterBanksParameters,
     streams: Streams,
     command: _Command,
@@ -222,12 +222,12 @@ def _build_sweeps(
     stored.send_lanes(sends & command.reads, counters)
     takes = alias("takes", command.scans & starts.valid)
     starts.accept(command.scans)
-    _store_sums(shape, command, memory, starts.lanes, takes)
+    _store(shape, command, memory, starts.lanes, takes)
     memory.clear(entry_now, [fires & command.reads & flag for flag in here])
     return (takes & reduce(or_, [lane["control"] for lane in starts.lanes])) | (fires & last & command.reads)
 
 
-def _store_sums(
+def _store(
     shape: Shape, command: _Command, memory: CounterMemory, row: list[dict[str, Signal]], takes: Signal
 ) -> None:
     """Write each sum to the counter after its own, and 0 to the first counter."""

@@ -12,7 +12,7 @@ from operator import or_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import any_of, one_hot
+from fiberscope.hw.rtl.kit.trees import any_of, decoded
 from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, unless
 
 
@@ -57,8 +57,8 @@ class Shape:
         """
         low, middle = self.banks.bit_length() - 1, self.sweep_lanes.bit_length() - 1
         wide = index.zero_extended(max(len(index), middle + self.entry_bits))
-        part = one_hot(wide[low:middle], self.parts) if self.parts > 1 else pyrtl.Const(1, 1)
-        bank = one_hot(wide[:low], self.banks) if self.banks > 1 else pyrtl.Const(1, 1)
+        part = decoded(wide[low:middle], self.parts) if self.parts > 1 else pyrtl.Const(1, 1)
+        bank = decoded(wide[:low], self.banks) if self.banks > 1 else pyrtl.Const(1, 1)
         return wide[middle : middle + self.entry_bits], part, bank
 
     def number(self, entry: Signal, lane: int) -> Signal:
@@ -156,11 +156,11 @@ class CounterMemory:
             )
             enables.append(reduce(or_, wanted) | (writes & ~is_known))
         self._banks[bank].write(entry, counts, enables)
-        number = one_hot(entry, self.shape.entries)
+        number = decoded(entry, self.shape.entries)
         register = self._valid[bank]
         register.next <<= register | unless(~writes, number)
 
     def _is_known(self, bank: int, entry: Signal) -> Signal:
         """Return whether an entry of a bank was ever written."""
-        flags = one_hot(entry, self.shape.entries) & self._valid[bank]
+        flags = decoded(entry, self.shape.entries) & self._valid[bank]
         return any_of("known", list(flags)) if len(flags) == 1 else flags != 0

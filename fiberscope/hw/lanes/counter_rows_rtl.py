@@ -15,7 +15,7 @@ import pyrtl
 
 from fiberscope.hw.lanes.counter_memory_rtl import CounterMemory, Shape
 from fiberscope.hw.rtl.kit.interface import MASK
-from fiberscope.hw.rtl.kit.trees import lowest, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import chosen, lowest
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias, blank_if_stop
 
 Row: TypeAlias = list[Mapping[str, Signal]]
@@ -112,7 +112,7 @@ class UpdateRows:
 
     def entries(self) -> list[Signal]:
         """Return the number of the entry that each bank reads."""
-        return [one_hot_mux(grants, [place[0] for place in self.places]) for grants in self.grants]
+        return [chosen(grants, [place[0] for place in self.places]) for grants in self.grants]
 
     def connect(self, memory: CounterMemory) -> None:
         """Connect the memory, whose entries of ``entries`` are read in this cycle.
@@ -132,16 +132,16 @@ class UpdateRows:
     def _bank(self, memory: CounterMemory, bank: int, amounts: list[Signal]) -> Signal:
         """Return the counter of a bank in its second cycle, before the addition."""
         grants = self.grants[bank]
-        entry = one_hot_mux(grants, [place[0] for place in self.places])
-        part = one_hot_mux(grants, [place[1] for place in self.places])
+        entry = chosen(grants, [place[0] for place in self.places])
+        part = chosen(grants, [place[1] for place in self.places])
         adds: Signal = pyrtl.Register(1, f"adds_{bank:02}")
         adds.next <<= self.moves & reduce(or_, grants)
         held_entry, held_part = self._held(f"entry_{bank:02}", entry), self._held(f"part_{bank:02}", part)
-        amount = self._held(f"amount_{bank:02}", one_hot_mux(grants, amounts))
+        amount = self._held(f"amount_{bank:02}", chosen(grants, amounts))
         old: Signal = DataRegister(self.shape.bits, f"old_{bank:02}")
         new = alias(f"new_{bank:02}", (old + amount)[: self.shape.bits])
         again = alias(f"again_{bank:02}", adds & (held_entry == entry) & (held_part == part))
-        read = one_hot_mux(list(part), memory.parts(bank))
+        read = chosen(list(part), memory.parts(bank))
         old.next <<= pyrtl.select(self.moves, pyrtl.select(again, new, read), old)
         memory.write(bank, held_entry, [adds & flag for flag in held_part], [new] * self.shape.parts)
         return old
@@ -175,7 +175,7 @@ class UpdateRows:
             now.next <<= pyrtl.select(self.moves, self.granted[i], now)
             bank = self._held(f"bank_of_{i:02}", self.places[i][2])
             kept: Signal = DataRegister(self.shape.bits, f"kept_{i:02}")
-            own = pyrtl.select(now, one_hot_mux(list(bank), self.old), kept)
+            own = pyrtl.select(now, chosen(list(bank), self.old), kept)
             kept.next <<= own
             fields = {name: self._taken(f"slot_{i:02}_{name}", wire) for name, wire in lane.items()}
             head = self._taken(f"slot_{i:02}_head", self.heads[i])

@@ -61,16 +61,16 @@ def design(parameters: DividerParameters, streams: Streams) -> None:
     divisor of 0 can always be subtracted: the quotient is all ones, and the remainder is the dividend.
     """
     stages = depth(parameters.width, parameters.bits_per_stage)
-    rows, divisor = pipeline_with_constant(streams, "divisors", "dividends", "results", stages)
+    rows, divisor = constant_of(streams, "divisors", "dividends", "results", stages)
     row: Row = [{**lane, "reference": pyrtl.Const(0, parameters.width)} for lane in rows.entering]
     *first_stages, last_stage = _bits_by_stage(parameters)
     for stage, bits in enumerate(first_stages):
-        row = rows.stage(stage, _compute_bits(row, divisor, bits, f"stage{stage:02}"))
+        row = rows.stage(stage, _found(row, divisor, bits, f"stage{stage:02}"))
         divisor = rows.register(f"stage{stage:02}_divisor", divisor)
-    rows.leave([_prepend_sign(lane) for lane in _compute_bits(row, divisor, last_stage, "last")])
+    rows.leave([_unsigned(lane) for lane in _found(row, divisor, last_stage, "last")])
 
 
-def pipeline_with_constant(
+def constant_of(
     streams: Streams, constants: str, inputs: str, outputs: str, stages: int
 ) -> tuple[Rows, Signal]:
     """Create a pipeline of rows in which each array has a constant.
@@ -104,14 +104,14 @@ def _bits_by_stage(parameters: DividerParameters) -> list[int]:
     return [min(step, parameters.width - bits_done) for bits_done in range(0, parameters.width, step)]
 
 
-def _compute_bits(row: Row, divisor: Signal, bits: int, stage: str) -> Row:
+def _found(row: Row, divisor: Signal, bits: int, stage: str) -> Row:
     """Return the row after ``bits`` more bits of its quotients are computed; ``stage`` names the wires."""
     for bit in range(bits):
-        row = [_compute_bit(lane, divisor, f"{stage}_lane{i:02}_bit{bit:02}") for i, lane in enumerate(row)]
+        row = [_one_bit(lane, divisor, f"{stage}_lane{i:02}_bit{bit:02}") for i, lane in enumerate(row)]
     return row
 
 
-def _compute_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
+def _one_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
     """Return a lane after one step: append the next dividend bit to the remainder, and subtract the divisor.
 
     If the divisor is larger, the step keeps the remainder, and the bit of the quotient is 0. The new
@@ -125,7 +125,7 @@ def _compute_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
     return {**lane, "coordinate": pyrtl.concat(lane["coordinate"], ~borrow)[:width], "reference": remainder}
 
 
-def _prepend_sign(lane: Lane) -> Lane:
+def _unsigned(lane: Lane) -> Lane:
     """Return the lane with a zero above its remainder, the sign bit of a reference."""
     return {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), lane["reference"])}
 

@@ -13,7 +13,7 @@ from fiberscope.hw.lanes.packer import Packer
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
-from fiberscope.hw.rtl.kit.trees import one_hot, one_hot_mux, ones_up_to
+from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_up_to
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     Signal,
@@ -83,8 +83,8 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     left = unless(last, (count - parameters.outputs)[:bits])
     held.next <<= pyrtl.select(leaves, left, pyrtl.select(moves, count, held))
     ending.next <<= pyrtl.select(moves, ends & ~(leaves & last), ending)
-    kept = _create_registers(parameters, row)
-    places = _route_items(parameters, kept, row, items, held, _compute_places(counts, held))
+    kept = _kept(parameters, row)
+    places = _crossed(parameters, kept, row, items, held, _places(counts, held))
     for i, register in enumerate(kept):
         later = i + parameters.outputs
         behind = places[later] if later < len(places) else register
@@ -94,24 +94,24 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     sink.send_lanes(sends, [blank_if_stop(lane) for lane in sent[: parameters.outputs]])
 
 
-def _create_registers(parameters: PackerParameters, row: Row) -> list[Signal]:
+def _kept(parameters: PackerParameters, row: Row) -> list[Signal]:
     """Return the registers for held items, the oldest item first."""
-    width = len(_pack_item(row[0]))
+    width = len(_word(row[0]))
     return [DataRegister(width, f"kept_{i:02}") for i in range(parameters.kept)]
 
 
-def _pack_item(lane: Lane) -> Signal:
+def _word(lane: Lane) -> Signal:
     """Return the fields of an item as one word, without mask and control."""
     return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})
 
 
-def _compute_places(counts: list[Signal], held: Signal) -> list[Signal]:
+def _places(counts: list[Signal], held: Signal) -> list[Signal]:
     """Return the place of each lane's item: after the held items, and the items of lower lanes."""
     before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
     return [(held + ones)[: len(held)] for ones in before]
 
 
-def _route_items(
+def _crossed(
     parameters: PackerParameters,
     kept: list[Signal],
     row: Row,
@@ -129,12 +129,12 @@ def _route_items(
         held: number of held items.
         places: for each lane, the place of its item.
     """
-    words = [_pack_item(lane) for lane in row]
-    at = [one_hot(place, parameters.places) for place in places]
+    words = [_word(lane) for lane in row]
+    at = [decoded(place, parameters.places) for place in places]
     crossed = []
     for i in range(parameters.places):
         flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
-        new = alias(f"new_{i:02}", one_hot_mux(flags, words))
+        new = alias(f"new_{i:02}", chosen(flags, words))
         crossed.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
     return crossed
 

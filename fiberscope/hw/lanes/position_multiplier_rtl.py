@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from fiberscope.hw.lanes.divider_rtl import pipeline_with_constant
+from fiberscope.hw.lanes.divider_rtl import constant_of
 from fiberscope.hw.lanes.items_rtl import WORD_BITS, ItemParameters
 from fiberscope.hw.lanes.position_multiplier import DEPTH, PositionMultiplier, digit_bits
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
@@ -48,18 +48,18 @@ def design(parameters: PositionMultiplierParameters, streams: Streams) -> None:
     The factor accompanies each row through the stages. The reference of a lane is the sum so far: the offset
     plus the products of the number and the digits.
     """
-    rows, factor = pipeline_with_constant(streams, "factors", "lanes", "products", DEPTH - 1)
+    rows, factor = constant_of(streams, "factors", "lanes", "products", DEPTH - 1)
     row: Row = [{**lane, "reference": lane["reference"][: parameters.width]} for lane in rows.entering]
     bits = digit_bits(parameters.width)
     for stage in range(DEPTH):
-        row = [_add_digit_product(lane, factor, stage * bits, bits) for lane in row]
+        row = [_added(lane, factor, stage * bits, bits) for lane in row]
         if stage < DEPTH - 1:
             row = rows.stage(stage, row)
             factor = rows.register(f"stage{stage:02}_factor", factor)
-    rows.pass_out([_as_product(lane) for lane in row])
+    rows.pass_out([_product(lane) for lane in row])
 
 
-def _add_digit_product(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
+def _added(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
     """Return the lane after the product of its number and a digit of the factor is added.
 
     Args:
@@ -77,7 +77,7 @@ def _add_digit_product(lane: Lane, factor: Signal, shift: int, bits: int) -> Lan
     return {**lane, "reference": total[:width]}
 
 
-def _as_product(lane: Lane) -> Lane:
+def _product(lane: Lane) -> Lane:
     """Return the lane with the sum as coordinate, without reference."""
     fields = {field: wire for field, wire in lane.items() if field != "reference"}
     return {**fields, "coordinate": lane["reference"]}

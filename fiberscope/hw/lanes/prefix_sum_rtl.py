@@ -50,11 +50,11 @@ def design(parameters: PrefixSumParameters, streams: Streams) -> None:
     rows = Rows(streams, "lanes", "sums", depth(parameters.form, parameters.lanes))
     row = rows.entering
     for stage, level in enumerate(network(parameters.form, parameters.lanes)):
-        row = rows.stage(stage, add_level(row, level))
-    rows.leave(add_offset(rows, row))
+        row = rows.stage(stage, added(row, level))
+    rows.leave(with_offset(rows, row))
 
 
-def add_level(row: Row, level: Level) -> Row:
+def added(row: Row, level: Level) -> Row:
     """Return the row after a level of adders, see ``fiberscope.hw.lanes.prefix_sum.network``."""
     behind = list(row)
     for source, target in level:
@@ -65,7 +65,7 @@ def add_level(row: Row, level: Level) -> Row:
     return behind
 
 
-def add_offset(rows: Rows, row: Row) -> Row:
+def with_offset(rows: Rows, row: Row) -> Row:
     """Return the row after the offset is added: the last sum of the array's previous row, in a register."""
     offset: Signal = pyrtl.Register(len(row[0]["coordinate"]), "offset")
     sums = [_sum(lane["coordinate"], offset) for lane in row]

@@ -56,17 +56,17 @@ def design(parameters: SortingNetworkParameters, streams: Streams) -> None:
     row: Row = [{**lane, "order": pyrtl.Const(i, bits)} for i, lane in enumerate(rows.entering)]
     *first, last = network(parameters.lanes)
     for stage, column in enumerate(first):
-        row = rows.stage(stage, _exchange_column(row, column, f"column{stage:02}"))
-    rows.pass_out([_without_order(lane) for lane in _exchange_column(row, last, "last")])
+        row = rows.stage(stage, _exchanged(row, column, f"column{stage:02}"))
+    rows.pass_out([_without_order(lane) for lane in _exchanged(row, last, "last")])
 
 
-def _exchange_column(row: Row, column: tuple[tuple[int, int], ...], name: str) -> Row:
+def _exchanged(row: Row, column: tuple[tuple[int, int], ...], name: str) -> Row:
     """Return the row after a column of compare-exchanges, each between a low and a high lane."""
     behind = list(row)
     for low, high in column:
         swaps = alias(f"{name}_swap_{low:02}_{high:02}", _key(row[high]) < _key(row[low]))
-        behind[low] = _select_lane(swaps, row[high], row[low])
-        behind[high] = _select_lane(swaps, row[low], row[high])
+        behind[low] = _chosen(swaps, row[high], row[low])
+        behind[high] = _chosen(swaps, row[low], row[high])
     return behind
 
 
@@ -74,7 +74,7 @@ def _key(lane: Lane) -> Signal:
     return pyrtl.concat(lane["control"], lane["coordinate"], lane["order"])
 
 
-def _select_lane(first: Signal, lane: Lane, other: Lane) -> Lane:
+def _chosen(first: Signal, lane: Lane, other: Lane) -> Lane:
     return {field: pyrtl.select(first, wire, other[field]) for field, wire in lane.items()}
 
 

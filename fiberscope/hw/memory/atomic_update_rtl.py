@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import any_of, one_hot
+from fiberscope.hw.rtl.kit.trees import any_of, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, unit
 from fiberscope.hw.value_type import AUTO, TYPES
@@ -99,12 +99,12 @@ def design(parameters: AtomicUpdateParameters, streams: Streams) -> None:
     moves: Signal = pyrtl.WireVector(1, "moves")
     behind = parameters.read_latency - 1 if parameters.mode == FORWARD else 0
     bits = index_bits(parameters.entries)
-    stages = [_create_stage(f"{i:02}", bits) for i in range(parameters.window + behind)]
-    entering = _admit_operation(parameters, streams, moves, stages[: parameters.window - 1])
+    stages = [_stage(f"{i:02}", bits) for i in range(parameters.window + behind)]
+    entering = _entering(parameters, streams, moves, stages[: parameters.window - 1])
     for stage, before in zip(stages, [entering, *stages], strict=False):
         for name, wire in vars(stage).items():
             wire.next <<= pyrtl.select(moves, vars(before)[name], wire)
-    first, value = _build_reduction(parameters, streams, moves, entering, stages)
+    first, value = _values(parameters, streams, moves, entering, stages)
     last = stages[parameters.window - 1]
     touched, temporaries = streams.outputs["touched"], streams.outputs["temporaries"]
     tells = alias("tells", last.stop | (last.update & first))
@@ -115,13 +115,13 @@ def design(parameters: AtomicUpdateParameters, streams: Streams) -> None:
     streams.show(PENDING, any_of("inside", inside))
 
 
-def _create_stage(number: str, bits: int) -> _Stage:
+def _stage(number: str, bits: int) -> _Stage:
     """Return the registers of a stage; the destination has no reset."""
     update, read, stop = (pyrtl.Register(1, f"{name}_{number}") for name in ("update", "read", "stop"))
     return _Stage(update, read, stop, DataRegister(bits, f"place_{number}"))
 
 
-def _admit_operation(
+def _entering(
     parameters: AtomicUpdateParameters, streams: Streams, moves: Signal, flying: Sequence[_Stage]
 ) -> _Stage:
     """Return the operation that enters the first stage if all stages move; drive ``ready`` of the inputs.
@@ -155,7 +155,7 @@ def _admit_operation(
     return _Stage(update, reads.valid & ~updates.valid & ~waits, updates.valid & stop, place)
 
 
-def _build_reduction(
+def _values(
     parameters: AtomicUpdateParameters,
     streams: Streams,
     moves: Signal,
@@ -169,24 +169,24 @@ def _build_reduction(
     """
     reads, window = parameters.read_latency, parameters.window
     memory = Sram("temporary", parameters.entries, parameters.value_bits)
-    before = _delay(
-        "before", _read_property(parameters, memory, entering, flying[window - 2], moves), moves, reads - 1
+    before = _delayed(
+        "before", _property(parameters, memory, entering, flying[window - 2], moves), moves, reads - 1
     )
-    value = _delay("value", streams.inputs["updates"].fields["value"], moves, reads)
+    value = _delayed("value", streams.inputs["updates"].fields["value"], moves, reads)
     results = [DataRegister(parameters.value_bits, f"result_{i:02}") for i in range(len(flying) - reads)]
     if parameters.mode == FORWARD:
-        before = _forward_result(
+        before = _forwarded(
             parameters, before, flying[reads - 1], list(zip(flying[reads:], results, strict=True))
         )
-    result = pyrtl.select(flying[reads - 1].read, before, _reduce(parameters, before, value))
+    result = pyrtl.select(flying[reads - 1].read, before, _operation(parameters, before, value))
     for register, wire in zip(results, [result, *results], strict=False):
         register.next <<= pyrtl.select(moves, wire, register)
     memory.write(flying[window - 2].place, [results[window - 2 - reads]], [moves & flying[window - 2].update])
-    first = _delay("first", before == parameters.neutral, moves, window - reads)
+    first = _delayed("first", before == parameters.neutral, moves, window - reads)
     return first, results[window - 1 - reads]
 
 
-def _read_property(
+def _property(
     parameters: AtomicUpdateParameters, memory: Sram, entering: _Stage, writes: _Stage, moves: Signal
 ) -> Signal:
     """Return the property read from memory, one cycle later; neutral for a destination that was not written.
@@ -194,16 +194,16 @@ def _read_property(
     A register bit for each destination is set by an update, and cleared by a read.
     """
     written: Signal = pyrtl.Register(parameters.entries, "written")
-    place = one_hot(writes.place, parameters.entries)
+    place = decoded(writes.place, parameters.entries)
     less = pyrtl.select(moves & writes.read, written & ~place, written)
     written.next <<= pyrtl.select(moves & writes.update, written | place, less)
-    has_value = _delay("known", (written & one_hot(entering.place, parameters.entries)) != 0, moves, 1)
+    has_value = _delayed("known", (written & decoded(entering.place, parameters.entries)) != 0, moves, 1)
     (held,) = memory.read(entering.place, moves)
     neutral = pyrtl.Const(parameters.neutral, parameters.value_bits)
     return pyrtl.select(has_value, held, neutral)
 
 
-def _forward_result(
+def _forwarded(
     parameters: AtomicUpdateParameters, before: Signal, now: _Stage, later: Sequence[tuple[_Stage, Signal]]
 ) -> Signal:
     """Return the property for a reduction: of the youngest reduced update of the destination, or as read.
@@ -219,14 +219,14 @@ def _forward_result(
     return alias("forwarded_property", before)
 
 
-def _reduce(parameters: AtomicUpdateParameters, before: Signal, value: Signal) -> Signal:
+def _operation(parameters: AtomicUpdateParameters, before: Signal, value: Signal) -> Signal:
     """Return the property reduced with a value."""
     if parameters.operation == MIN:
         return pyrtl.select(pyrtl.signed_lt(value, before), value, before)
     return (before + value)[: len(value)]
 
 
-def _delay(name: str, wire: Signal, moves: Signal, cycles: int) -> Signal:
+def _delayed(name: str, wire: Signal, moves: Signal, cycles: int) -> Signal:
     """Return a wire delayed by ``cycles`` cycles in which the pipeline moves."""
     for cycle in range(cycles):
         behind: Signal = DataRegister(len(wire), f"{name}_{cycle:02}")

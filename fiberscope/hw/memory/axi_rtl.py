@@ -124,7 +124,7 @@ def _reply(parameters: AxiParameters, streams: Streams) -> None:
 
 BLOCK = RtlBlock(
     "axi_port",
-    "converts memory requests to transfers of AXI4",
+    "asks memory by AXI4 for what comes as requests",
     AxiParameters,
     AxiParameters,
     interface,

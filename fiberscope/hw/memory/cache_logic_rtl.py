@@ -20,7 +20,7 @@ from fiberscope.hw.memory.cache_parts_rtl import (
     RequiredActions,
 )
 from fiberscope.hw.memory.cache_stages_rtl import CHOOSE, COMPARE, LOOK_UP, Stages
-from fiberscope.hw.memory.misses_rtl import OPERATION_BITS, MissChanges, MissTable, encode_one_hot
+from fiberscope.hw.memory.misses_rtl import OPERATION_BITS, MissChanges, MissTable, number_of
 from fiberscope.hw.memory.protocol import (
     CONSUME,
     FETCH,
@@ -118,17 +118,17 @@ def _compare(bank: Bank, looked_up: LookedUpRequest) -> ComparedRequest:
         request.delay(COMPARE, stages),
         stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
         stages.all_behind(COMPARE, "found", hits),
-        [_delay_state(stages, COMPARE, i, state) for i, state in enumerate(states)],
+        [_state_behind(stages, COMPARE, i, state) for i, state in enumerate(states)],
         stages.all_behind(COMPARE, "free", tags.free()),
-        [_delay_candidate(stages, i, candidate) for i, candidate in enumerate(candidates)],
+        [_candidate_behind(stages, i, candidate) for i, candidate in enumerate(candidates)],
     )
 
 
-def _delay_state(stages: Stages, rank: str, way: int, state: State) -> State:
+def _state_behind(stages: Stages, rank: str, way: int, state: State) -> State:
     return State(*(stages.delay(rank, f"way_{way:02}_{name}", wire) for name, wire in vars(state).items()))
 
 
-def _delay_candidate(stages: Stages, number: int, candidate: Candidate) -> Candidate:
+def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Candidate:
     def delayed(name: str, wire: Signal) -> Signal:
         return stages.delay(COMPARE, f"candidate_{number:02}_{name}", wire)
 
@@ -148,7 +148,7 @@ def _choose(bank: Bank, compared: ComparedRequest) -> LastStageRequest:
         compared.request.delay(CHOOSE, stages),
         Operation(*(stages.delay(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
         stages.all_behind(CHOOSE, "found", compared.hits),
-        [_delay_state(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
+        [_state_behind(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
         Victim(
             stages.all_behind(CHOOSE, "victim", victim.chosen),
             **{
@@ -167,7 +167,7 @@ def _read_line(
 ) -> None:
     """Read the requested line from the data array, or the victim if it has to be written back."""
     if bank.lines:
-        hit_way = encode_one_hot(compared.hits)
+        hit_way = number_of(compared.hits)
         evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
         way = pyrtl.select(present, hit_way, victim.way)
         bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), hit_way)
@@ -176,7 +176,7 @@ def _read_line(
 def _decide(bank: Bank, chosen: LastStageRequest) -> None:
     """Decide the request in the last stage: send its tokens, and change tags and misses."""
     streams, table = bank.streams, bank.table
-    wish = _find_required_actions(bank, chosen)
+    wish = _wishes(bank, chosen)
     done = _send(bank, chosen, wish)
     decided = alias("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
     any_within = alias("any_within", bank.stages.leave(decided))
@@ -205,7 +205,7 @@ def _decode(control: Signal) -> Operation:
     )
 
 
-def _find_required_actions(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
+def _wishes(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
     """Return the actions that the request in the last stage needs; none while a line is answered."""
     table, operation = bank.table, chosen.operation
     turn = alias("requests_turn", bank.stages.last_full & ~table.answering)

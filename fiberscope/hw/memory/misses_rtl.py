@@ -10,18 +10,18 @@ from operator import or_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 
 OPERATION_BITS = 2  # bits of the operation of a target: a read or a consume
 
 
-def named_one_hot(name: str, index: Signal, count: int) -> list[Signal]:
+def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
     """Return ``count`` named flags, of which the flag number ``index`` is set."""
     return [alias(f"{name}_{number:02}", index == number) for number in range(count)]
 
 
-def encode_one_hot(flags: Sequence[Signal]) -> Signal:
+def number_of(flags: Sequence[Signal]) -> Signal:
     """Return the number of the flag that is set; 0 if none is. At most one may be set.
 
     Bit b of the number is the OR of the flags whose numbers have bit b.
@@ -68,7 +68,7 @@ class FreeNumbers:
             ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
         ]
         moves = take | self._none
-        next_number = pyrtl.select(below[-1], returned, encode_one_hot(lowest))
+        next_number = pyrtl.select(below[-1], returned, number_of(lowest))
         self.next.next <<= pyrtl.select(moves, next_number, self.next)
         self._none.next <<= moves & below[-1] & ~give
         returns = give & ~self._none
@@ -189,7 +189,7 @@ class MissTable:
 
     def ways(self, flags: Sequence[Signal], ways: int) -> list[Signal]:
         """Return, for each way, whether the line of one of the flagged misses gets its place there."""
-        decoded = [named_one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
+        decoded = [one_hot(f"miss_{i:02}_way", miss.way, ways) for i, miss in enumerate(self._misses)]
         return [
             any_of(
                 f"in_flight_{way:02}",
@@ -200,7 +200,7 @@ class MissTable:
 
     def bringing(self, flags: Sequence[Signal], hits: Sequence[Signal]) -> list[Signal]:
         """Return, for each flagged miss, whether its line is the line that is found in a way (``hits``)."""
-        way = alias("found_way", encode_one_hot(hits))
+        way = alias("found_way", number_of(hits))
         present = any_of("found_any", hits)
         return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
 
@@ -221,10 +221,10 @@ class MissTable:
         self.closes: Signal = alias("closes", self.answering & (~self.waiting | last))
         free = alias("line_is_taken", ~self.answering | self.closes)
         takes = self.takes = alias("takes_line", free & valid)
-        self.arriving = named_one_hot("arriving", arriving, len(self._misses))
+        self.arriving = one_hot("arriving", arriving, len(self._misses))
         self._closing = [
             alias(f"closing_{i:02}", self.closes & flag)
-            for i, flag in enumerate(named_one_hot("answered_miss_is", self._answered, len(self._misses)))
+            for i, flag in enumerate(one_hot("answered_miss_is", self._answered, len(self._misses)))
         ]
         self._read(takes, answered, arriving)
         self.answering.next <<= takes | (self.answering & ~self.closes)
@@ -247,7 +247,7 @@ class MissTable:
 
     def of_arriving(self, name: str) -> Signal:
         """Return a register of ``Miss``, for the miss whose line is at the port."""
-        value = one_hot_mux(self.arriving, [getattr(miss, name) for miss in self._misses])
+        value = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
         return alias(f"arriving_{name}", value)
 
     def still(self, flags: Sequence[Signal]) -> list[Signal]:
@@ -268,9 +268,9 @@ class MissTable:
             self._change(miss, opened, joined, self._closing[i], changes)
         behind = alias(
             "target_behind_another",
-            changes.joined & one_hot_mux(changes.brings, [m.waiting for m in self._misses]),
+            changes.joined & chosen(changes.brings, [m.waiting for m in self._misses]),
         )
-        last = alias("joined_last", one_hot_mux(changes.brings, [miss.last for miss in self._misses]))
+        last = alias("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
         self._lines.write(self.next, [changes.line], [changes.opened])
         self._targets.write(target, [pyrtl.concat(changes.tag, changes.operation)], [added])
         self._following.write(last, [target], [added & behind])

@@ -71,8 +71,8 @@ class StreamPrefetcherParameters(Parameters):
         """Check the parameters, also together: an element fits a line, and the base fits an address."""
         super().__post_init__()
         check_range("stream_prefetcher", "element_bytes", self.element_bytes, 1, self.line_bytes)
-        max_base = min((1 << 60) - LINES[-1], (1 << self.address_bits - 1) - self.line_bytes)
-        check_range("stream_prefetcher", "base", self.base, 0, max_base)
+        most = min((1 << 60) - LINES[-1], (1 << self.address_bits - 1) - self.line_bytes)
+        check_range("stream_prefetcher", "base", self.base, 0, most)
         if self.base % self.line_bytes:
             raise ValueError(
                 f"stream_prefetcher: base must be a multiple of {self.line_bytes}, not {self.base}"
@@ -139,16 +139,16 @@ class _Moves:
 def design(parameters: StreamPrefetcherParameters, streams: Streams) -> None:
     """Create the line buffers, which are used in turn, the requests, the queue of jobs, and their service."""
     moves = _Moves(*(pyrtl.WireVector(1, name) for name in ("takes", "stopped", "ends", "asks", "frees")))
-    asking, is_free, is_here = _build_buffers(parameters, streams, moves)
-    is_asked = _request_lines(parameters, streams, moves, asking, is_free)
-    active, loads, behind = _queue_jobs(parameters, streams, moves, is_asked)
+    asking, is_free, is_here = _buffers(parameters, streams, moves)
+    is_asked = _ask(parameters, streams, moves, asking, is_free)
+    active, loads, behind = _jobs(parameters, streams, moves, is_asked)
     job = {name: DataRegister(len(wire), f"job_{name}") for name, wire in behind.items()}
     stepped = _serve(parameters, streams, moves, active, job, is_here)
     for name, register in job.items():
         register.next <<= pyrtl.select(loads, behind[name], stepped[name])
 
 
-def _build_buffers(
+def _buffers(
     parameters: StreamPrefetcherParameters, streams: Streams, moves: _Moves
 ) -> tuple[Signal, Signal, Signal]:
     """Create the states of the buffers.
@@ -178,13 +178,13 @@ def _build_buffers(
     return asking, any_of("free", free), any_of("read", here)
 
 
-def _request_lines(
+def _ask(
     parameters: StreamPrefetcherParameters, streams: Streams, moves: _Moves, asking: Signal, is_free: Signal
 ) -> Signal:
     """Request the lines of the youngest job; return whether all of them are requested."""
     jobs, requests = streams.inputs["jobs"].fields, streams.outputs["requests"]
-    low, first = parameters.offset_bits, _byte_offset(parameters, jobs["coordinate"])
-    end = _byte_offset(parameters, jobs["reference"][:-1])
+    low, first = parameters.offset_bits, _bytes(parameters, jobs["coordinate"])
+    end = _bytes(parameters, jobs["reference"][:-1])
     last = pyrtl.select(jobs["reference"] == jobs["coordinate"], first, end + parameters.line_bytes - 1)
     is_open: Signal = pyrtl.Register(1, "asks_open")
     line, behind = (pyrtl.Register(parameters.line_bits, name) for name in ("next_line", "end_line"))
@@ -205,7 +205,7 @@ def _request_lines(
     return ~more
 
 
-def _byte_offset(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
+def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
     """Return the offset of an element from the base, in bytes: a product by shifts and additions."""
     bits = parameters.line_bits + parameters.offset_bits
     shifts = [i for i in range(parameters.element_bytes.bit_length()) if parameters.element_bytes >> i & 1]
@@ -214,7 +214,7 @@ def _byte_offset(parameters: StreamPrefetcherParameters, element: Signal) -> Sig
     ).zero_extended(bits)[:bits]
 
 
-def _queue_jobs(
+def _jobs(
     parameters: StreamPrefetcherParameters, streams: Streams, moves: _Moves, is_asked: Signal
 ) -> tuple[Signal, Signal, Job]:
     """Accept jobs, and queue them behind the job that is served.
@@ -225,9 +225,7 @@ def _queue_jobs(
     """
     jobs, low = streams.inputs["jobs"], parameters.offset_bits
     first, end = jobs.fields["coordinate"], jobs.fields["reference"]
-    reach = (_byte_offset(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[
-        : low + 2
-    ]
+    reach = (_bytes(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[: low + 2]
     fresh = {"element": first, "end": end[:-1], "open": end[-1], "reach": reach}
     active: Signal = pyrtl.Register(1, "active")
     held: Signal = pyrtl.Register(parameters.lines.bit_length(), "held")

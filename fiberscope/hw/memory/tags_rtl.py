@@ -9,7 +9,7 @@ from operator import xor
 
 import pyrtl
 
-from fiberscope.hw.memory.misses_rtl import encode_one_hot
+from fiberscope.hw.memory.misses_rtl import number_of
 from fiberscope.hw.memory.tags import Sets
 from fiberscope.hw.rtl.kit.smallest import Candidate, select_smallest
 from fiberscope.hw.rtl.kit.sram import Sram
@@ -123,7 +123,7 @@ class Tags:
     def __init__(self, sets: int, ways: int, priority_limit: int, reuse_limit: int, line_bits: int) -> None:
         self.ways = ways
         self._limits = priority_limit, reuse_limit
-        self._widths = (1, _bits_up_to(priority_limit), _bits_up_to(reuse_limit))
+        self._widths = (1, _bits(priority_limit), _bits(reuse_limit))
         self._lines = Sram("tag_lines", sets, 1 + line_bits, lanes=ways)
         self._states = Sram("tag_states", sets, ways * sum(self._widths))
         self._written: Signal = pyrtl.Register(sets, "sets_written")
@@ -201,7 +201,7 @@ class Tags:
                 alias(f"victim_{i:02}", pyrtl.select(is_free, free[i], lowest.present & (lowest.way == i)))
                 for i in range(self.ways)
             ],
-            way=alias("victim_way", pyrtl.select(is_free, encode_one_hot(free), lowest.way)),
+            way=alias("victim_way", pyrtl.select(is_free, number_of(free), lowest.way)),
             leaves=alias("evicts", ~is_free & lowest.present),
             rank=alias("victim_rank", key[reuse_bits:]),
             reuse=alias("victim_reuse", ~key[:reuse_bits]),
@@ -239,7 +239,7 @@ class Tags:
             enables.append(alias(f"line_written_{i:02}", takes | unknown | (changes.drop & hits[i])))
             older = alias(f"aged_reuse_{i:02}", self._aged(state, self._ages(state, changes, victim), victim))
             kept = self._befallen(state, older, hits[i], changes)
-            after.append(_entry(_select_state(takes, self._placed(changes), kept)))
+            after.append(_entry(_either(takes, self._placed(changes), kept)))
         self._lines.write(set_index, lines, enables)
         self._states.write(set_index, [pyrtl.concat_list(after)], [alias("tags_change", changes.any())])
         self._written.next <<= self._written | pyrtl.select(changes.place, self._flag(set_index), 0)
@@ -286,7 +286,7 @@ class Tags:
         )
 
 
-def _select_state(condition: Signal, state: State, other: State) -> State:
+def _either(condition: Signal, state: State, other: State) -> State:
     """Return one of two states."""
     return State(
         *(pyrtl.select(condition, *pair) for pair in zip(_fields(state), _fields(other), strict=True))
@@ -311,6 +311,6 @@ def _rank(state: State) -> Signal:
     return pyrtl.concat(state.priority, state.dirty ^ (state.priority == 0))
 
 
-def _bits_up_to(limit: int) -> int:
+def _bits(limit: int) -> int:
     """Return the bits of a number from 0 to a limit, at least one."""
     return max(1, limit.bit_length())

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import any_of, lowest, one_hot, ones_of
+from fiberscope.hw.rtl.kit.trees import any_of, decoded, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, Lanes, PortContents, StatusCounter, unit
 
@@ -96,13 +96,12 @@ def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
     phase: Signal = pyrtl.Register(3, "phase")
     collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
     ready, sink = streams.outputs["ready"], streams.outputs["found"]
-    scan = _take_scan(parameters, streams, waiting)
+    scan = _scan(parameters, streams, waiting)
     starts = alias("starts", ending & sink.ready)
     sources = [stream for label, stream in streams.inputs.items() if label != "scans"]
-    puts, all_ended = _collect(sources, collecting, starts)
+    puts, all_ended = _collected(sources, collecting, starts)
     banks = [
-        _build_bank(parameters, f"{i:02}", *pair, scan)
-        for i, pair in enumerate(zip(sources, puts, strict=True))
+        _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
     ]
     sent: Signal = pyrtl.Register(parameters.width, "given")
     left = alias("left", reduce(or_, banks) & ~sent)
@@ -112,7 +111,7 @@ def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
     done = scan.done
     done <<= scanning & ((left == 0) | (moves & (left == first)))
     sent.next <<= unless(scan.done, pyrtl.select(moves, sent | first, sent))
-    coordinate = pyrtl.concat(scan.word, _encode_one_hot(first))[: index_bits(parameters.bits)]
+    coordinate = pyrtl.concat(scan.word, _number(first))[: index_bits(parameters.bits)]
     token = {"control": ending, "coordinate": unless(ending, coordinate)}
     sink.send_lanes(ending | gives, [token] * parameters.readers)
     count: Signal = pyrtl.Register(parameters.count_bits, "count")
@@ -133,7 +132,7 @@ def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
     streams.show(PENDING, telling | scanning | ending)
 
 
-def _take_scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: Signal) -> _Scan:
+def _scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: Signal) -> _Scan:
     """Take a scan in the phase ``WAITING``; return its progress, with a register for the examined word."""
     scans = streams.inputs["scans"]
     scans.accept(waiting)
@@ -144,7 +143,7 @@ def _take_scan(parameters: TouchedBitmapParameters, streams: Streams, waiting: S
     return scan
 
 
-def _collect(
+def _collected(
     sources: Sequence[InputStream], collecting: Signal, starts: Signal
 ) -> tuple[list[Signal], Signal]:
     """Return, for each writer, whether an element is taken; and whether all writers have sent their stops."""
@@ -160,7 +159,7 @@ def _collect(
     return puts, reduce(and_, ends)
 
 
-def _build_bank(
+def _bank(
     parameters: TouchedBitmapParameters, name: str, source: InputStream, puts: Signal, scan: _Scan
 ) -> Signal:
     """Create the memory of a writer; return the bits that the writer has set in the examined word.
@@ -177,8 +176,8 @@ def _build_bank(
     """
     lane_bits, place_bits = index_bits(parameters.width), index_bits(parameters.words)
     bit = source.fields["coordinate"].zero_extended(lane_bits + place_bits)
-    chosen_bit, place = one_hot(bit[:lane_bits], parameters.width), bit[lane_bits:]
-    row = one_hot(place, parameters.words)
+    chosen_bit, place = decoded(bit[:lane_bits], parameters.width), bit[lane_bits:]
+    row = decoded(place, parameters.words)
     seen: Signal = pyrtl.Register(parameters.words, f"known_{name}")
     new = (seen & row) == 0
     memory = Sram(f"bits_{name}", parameters.words, 1, parameters.width)
@@ -186,14 +185,14 @@ def _build_bank(
     word = pyrtl.concat_list(memory.read(scan.following, scan.reads))
     is_known: Signal = DataRegister(1, f"is_known_{name}")
     is_known.next <<= pyrtl.select(
-        scan.reads, (seen & one_hot(scan.following, parameters.words)) != 0, is_known
+        scan.reads, (seen & decoded(scan.following, parameters.words)) != 0, is_known
     )
     more = seen | unless(~puts, row)
-    seen.next <<= unless(scan.clears, more & ~unless(~scan.done, one_hot(scan.word, parameters.words)))
+    seen.next <<= unless(scan.clears, more & ~unless(~scan.done, decoded(scan.word, parameters.words)))
     return unless(~is_known, word)
 
 
-def _encode_one_hot(flags: Signal) -> Signal:
+def _number(flags: Signal) -> Signal:
     """Return the number of the one flag that is set."""
     bits = range(index_bits(len(flags)))
     return pyrtl.concat_list(
@@ -201,12 +200,12 @@ def _encode_one_hot(flags: Signal) -> Signal:
     )
 
 
-def _count_elements(adapter: Adapter) -> int:
+def _set(adapter: Adapter) -> int:
     """Return the number of elements that all writers have sent."""
     return sum(end.elements for end in adapter.ends if end.stream.label.startswith("sets"))
 
 
-def _count_found_bits(adapter: Adapter) -> int:
+def _bits_found(adapter: Adapter) -> int:
     """Return the number of found bits, each of which is sent on all lanes."""
     end = adapter.end("found")
     return end.elements // len(end.lanes)
@@ -227,9 +226,9 @@ BLOCK = unit(
     arguments=("bits", "width"),
     status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find
     counters={
-        "set_tokens": _count_elements,
+        "set_tokens": _set,
         "words_done": StatusCounter(PASSES),
-        "bits_found": _count_found_bits,
+        "bits_found": _bits_found,
     },
     awaits=False,  # between two rounds it is idle, as within one where nothing comes
     matching=_matching,

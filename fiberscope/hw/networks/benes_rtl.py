@@ -77,21 +77,21 @@ def design(parameters: BenesParameters, streams: Streams) -> None:
     """
     left: Signal = pyrtl.Register(parameters.vector_bits, "left")  # vectors of the task that have not entered
     rows = Rows(streams, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
-    settings = _hold_settings(parameters, streams, rows, left)
+    settings = _settings(parameters, streams, rows, left)
     words = [packed(lane) for lane in rows.entering]
-    column = _build_switches if parameters.form == MINIMAL else _build_nodes
+    column = _switches if parameters.form == MINIMAL else _nodes
     wires = words if parameters.form == MINIMAL else [wire for word in words for wire in (word, word)]
     count = columns(parameters.form, parameters.lanes)
-    registered_columns = [(cut + 1) * count // (parameters.stages + 1) for cut in range(parameters.stages)]
+    cuts = [(cut + 1) * count // (parameters.stages + 1) for cut in range(parameters.stages)]
     for place in range(count):
-        if place in registered_columns:
+        if place in cuts:
             wires = [rows.register(f"column{place:02}_{i:03}", wire) for i, wire in enumerate(wires)]
             settings = [rows.register(f"bits{place:02}_{i:03}", bits) for i, bits in enumerate(settings)]
         wires, settings = column(wires, settings, place, count)
     rows.leave([unpacked(word, rows.entering[0]) for word in wires])
 
 
-def _hold_settings(parameters: BenesParameters, streams: Streams, rows: Rows, left: Signal) -> list[Signal]:
+def _settings(parameters: BenesParameters, streams: Streams, rows: Rows, left: Signal) -> list[Signal]:
     """Return the register of the settings.
 
     New settings are taken with their task, in or after the cycle in which the last vector of the previous
@@ -115,16 +115,16 @@ def _hold_settings(parameters: BenesParameters, streams: Streams, rows: Rows, le
 Column = tuple[list[Signal], list[Signal]]  # wires after a column, and settings for the columns after it
 
 
-def _build_switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
+def _switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
     """Return a stage of switches of the minimal network; a switch crosses if its lowest setting bit is 1."""
     lanes = len(wires)
     places = wiring(lanes)[place - 1] if place else range(lanes)
     moved = [wires[before] for before in places]
     crossed = [pyrtl.select(settings[i // 2][0], moved[i ^ 1], moved[i]) for i in range(lanes)]
-    return crossed, _drop_used_bits(settings, 1, place == count - 1)
+    return crossed, _rest(settings, 1, place == count - 1)
 
 
-def _build_nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
+def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
     """Return a column of nodes of SIGMA's network.
 
     Each node has a horizontal and a diagonal output, adjacent in ``wires``; in the last column, only one.
@@ -136,10 +136,10 @@ def _build_nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int
         for row in range(lanes)
         for output in range(1 if last else 2)
     ]
-    return behind, _drop_used_bits(settings, 2, last)
+    return behind, _rest(settings, 2, last)
 
 
-def _drop_used_bits(settings: Sequence[Signal], used: int, last: bool) -> list[Signal]:
+def _rest(settings: Sequence[Signal], used: int, last: bool) -> list[Signal]:
     """Return the settings without the lowest ``used`` bits; none after the last column."""
     return [] if last else [bits[used:] for bits in settings]
 

@@ -12,7 +12,7 @@ from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.networks.crossbar_rtl import Turn
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.trees import any_of, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, tokens, unit
 from fiberscope.sim.component import Component
@@ -49,15 +49,15 @@ class ConcentratorParameters(Parameters):
 
 def port_contents(parameters: ConcentratorParameters) -> PortContents:
     """Return the ports: memory tokens, whose tags have no port on the side of the requesters."""
-    widths = parameters.address_bits, parameters.line_bits
-    own, whole = MemoryPort(PORT_SHIFT, *widths).fields, MemoryPort(parameters.tag_bits, *widths).fields
+    rest = parameters.address_bits, parameters.line_bits
+    own, whole = MemoryPort(PORT_SHIFT, *rest).fields, MemoryPort(parameters.tag_bits, *rest).fields
     inputs, outputs = Each(own, parameters.requesters), Each(own, parameters.repliers)
     return {"inputs": inputs, "requests": whole, "replies": whole, "outputs": outputs}
 
 
 def design(parameters: ConcentratorParameters, streams: Streams) -> None:
     """Create an arbiter for requests, and a decoder of the port for replies."""
-    _send_requests(parameters, streams)
+    _send_on(parameters, streams)
     replies = streams.inputs["replies"]
     tag = replies.fields["coordinate"]
     own = replies.fields | {"coordinate": tag[:PORT_SHIFT]}
@@ -70,7 +70,7 @@ def design(parameters: ConcentratorParameters, streams: Streams) -> None:
     replies.accept(any_of("returned", taken))
 
 
-def _send_requests(parameters: ConcentratorParameters, streams: Streams) -> None:
+def _send_on(parameters: ConcentratorParameters, streams: Streams) -> None:
     """Send the request that wins the round-robin arbitration, with the requester's port in its tag."""
     inputs = [streams.inputs[f"inputs[{i}]"] for i in range(parameters.requesters)]
     requests = streams.outputs["requests"]
@@ -80,11 +80,11 @@ def _send_requests(parameters: ConcentratorParameters, streams: Streams) -> None
     turn.pass_on(taken)
     for source, flag in zip(inputs, taken, strict=True):
         source.accept(flag)
-    word = unpacked(one_hot_mux(turn.first, [packed(source.fields) for source in inputs]), inputs[0].fields)
+    word = unpacked(chosen(turn.first, [packed(source.fields) for source in inputs]), inputs[0].fields)
     ports: list[Signal] = [
         pyrtl.Const(parameters.first_port + i, parameters.tag_bits - PORT_SHIFT) for i in range(len(inputs))
     ]
-    tag = pyrtl.concat(one_hot_mux(turn.first, ports), word["coordinate"])
+    tag = pyrtl.concat(chosen(turn.first, ports), word["coordinate"])
     requests.send(any_of("sends", asking), word | {"coordinate": tag})
 
 

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
-from fiberscope.hw.rtl.kit.trees import any_of, lowest, one_hot_mux, ones_of, remainder
+from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.channel import Channel
@@ -69,15 +69,13 @@ def status(inputs: int, outputs: int) -> Mapping[str, int]:
 def design(parameters: CrossbarParameters, streams: Streams) -> None:
     """Create a round-robin arbiter for each output, among the inputs whose token goes there."""
     inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
-    goals = [_find_outputs(parameters, source) for source in inputs]
+    goals = [_goals(parameters, source) for source in inputs]
     words = [packed(source.fields) for source in inputs]
     wanting = [[flags[place] for flags in goals] for place in range(parameters.outputs)]
     takes = []
     for place, (sink, flags) in enumerate(zip(outputs, wanting, strict=True)):
         turn = Turn(f"output_{place:02}", flags)
-        sink.send(
-            any_of(f"sends_{place:02}", flags), unpacked(one_hot_mux(turn.first, words), inputs[0].fields)
-        )
+        sink.send(any_of(f"sends_{place:02}", flags), unpacked(chosen(turn.first, words), inputs[0].fields))
         takes.append([flag & sink.ready for flag in turn.first])
         turn.pass_on(takes[-1])
     for i, (source, row) in enumerate(zip(inputs, zip(*takes, strict=True), strict=True)):
@@ -85,7 +83,7 @@ def design(parameters: CrossbarParameters, streams: Streams) -> None:
     show_losers(streams, wanting, takes)
 
 
-def _find_outputs(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
+def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
     """Return for each output whether the token at an input goes there."""
     if parameters.route == ADDRESS:
         place = source.fields["reference"][parameters.interleave_bits :]

@@ -13,7 +13,7 @@ from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.rtl.kit.channel import pointer
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.sram import REGISTERED, Sram, memory_kind
-from fiberscope.hw.rtl.kit.trees import any_of, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     InputStream,
@@ -81,7 +81,7 @@ def design(parameters: IslipParameters, streams: Streams) -> None:
     both arbiters change only if the grant is accepted.
     """
     inputs, outputs = list(streams.inputs.values()), list(streams.outputs.values())
-    queues = [_build_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
+    queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
     wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
     turns = [
         Turn(f"output_{i:02}", [flag & sink.ready for flag in flags])
@@ -95,19 +95,19 @@ def design(parameters: IslipParameters, streams: Streams) -> None:
     takes = [[row.takes[place] for row in queues] for place in range(parameters.outputs)]
     for place, (sink, turn, column) in enumerate(zip(outputs, turns, takes, strict=True)):
         turn.pass_on(column)
-        word = one_hot_mux(column, [row.word for row in queues])
+        word = chosen(column, [row.word for row in queues])
         sink.send(any_of(f"sends_{place:02}", column), unpacked(word, inputs[0].fields))
     show_losers(streams, wanting, takes)
 
 
-def _build_queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
+def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
     """Create the FIFOs of an input, in one memory: at most one token enters and one leaves in a cycle."""
     count, depth = parameters.outputs, parameters.depth
     goal = source.fields["coordinate"][: index_bits(count)] if count > 1 else pyrtl.Const(0, 1)
     goals = [goal == place for place in range(count)]
     takes: list[Signal] = [pyrtl.WireVector(1, f"takes_{name}_{place:02}") for place in range(count)]
     held: list[Signal] = [pyrtl.Register(depth.bit_length(), f"held_{name}_{i:02}") for i in range(count)]
-    room = alias(f"room_{name}", one_hot_mux(goals, [filled < depth for filled in held]))
+    room = alias(f"room_{name}", chosen(goals, [filled < depth for filled in held]))
     source.accept(room)
     puts = [alias(f"puts_{name}_{i:02}", source.valid & room & here) for i, here in enumerate(goals)]
     for filled, put, take in zip(held, puts, takes, strict=True):
@@ -116,7 +116,7 @@ def _build_queues(parameters: IslipParameters, name: str, source: InputStream) -
     heads = [pointer(f"head_{name}_{i:02}", depth, take) for i, take in enumerate(takes)]
     if parameters.memory == REGISTERED:
         queues = _RegisteredFifos(name, takes, held, puts, source)
-        tail = pyrtl.concat(goal, one_hot_mux(goals, tails))
+        tail = pyrtl.concat(goal, chosen(goals, tails))
         return _Queues([filled != 0 for filled in held], takes, queues.word(tail, heads, source.valid & room))
     memory = pyrtl.MemBlock(
         sum(map(len, source.fields.values())),
@@ -125,10 +125,10 @@ def _build_queues(parameters: IslipParameters, name: str, source: InputStream) -
         asynchronous=True,
     )
     word = packed(source.fields)
-    tail = pyrtl.concat(goal, one_hot_mux(goals, tails))
+    tail = pyrtl.concat(goal, chosen(goals, tails))
     memory[tail] <<= pyrtl.MemBlock.EnabledWrite(word, enable=source.valid & room)
     numbers = [pyrtl.Const(place, index_bits(count)) for place in range(count)]
-    head = pyrtl.concat(one_hot_mux(takes, numbers), one_hot_mux(takes, heads))
+    head = pyrtl.concat(chosen(takes, numbers), chosen(takes, heads))
     return _Queues([filled != 0 for filled in held], takes, memory[head])
 
 
@@ -167,11 +167,9 @@ class _RegisteredFifos:
         numbers = [pyrtl.Const(place, len(tail) - len(heads[0])) for place in range(len(heads))]
         memory = Sram(f"queues_{self.name}", 1 << len(tail), len(self.coming))
         memory.write(tail, [self.coming], [writes])
-        following = pyrtl.concat(
-            one_hot_mux(self.takes, numbers), one_hot_mux(self.takes, [h.reg_in for h in heads])
-        )
+        following = pyrtl.concat(chosen(self.takes, numbers), chosen(self.takes, [h.reg_in for h in heads]))
         (read,) = memory.read(following, pyrtl.Const(1, 1))
-        return one_hot_mux(self.takes, [self._first(place, read) for place in range(len(heads))])
+        return chosen(self.takes, [self._first(place, read) for place in range(len(heads))])
 
     def _first(self, place: int, read: Signal) -> Signal:
         """Return the first token of a FIFO: from a register, or from memory after the one before has left."""

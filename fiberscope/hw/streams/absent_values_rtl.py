@@ -158,7 +158,7 @@ def alu_design(parameters: FillingAluParameters, streams: Streams) -> None:
     sink.send(acts, {**sent, ABSENT: data & ~present})
 
 
-def _empty_parameters(value: float) -> dict[str, object]:
+def _empty_of(value: float) -> dict[str, object]:
     """Return the parameters that describe an absent value.
 
     Raises:
@@ -173,18 +173,18 @@ def _empty_parameters(value: float) -> dict[str, object]:
     return {"empty": int(value)}
 
 
-def _array_parameters(array: ArrayLoad) -> dict[str, object]:
-    return {"entries": max(1, array.size), **_empty_parameters(array.empty)}
+def _of_array(array: ArrayLoad) -> dict[str, object]:
+    return {"entries": max(1, array.size), **_empty_of(array.empty)}
 
 
-def _alu_parameters(alu: Alu) -> dict[str, object]:
+def _of_alu(alu: Alu) -> dict[str, object]:
     operation = "take" if alu.operation == "second" else alu.operation
     if operation not in KNOWN:
         raise ValueError(f"no hardware here does {operation}; known: {', '.join(KNOWN)}")
-    return {"operation": operation, "needs": ALL if alu.needs_all else ANY, **_empty_parameters(alu.empty)}
+    return {"operation": operation, "needs": ALL if alu.needs_all else ANY, **_empty_of(alu.empty)}
 
 
-def _build_alu(name: str, parameters: FillingAluParameters) -> Alu:
+def _alu(name: str, parameters: FillingAluParameters) -> Alu:
     alu = Alu(name, parameters.operation)
     alu.fills, alu.needs_all, alu.empty = True, parameters.needs == ALL, parameters.empty_value
     return alu
@@ -200,7 +200,7 @@ ARRAY = replace(
         array_design,
         base=ArrayAdapter,
         alone=False,
-        instance=_array_parameters,
+        instance=_of_array,
     ),
     kinds=(),
 )
@@ -212,8 +212,8 @@ ALU = replace(
         alu_contents,
         alu_design,
         base=AluAdapter,
-        component=_build_alu,
-        instance=_alu_parameters,
+        component=_alu,
+        instance=_of_alu,
         counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
     ),
     kinds=(),

@@ -156,7 +156,7 @@ class _Points:
         self, parameters: _AccumulatorParameters, streams: Streams, kept: int, flushes: int = 0
     ) -> None:
         self._flushes = flushes
-        self._streams, self._room = streams, tokens.room_in(streams)
+        self._between, self._room = streams, tokens.room_in(streams)
         *crds, val = (Head.from_stream(stream) for stream in streams.inputs.values())
         self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
         self.key = alias("key", pyrtl.concat(*(head.payload for head in crds)))
@@ -186,7 +186,7 @@ class _Points:
         Return whether the sum leaves. With tasks, ``ended`` is the end of one task, ``over`` of all.
         """
         first, room = self.sums.first, self._room
-        fibers = _Fibers(self._streams, self._ways, self._flushes)
+        fibers = _Fibers(self._between, self._ways, self._flushes)
         done = None if over is None else room & over
         return fibers.send(first, room & ready, room & ended & ~first[FULL], done)
 
@@ -206,14 +206,14 @@ class _Points:
         """
         free = alias("free", self._room & may)
         stops = alias("takes_stop", free & self._is_stop)
-        overflow = self._streams.outputs[OVERFLOW]
+        overflow = self._between.outputs[OVERFLOW]
         fits = alias("fits", ~self._counts | self.sums.is_there | leaves | ~self.sums.last[FULL])
         takes = alias("takes", free & self.is_point & (fits | overflow.ready))
-        for source in self._streams.inputs.values():
+        for source in self._between.inputs.values():
             source.accept(takes | stops | (free & self.is_done))
         overflow.send(free & self.is_point & ~fits, {"coordinates": self.key, "value": self._value})
         adds = takes & fits & self._counts
-        self._streams.show(ADDS, adds)
+        self._between.show(ADDS, adds)
         self.sums.move(adds, leaves)
         self.ended.next <<= self.ended | (free & self.is_done)
         if self._kept:
@@ -245,7 +245,7 @@ class _Fibers:
 
         Return whether the sum leaves. Without ``done``, the block sends done after the stops.
         """
-        coordinates = _split_key(entry[KEY], self._ways)
+        coordinates = _parts(entry[KEY], self._ways)
         changed = [~self._begun | (c != last) for c, last in zip(coordinates, self._last, strict=False)]
         news = [reduce(or_, changed[: way + 1]) for way in range(self._ways - 1)]
         news.append(pyrtl.Const(1, 1))  # the innermost coordinate always differs
@@ -259,13 +259,13 @@ class _Fibers:
             ended = stops & news[way - 1] if way else pyrtl.Const(0, 1)
             kind = tokens.kind_of(leaves & news[way], ended | closes, finishes)
             level = pyrtl.select(
-                closes, pyrtl.Const(way + self._deeper, tokens.LEVEL_BITS), _stop_level(changed[:way])
+                closes, pyrtl.Const(way + self._deeper, tokens.LEVEL_BITS), _level(changed[:way])
             )
             offered = (leaves & news[way]) | ended | closes | finishes
             tokens.send(crd, offered, kind, level, coordinates[way])
         kind = tokens.kind_of(leaves, stops | closes, finishes)
         last = pyrtl.Const(self._ways - 1 + self._deeper, tokens.LEVEL_BITS)
-        level = pyrtl.select(closes, last, _stop_level(changed))
+        level = pyrtl.select(closes, last, _level(changed))
         tokens.send(self._val, leaves | stops | closes | finishes, kind, level, entry[SUM])
         self._follow(leaves, stops, closes, finishes, coordinates)
         return leaves
@@ -282,13 +282,13 @@ class _Fibers:
             last.next <<= pyrtl.select(leaves, coordinate, last)
 
 
-def _split_key(key: Signal, ways: int) -> list[Signal]:
+def _parts(key: Signal, ways: int) -> list[Signal]:
     """Return the coordinates of a key, the outermost first."""
     bits = len(key) // ways
     return [key[place * bits : (place + 1) * bits] for place in reversed(range(ways))]
 
 
-def _stop_level(changed: Sequence[Signal]) -> Signal:
+def _level(changed: Sequence[Signal]) -> Signal:
     """Return the number of lists that end after the fiber, by the outermost coordinate that changes."""
     level: Signal = pyrtl.Const(0, tokens.LEVEL_BITS)
     for way in reversed(range(len(changed))):
@@ -374,7 +374,7 @@ SPARSE = replace(
 )
 
 
-def _tensor_parameters(component: TensorReduce) -> dict[str, object]:
+def _of_tensor(component: TensorReduce) -> dict[str, object]:
     check_usual(component.operation == "add")
     return {"ways": component.ways, "kept": component.kept, "flushes": int(component.flushes)}
 
@@ -390,5 +390,5 @@ TENSOR = unit(
     component=lambda name, parameters: TensorReduce(
         name, parameters.ways, parameters.kept, flushes=bool(parameters.flushes)
     ),
-    instance=_tensor_parameters,
+    instance=_of_tensor,
 )

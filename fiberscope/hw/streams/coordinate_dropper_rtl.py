@@ -66,7 +66,7 @@ def design(_parameters: CoordinateDropperParameters, streams: Streams) -> None:
     seen: Signal = pyrtl.Register(1, "seen")
     behind_data: Signal = pyrtl.Register(1, "behind_data")
     takes: Signal = pyrtl.WireVector(1, "takes_outer")
-    outer, now = _hold_outer(streams, holds, takes)
+    outer, now = _outer(streams, holds, takes)
     takes <<= room & ~holds & outer.shown
 
     alone = alias("alone", takes & outer.is_control & behind_data)
@@ -113,7 +113,7 @@ class _LastInnerToken:
             register.next <<= pyrtl.select(keeps, inner.fields[name], register)
 
 
-def _hold_outer(streams: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
+def _outer(streams: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
     """Return the outer token at the input, and the outer token that applies in this cycle."""
     shown = Head.from_stream(streams.inputs["in_outer"])
     held = {name: DataRegister(len(wire), f"outer_{name}") for name, wire in shown.fields.items()}

@@ -11,7 +11,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits
 from fiberscope.hw.rtl.kit.unit import unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense import DenseScanner
-from fiberscope.hw.streams.scanner_rtl import LoopParameters, Walk, element_streams, increment
+from fiberscope.hw.streams.scanner_rtl import LoopParameters, Walk, element_streams, following
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 
 
@@ -39,25 +39,25 @@ def design(parameters: DenseScannerParameters, streams: Streams) -> None:
     reference: Signal = DataRegister(bits, "reference")
     empty, last = pyrtl.Const(size == 0, 1), coordinate == max(0, size - 1)
     walk = Walk(streams, empty, last)
-    first = times_constant(streams.inputs["in_ref"].fields["payload"], size)
-    place = pyrtl.select(walk.starts, pyrtl.Const(0, len(coordinate)), increment(coordinate))
-    position = pyrtl.select(walk.starts, first, increment(reference))
+    first = times(streams.inputs["in_ref"].fields["payload"], size)
+    place = pyrtl.select(walk.starts, pyrtl.Const(0, len(coordinate)), following(coordinate))
+    position = pyrtl.select(walk.starts, first, following(reference))
     coordinate.next <<= pyrtl.select(walk.moves, place, coordinate)
     reference.next <<= pyrtl.select(walk.moves, position, reference)
     walk.send(place.zero_extended(parameters.coordinate_bits), position)
 
 
-def times_constant(reference: Signal, size: int) -> Signal:
+def times(reference: Signal, size: int) -> Signal:
     """Return the product of a reference and a size, as wide as the reference, by shifts and additions."""
     bits = len(reference)
     total: Signal = pyrtl.Const(0, bits)
     for place in range(min(bits, size.bit_length())):
         if size >> place & 1:
-            total = (total + shift_left(reference, place))[:bits]
+            total = (total + shifted(reference, place))[:bits]
     return total
 
 
-def shift_left(wire: Signal, places: int) -> Signal:
+def shifted(wire: Signal, places: int) -> Signal:
     """Return the wire shifted left by a number of places, in its own width."""
     return pyrtl.concat(wire[: len(wire) - places], pyrtl.Const(0, places)) if places else wire
 

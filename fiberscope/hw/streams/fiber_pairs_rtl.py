@@ -14,10 +14,10 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, alias, index_bits, resized
 from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
-from fiberscope.hw.streams.dense_rtl import times_constant
+from fiberscope.hw.streams.dense_rtl import times
 from fiberscope.hw.streams.fiber_pairs import FiberPairs
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
-from fiberscope.hw.streams.scanner_rtl import increment
+from fiberscope.hw.streams.scanner_rtl import following
 from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
@@ -126,11 +126,11 @@ class _Side:
             for fields, width in ((("fiber", "first", "last"), fibers.bit_length()), (("head", "end"), bits))
             for field in fields
         }
-        begin, last = lists[address], lists[increment(address)]
+        begin, last = lists[address], lists[following(address)]
         self.fiber = self._now(starts, "fiber", begin)
         self.first, self.last = self._now(starts, "first", begin), self._now(starts, "last", last)
         self.head = self._now(starts, "head", self._segments[begin])
-        self.end = self._now(starts, "end", self._segments[increment(begin)])
+        self.end = self._now(starts, "end", self._segments[following(begin)])
         self.has_fibers = begin != last
         self.element = self._elements[self.head]
 
@@ -144,14 +144,12 @@ class _Side:
 
     def successor(self, coordinate: Signal) -> Signal:
         """Return the position of the fiber's first element that is not below a coordinate, or its end."""
-        address = times_constant(resized(self.fiber, self._bits), self._size) + resized(
-            coordinate, self._bits
-        )
+        address = times(resized(self.fiber, self._bits), self._size) + resized(coordinate, self._bits)
         return self._successors[address[: self._bits]]
 
     def moved(self, skips: Signal, coordinate: Signal, passes: Signal) -> Signal:
         """Return the next head: it ``skips`` to a coordinate, ``passes`` its element, or stays."""
-        stays = pyrtl.select(passes, increment(self.head), self.head)
+        stays = pyrtl.select(passes, following(self.head), self.head)
         return pyrtl.select(skips, self.successor(coordinate), stays)
 
     def hold(self, head: Signal, turns: Signal, fiber: Signal) -> None:
@@ -161,7 +159,7 @@ class _Side:
             "first": self.first,
             "last": self.last,
             "head": pyrtl.select(turns, self._segments[fiber], head),
-            "end": pyrtl.select(turns, self._segments[increment(fiber)], self.end),
+            "end": pyrtl.select(turns, self._segments[following(fiber)], self.end),
         }
         for field, value in values.items():
             self._registers[field].next <<= value
@@ -194,11 +192,11 @@ def design(parameters: FiberPairsParameters, streams: Streams) -> None:
         for side, other, skipped in ((row, column, lower), (column, row, ~lower))
     ]
     over = alias("over", (skips | sends) & ((heads[0] == row.end) | (heads[1] == column.end)))
-    wraps = alias("wraps", increment(column.fiber) == column.last)
-    last = alias("last_pair", wraps & (increment(row.fiber) == row.last))
+    wraps = alias("wraps", following(column.fiber) == column.last)
+    last = alias("last_pair", wraps & (following(row.fiber) == row.last))
     turns, ends = alias("turns", over & ~last), alias("ends", over & last)
-    row.hold(heads[0], turns, pyrtl.select(wraps, increment(row.fiber), row.fiber))
-    column.hold(heads[1], turns, pyrtl.select(wraps, column.first, increment(column.fiber)))
+    row.hold(heads[0], turns, pyrtl.select(wraps, following(row.fiber), row.fiber))
+    column.hold(heads[1], turns, pyrtl.select(wraps, column.first, following(column.fiber)))
     finishes = alias("finishes", (ended | (ends & skips & ~starts)) & room & shown)
     ended.next <<= (starts & ~present) | ((ends | ended) & ~finishes)
     walks.next <<= pyrtl.select(starts, present, walks) & ~ends
@@ -267,7 +265,7 @@ def words_of(pairs: FiberPairs, size: int = 0) -> list[Token]:
         pairs: the component.
         size: the parameter of the RTL; 0 for the smallest that fits.
     """
-    size = size or _count_coordinates(pairs)
+    size = size or _size_of(pairs)
     sides = ((pairs.rows, pairs.row_fibers), (pairs.columns, pairs.column_fibers))
     return [
         Token(memory + side * MEMORIES, address, word, 0.0)
@@ -285,13 +283,13 @@ def _memories(lists: Level, fibers: Level, size: int) -> Iterator[list[int]]:
     yield [fibers.find(fiber, place) for fiber in range(fibers.fibers) for place in range(size)]
 
 
-def _count_coordinates(pairs: FiberPairs) -> int:
+def _size_of(pairs: FiberPairs) -> int:
     """Return the number of possible coordinates: the largest that occurs, plus 1."""
     levels = (pairs.row_fibers, pairs.column_fibers)
     return max((max(level.coordinates, default=0) for level in levels), default=0) + 1
 
 
-def _pair_parameters(pairs: FiberPairs) -> dict[str, object]:
+def _of_pairs(pairs: FiberPairs) -> dict[str, object]:
     rows, columns = pairs.row_fibers, pairs.column_fibers
     if any(
         level.begin(fiber) == level.end(fiber) for level in (rows, columns) for fiber in range(level.fibers)
@@ -302,7 +300,7 @@ def _pair_parameters(pairs: FiberPairs) -> dict[str, object]:
         "rows": max(1, rows.fibers),
         "columns": max(1, columns.fibers),
         "elements": max(1, rows.begin(rows.fibers), columns.begin(columns.fibers)),
-        "size": _count_coordinates(pairs),
+        "size": _size_of(pairs),
     }
 
 
@@ -316,5 +314,5 @@ BLOCK = unit(
     counters={"steps": StatusCounter(STEPS)},
     base=FiberPairsAdapter,
     alone=False,
-    instance=_pair_parameters,
+    instance=_of_pairs,
 )

@@ -119,13 +119,13 @@ class FiberReducerAdapter(ScalarReducerAdapter):
         return self.channel("in_val") if waits_for_values else super().awaited()
 
 
-def _build_reducer(name: str, parameters: FiberReducerParameters) -> FiberReduce:
+def _make(name: str, parameters: FiberReducerParameters) -> FiberReduce:
     reducer = FiberReduce(name)
     reducer.marks = bool(parameters.marks)
     return reducer
 
 
-def _reducer_parameters(reducer: FiberReduce) -> dict[str, object]:
+def _of_reducer(reducer: FiberReduce) -> dict[str, object]:
     check_usual(not reducer.fills)
     return {"marks": int(reducer.marks)}
 
@@ -137,6 +137,6 @@ BLOCK = unit(
     port_contents,
     design,
     base=FiberReducerAdapter,
-    component=_build_reducer,
-    instance=_reducer_parameters,
+    component=_make,
+    instance=_of_reducer,
 )

@@ -81,7 +81,7 @@ class _Heads:
 
     def __init__(self, parameters: JoinerParameters, streams: Streams) -> None:
         ways = range(parameters.ways)
-        self._streams = streams
+        self._between = streams
         self._crds = [Head.from_stream(streams.inputs[f"in_crd[{way}]"]) for way in ways]
         self._refs = [Head.from_stream(streams.inputs[f"in_ref[{way}]"]) for way in ways]
         shown = reduce(and_, [head.shown for head in (*self._crds, *self._refs)])
@@ -89,7 +89,7 @@ class _Heads:
 
     def orders(self) -> list[tuple[Signal, list[Signal]]]:
         """Return for each head its number for comparison, and the numbers of all other heads."""
-        orders = [_sort_key(head) for head in self._crds]
+        orders = [_order(head) for head in self._crds]
         return [(order, [other for other in orders if other is not order]) for order in orders]
 
     def take(self, which: Sequence[Signal]) -> None:
@@ -97,7 +97,7 @@ class _Heads:
         for way, taken in enumerate(which):
             moves = alias(f"takes_{way}", self._acts & taken)
             for port in ("in_crd", "in_ref"):
-                self._streams.inputs[f"{port}[{way}]"].accept(moves)
+                self._between.inputs[f"{port}[{way}]"].accept(moves)
 
     def send(self, leaves: Signal, which: Sequence[Signal]) -> None:
         """Send the coordinate of the first of these operands, and the reference of each; N for the others.
@@ -109,17 +109,17 @@ class _Heads:
         moves = alias("leaves", self._acts & leaves)
         for way, (has, ref) in enumerate(zip(which, self._refs, strict=True)):
             kind = pyrtl.select(has, ref.fields["control"], pyrtl.Const(EMPTY, tokens.KIND_BITS))
-            tokens.send(self._streams.outputs[f"out_ref{way}[0]"], moves, kind, ref.level, ref.payload)
-        self._streams.outputs["out_crd[0]"].send(moves, _select_first(self._crds, which))
+            tokens.send(self._between.outputs[f"out_ref{way}[0]"], moves, kind, ref.level, ref.payload)
+        self._between.outputs["out_crd[0]"].send(moves, _first_of(self._crds, which))
 
 
-def _sort_key(head: Head) -> Signal:
+def _order(head: Head) -> Signal:
     """Return a number by which heads are compared; control tokens are larger than coordinates, and equal."""
     control = head.fields["control"] != DATA
     return pyrtl.concat(control, unless(control, head.payload))
 
 
-def _select_first(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Signal]:
+def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Signal]:
     """Return the fields of the first chosen head, or of the last head if none is chosen."""
     fields = dict(heads[-1].fields)
     for head, this in reversed(list(zip(heads, chosen, strict=True))[:-1]):

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
-from fiberscope.hw.streams.dense_rtl import times_constant
+from fiberscope.hw.streams.dense_rtl import times
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
@@ -64,7 +64,7 @@ def design(parameters: LocatorParameters, streams: Streams) -> None:
     for stream in streams.inputs.values():
         stream.accept(acts)
     bits = parameters.reference_bits
-    base = times_constant(heads[2].payload, parameters.size) if parameters.bases else pyrtl.Const(0, bits)
+    base = times(heads[2].payload, parameters.size) if parameters.bases else pyrtl.Const(0, bits)
     kind = tokens.kind_of(present, crd.is_stop, crd.is_done)
     place = (base + crd.payload)[:bits]
     for port, payload in (("out_crd", crd.payload), ("out_ref", ref.payload), ("out_ref2", place)):

@@ -78,7 +78,7 @@ class WaysParameters(TablesParameters):
         return max(self.elements, self.partials).bit_length()
 
 
-def table_parameters(lists: Lists) -> dict[str, object]:
+def tables_of(lists: Lists) -> dict[str, object]:
     """Return the parameters for the tables that these lists need; sizes are powers of two."""
     places = {"lists": lists.most_lists, "partials": lists.most_partial}
     return {
@@ -87,7 +87,7 @@ def table_parameters(lists: Lists) -> dict[str, object]:
     }
 
 
-def list_entry_fields(parameters: TablesParameters) -> Content:
+def lists_written(parameters: TablesParameters) -> Content:
     """Return the fields of the stream that writes the table of lists."""
     written: Content = {
         "number": Payload(index_bits(parameters.lists)),
@@ -97,7 +97,7 @@ def list_entry_fields(parameters: TablesParameters) -> Content:
     return written | along
 
 
-def store_fields(parameters: TablesParameters) -> Content:
+def partials_written(parameters: TablesParameters) -> Content:
     """Return the fields of the stream that writes the store: an element, or the end of a fiber."""
     return {
         "ends": Payload(1),

@@ -20,9 +20,9 @@ from fiberscope.hw.streams.merge_tables_rtl import (
     AREA_BITS,
     POINTS,
     TablesParameters,
-    list_entry_fields,
-    store_fields,
-    table_parameters,
+    lists_written,
+    partials_written,
+    tables_of,
 )
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.tokens import DATA, DONE
@@ -47,13 +47,13 @@ def port_contents(parameters: TablesParameters) -> PortContents:
     ports = (
         tokens.source("merged", parameters.element),
         tokens.source("groups", {"control": tokens.KIND_BITS, "area": area}),
-        tokens.source(LISTS, list_entry_fields(parameters)),
+        tokens.source(LISTS, lists_written(parameters)),
         Stream("partials", "partials", "output", tokens.signals()),
         tokens.sink("out_outer", coordinates),
         tokens.sink("out_inner", coordinates),
         tokens.sink("out_val", tokens.values(parameters.value_field)),
         *along,
-        Stream(STORED, STORED, "output", store_fields(parameters)),
+        Stream(STORED, STORED, "output", partials_written(parameters)),
     )
     return {stream.label: stream for stream in ports}
 
@@ -69,7 +69,7 @@ def design(parameters: MergedPointsParameters, streams: Streams) -> None:
     groups.accept(acts & (over | ends))
     kind = tokens.kind_of(~over & ~ends, ~over & ends, over)
     level = pyrtl.Const(1, tokens.LEVEL_BITS)
-    for port, payload in point_payloads(parameters, streams).items():
+    for port, payload in points_of(parameters, streams).items():
         tokens.send(streams.outputs[f"{port}[0]"], acts & points, kind, level, payload)
     stores = alias("stores", acts & ~points)
     streams.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
@@ -77,9 +77,9 @@ def design(parameters: MergedPointsParameters, streams: Streams) -> None:
     streams.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})
 
 
-def point_payloads(parameters: TablesParameters, streams: Streams) -> dict[str, Signal]:
+def points_of(parameters: TablesParameters, streams: Streams) -> dict[str, Signal]:
     """Return the payload of each output for the element at the output of the merger."""
-    merged, lists = streams.inputs["merged"].fields, _build_tables(parameters, streams)
+    merged, lists = streams.inputs["merged"].fields, _tables(parameters, streams)
     source = merged["reference"]
     return {
         "out_outer": merged["coordinate"],
@@ -89,7 +89,7 @@ def point_payloads(parameters: TablesParameters, streams: Streams) -> dict[str, 
     }
 
 
-def _build_tables(parameters: TablesParameters, streams: Streams) -> dict[str, Memory]:
+def _tables(parameters: TablesParameters, streams: Streams) -> dict[str, Memory]:
     """Return the memories of coordinates and of references that travel along, by the number of the list."""
     written = streams.inputs[LISTS]
     written.accept(pyrtl.Const(1, 1))
@@ -108,6 +108,6 @@ BLOCK = unit(
     port_contents,
     design,
     alone=False,
-    instance=lambda component: table_parameters(component.table),
+    instance=lambda component: tables_of(component.table),
     listed=False,
 )

@@ -25,8 +25,8 @@ from fiberscope.hw.streams.merge_tables_rtl import (
     AREA_BITS,
     POINTS,
     TablesParameters,
-    store_fields,
-    table_parameters,
+    partials_written,
+    tables_of,
 )
 from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
 from fiberscope.hw.streams.tokens import DATA, DONE
@@ -35,7 +35,7 @@ from fiberscope.hw.streams.tokens_rtl import Head
 TARGET: Content = {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA_BITS, "unsigned")}
 
 
-def _points_and_sums_contents(parameters: TablesParameters) -> PortContents:
+def _points_and_sums(parameters: TablesParameters) -> PortContents:
     """Return the streams of ``PointsAndSums``: as ``MergedPoints``, with ``targets`` and without a store."""
     sent = dict(merged_points.port_contents(parameters))
     del sent["partials"], sent[STORED]
@@ -46,7 +46,7 @@ def _points_and_sums_contents(parameters: TablesParameters) -> PortContents:
 def _design_points(parameters: TablesParameters, streams: Streams) -> None:
     """Build ``PointsAndSums``; one register holds whether the destination of the fiber has been sent."""
     merged, groups, targets = streams.inputs["merged"], streams.inputs["groups"], streams.outputs["targets"]
-    sent = merged_points.point_payloads(parameters, streams)
+    sent = merged_points.points_of(parameters, streams)
     begun: Signal = pyrtl.Register(1, "begun")
     over, ends = groups.fields["control"] == DONE, merged.fields["control"] != DATA
     ready = [stream.ready for label, stream in streams.outputs.items() if label != "targets"]
@@ -78,7 +78,7 @@ class EitherParameters(ValueParameters):
     values: str = value_type()
 
 
-def _either_contents(parameters: EitherParameters) -> PortContents:
+def _either(parameters: EitherParameters) -> PortContents:
     return dict.fromkeys(("in_first", "in_second", "out_val"), tokens.values(parameters.value_field))
 
 
@@ -99,7 +99,7 @@ def _design_either(_parameters: EitherParameters, streams: Streams) -> None:
     )
 
 
-def _fiber_sums_contents(parameters: TablesParameters) -> PortContents:
+def _fiber_sums(parameters: TablesParameters) -> PortContents:
     coordinates = tokens.numbers(parameters.coordinate_bits)
     values = tokens.values(parameters.value_field)
     return {
@@ -109,7 +109,7 @@ def _fiber_sums_contents(parameters: TablesParameters) -> PortContents:
         "partials": tokens.signals(),
         "out_crd": coordinates,
         "out_val": values,
-        STORED: Stream(STORED, STORED, "output", store_fields(parameters)),
+        STORED: Stream(STORED, STORED, "output", partials_written(parameters)),
     }
 
 
@@ -141,20 +141,20 @@ POINTS_AND_SUMS = unit(
     "points_and_sums",
     PointsAndSums,
     TablesParameters,
-    _points_and_sums_contents,
+    _points_and_sums,
     _design_points,
     alone=False,
-    instance=lambda component: table_parameters(component.table),
+    instance=lambda component: tables_of(component.table),
     listed=False,
 )
-EITHER = unit("either", Either, EitherParameters, _either_contents, _design_either, alone=False, listed=False)
+EITHER = unit("either", Either, EitherParameters, _either, _design_either, alone=False, listed=False)
 SUMS = unit(
     "fiber_sums",
     FiberSums,
     TablesParameters,
-    _fiber_sums_contents,
+    _fiber_sums,
     _design_sums,
     alone=False,
-    instance=lambda component: table_parameters(component.table),
+    instance=lambda component: tables_of(component.table),
     listed=False,
 )

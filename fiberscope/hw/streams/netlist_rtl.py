@@ -65,11 +65,11 @@ def netlist(
                 else:
                     place = f"{FORK}_{name}_{stream.prefix}"
                     links.append(Link(end, f"{place}.in", 0))
-                    links += _add_fork(parts, place, stream, readers, channels)
+                    links += _forked(parts, place, stream, readers, channels)
     for reader in roots:
         name, _, _port = reader.partition(".")
         place = f"{FORK}_{name}_{ROOT}"
-        links += _add_fork(parts, place, stream_at(blocks, reader), [reader], channels)
+        links += _forked(parts, place, stream_at(blocks, reader), [reader], channels)
         exports[f"{name}_{ROOT}"] = f"{place}.in"
     return Composition(module, parts, tuple(links), exports)
 
@@ -79,7 +79,7 @@ def exported(end: str) -> str:
     return re.sub(r"\W+", "_", end).rstrip("_")
 
 
-def _add_fork(
+def _forked(
     parts: dict[str, Part],
     place: str,
     stream: Stream,

@@ -85,11 +85,11 @@ class RunSumAdapter(StreamAdapter):
         return {"additions": self._additions} | super().counters()
 
 
-def _run_parameters(component: RunSum) -> dict[str, object]:
+def _of_runs(component: RunSum) -> dict[str, object]:
     check_usual(component.operation == "add")
     return {}
 
 
 BLOCK = unit(
-    "run_sum", RunSum, RunSumParameters, port_contents, design, base=RunSumAdapter, instance=_run_parameters
+    "run_sum", RunSum, RunSumParameters, port_contents, design, base=RunSumAdapter, instance=_of_runs
 )

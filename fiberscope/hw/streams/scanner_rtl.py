@@ -106,7 +106,7 @@ class Walk:
     """
 
     def __init__(self, streams: Streams, empty: Signal, last: Signal) -> None:
-        self._streams = streams
+        self._between = streams
         self._head, self._room = Head.from_stream(streams.inputs["in_ref"]), tokens.room_in(streams)
         head, room = self._head, self._room
         in_fiber: Signal = pyrtl.Register(1, "in_fiber")
@@ -130,7 +130,7 @@ class Walk:
         level = unless(ends & ~head.is_stop, head.raised)
         offered = self._room & (self._sends | ends | passes)
         for port, payload in (("out_crd[0]", coordinate), ("out_ref[0]", reference)):
-            tokens.send(self._streams.outputs[port], offered, kind, level, payload)
+            tokens.send(self._between.outputs[port], offered, kind, level, payload)
 
 
 def design(parameters: CompressedScannerParameters, streams: Streams) -> None:
@@ -142,9 +142,9 @@ def design(parameters: CompressedScannerParameters, streams: Streams) -> None:
     position: Signal = DataRegister(parameters.segment_bits, "position")
     end: Signal = DataRegister(parameters.segment_bits, "behind_last")
     fiber = streams.inputs["in_ref"].fields["payload"]
-    begins, behind = segments[fiber], segments[increment(fiber)]
-    walk = Walk(streams, begins == behind, increment(position) == end)
-    place = pyrtl.select(walk.starts, begins, increment(position))
+    begins, behind = segments[fiber], segments[following(fiber)]
+    walk = Walk(streams, begins == behind, following(position) == end)
+    place = pyrtl.select(walk.starts, begins, following(position))
     position.next <<= pyrtl.select(walk.moves, place, position)
     end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
     walk.send(coordinates[place], place.zero_extended(parameters.reference_bits))
@@ -156,7 +156,7 @@ def registered_design(parameters: CompressedScannerParameters, streams: Streams)
     source, sinks = streams.inputs["in_ref"], [streams.outputs[port] for port in OUTPUTS]
     flows = alias("flows", sinks[0].ready & sinks[1].ready)
     for port in OUTPUTS:
-        _drive(inner, f"{wire_prefix(port)}_ready", flows)
+        _drive(inner, f"{plain(port)}_ready", flows)
     looked_up: Signal = pyrtl.Register(1, "looked_up")
     fields = {name: DataRegister(len(wire), f"looked_up_{name}") for name, wire in source.fields.items()}
     takes = inner.ports["in_ref_ready"]
@@ -171,20 +171,20 @@ def registered_design(parameters: CompressedScannerParameters, streams: Streams)
     fiber = source.fields["payload"]
     even, odd = (
         bank.read(half[: index_bits(bank.macro.entries)], looks_up)[0]
-        for bank, half in zip(banks, (increment(fiber)[1:], fiber[1:]), strict=True)
+        for bank, half in zip(banks, (following(fiber)[1:], fiber[1:]), strict=True)
     )
     is_odd = fields["payload"][0]
     begins, behind = pyrtl.select(is_odd, odd, even), pyrtl.select(is_odd, even, odd)
     position: Signal = DataRegister(parameters.segment_bits, "position")
     end: Signal = DataRegister(parameters.segment_bits, "behind_last")
-    walk = Walk(inner, begins == behind, increment(position) == end)
-    place = pyrtl.select(walk.starts, begins, increment(position))
+    walk = Walk(inner, begins == behind, following(position) == end)
+    place = pyrtl.select(walk.starts, begins, following(position))
     position.next <<= pyrtl.select(walk.moves, place, position)
     end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
     (coordinate,) = coordinates.read(place[: index_bits(parameters.elements)], flows)
     nothing = pyrtl.Const(0, parameters.coordinate_bits)
     walk.send(nothing, place.zero_extended(parameters.reference_bits))
-    streams.show(WORKS, flows & (takes | inner.ports[f"{wire_prefix(OUTPUTS[0])}_valid"]))
+    streams.show(WORKS, flows & (takes | inner.ports[f"{plain(OUTPUTS[0])}_valid"]))
     for port, sink, word in zip(OUTPUTS, sinks, (coordinate, None), strict=True):
         _send_later(inner, port, sink, flows, word)
 
@@ -206,7 +206,7 @@ def _drive(inner: Streams, name: str, wire: Signal) -> None:
 
 def _send_later(inner: Streams, port: str, sink: OutputStream, flows: Signal, word: Signal | None) -> None:
     """Delay an output of the walk by a cycle, and add the word that the memory has read to data tokens."""
-    name = wire_prefix(port)
+    name = plain(port)
     valid: Signal = pyrtl.Register(1, f"{name}_held")
     valid.next <<= pyrtl.select(flows, inner.ports[f"{name}_valid"], valid)
     held = {field: DataRegister(bits, f"{name}_held_{field}") for field, bits in sink.widths.items()}
@@ -218,7 +218,7 @@ def _send_later(inner: Streams, port: str, sink: OutputStream, flows: Signal, wo
     sink.send(flows & valid, {"control": held["control"], "payload": payload})
 
 
-def wire_prefix(port: str) -> str:
+def plain(port: str) -> str:
     """Return the prefix of the wires of an output for one consumer."""
     return port.replace("[0]", "_0")
 
@@ -261,7 +261,7 @@ def _memories(parameters: CompressedScannerParameters, streams: Streams) -> tupl
     return segments, coordinates
 
 
-def increment(place: Signal) -> Signal:
+def following(place: Signal) -> Signal:
     """Return a number plus one, in the same width."""
     return (place + 1)[: len(place)]
 
@@ -292,7 +292,7 @@ class CompressedScannerAdapter(StreamAdapter):
         return {"fibers": len(self._fibers)} | super().counters()
 
 
-def _level_parameters(scanner: CompressedScanner) -> dict[str, object]:
+def _of_level(scanner: CompressedScanner) -> dict[str, object]:
     level = scanner.level
     memory = REGISTERED if isinstance(scanner, RegisteredScanner) else COMBINATIONAL
     return {"fibers": max(1, level.fibers), "elements": max(1, level.begin(level.fibers)), "memory": memory}
@@ -308,7 +308,7 @@ BLOCK = replace(
         status=lambda parameters: (WORKS,) if parameters.memory == REGISTERED else (),
         base=CompressedScannerAdapter,
         alone=False,
-        instance=_level_parameters,
+        instance=_of_level,
     ),
     kinds=(CompressedScanner, RegisteredScanner),
 )

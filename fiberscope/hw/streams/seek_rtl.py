@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits, resized
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
-from fiberscope.hw.streams.dense_rtl import times_constant
+from fiberscope.hw.streams.dense_rtl import times
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
 from fiberscope.hw.streams.seek import Projection, Seek
 from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
@@ -78,25 +78,25 @@ def projection_design(parameters: ProjectionParameters, streams: Streams) -> Non
     acts = alias("acts", tokens.room_in(streams) & reduce(and_, [head.shown for head in heads]))
     for stream in streams.inputs.values():
         stream.accept(acts)
-    added, taken = (_sum_terms(parameters, heads, sign) for sign in (1, -1))
+    added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
     total = added - taken
     data = reduce(and_, [head.is_data for head in heads]) & ~total[-1]
     kind = tokens.kind_of(data, first.is_stop, first.is_done)
     tokens.send(streams.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
 
 
-def _sum_terms(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
+def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
     """Return the sum of all terms with factors of this sign, and of the constant if it has this sign."""
     total: Signal = pyrtl.Const(max(0, sign * parameters.constant))
     for head, (factor, divisor, size) in zip(heads, parameters.terms, strict=True):
         if sign * factor > 0:
-            part, _rest = divide_by_constant(head.payload, divisor)
-            part = divide_by_constant(part, size)[1] if size else part
-            total = total + times_constant(part.zero_extended(len(part) + factor.bit_length()), sign * factor)
+            part, _rest = divided(head.payload, divisor)
+            part = divided(part, size)[1] if size else part
+            total = total + times(part.zero_extended(len(part) + factor.bit_length()), sign * factor)
     return total
 
 
-def divide_by_constant(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
+def divided(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
     """Return the quotient and the remainder of a division by a constant.
 
     For a power of two, these are wires; otherwise a chain of subtractors. A remainder is less than the
@@ -118,7 +118,7 @@ def divide_by_constant(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
     return pyrtl.concat(*quotient_bits), rest
 
 
-def _projection_parameters(projection: Projection) -> dict[str, object]:
+def _of_projection(projection: Projection) -> dict[str, object]:
     numbers = list(projection.terms)
     ways = len(numbers) // len(TERM_FIELDS)
     if ways > TERMS:
@@ -136,7 +136,7 @@ PROJECTION = unit(
     projection_design,
     base=StreamAdapter,
     component=lambda name, parameters: Projection(name, parameters.terms, parameters.constant),
-    instance=_projection_parameters,
+    instance=_of_projection,
 )
 
 
@@ -206,9 +206,7 @@ def seek_design(parameters: SeekParameters, streams: Streams) -> None:
     place, word = load.fields["address"], pyrtl.concat(load.fields["control"], load.fields["word"])
     words.write(place, word, load.valid)
     bits = index_bits(parameters.entries)
-    address = (times_constant(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[
-        :bits
-    ]
+    address = (times(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[:bits]
     located = words[address]
     in_fiber = alias("in_fiber", crd.payload < pyrtl.Const(parameters.size))
     hits = alias("hits", crd.is_data & base.is_data & in_fiber & located[-1])
@@ -234,7 +232,7 @@ class SeekAdapter(StreamAdapter):
 
 def words_of(seek: Seek) -> list[Token]:
     """Return the tokens on ``load`` that fill the memory of the RTL of a lookup."""
-    level, size = seek.level, _count_coordinates(seek)
+    level, size = seek.level, _size_of(seek)
     words = [(0, 0)] * (level.fibers * size)
     for fiber in range(level.fibers):
         for position in range(level.begin(fiber), level.end(fiber)):
@@ -242,16 +240,16 @@ def words_of(seek: Seek) -> list[Token]:
     return [Token(present, address, position, 0.0) for address, (present, position) in enumerate(words)]
 
 
-def _count_coordinates(seek: Seek) -> int:
+def _size_of(seek: Seek) -> int:
     """Return the number of possible coordinates of a fiber: the largest coordinate that occurs, plus 1."""
     return max(map(seek.level.coordinate, range(seek.level.begin(seek.level.fibers))), default=0) + 1
 
 
-def _seek_parameters(seek: Seek) -> dict[str, object]:
+def _of_seek(seek: Seek) -> dict[str, object]:
     level = seek.level
     return {
         "fibers": max(1, level.fibers),
-        "size": _count_coordinates(seek),
+        "size": _size_of(seek),
         "elements": max(1, level.begin(level.fibers)),
         "along": len(seek.ports) // 2 - 1,
     }
@@ -265,5 +263,5 @@ SEEK = unit(
     seek_design,
     base=SeekAdapter,
     alone=False,
-    instance=_seek_parameters,
+    instance=_of_seek,
 )

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import pyrtl
 
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters
-from fiberscope.hw.rtl.kit.trees import any_of, one_hot_mux
+from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias
 
 FULL, KEY, SUM = "full", "key", "sum"
@@ -37,7 +37,7 @@ class SortedSums:
     def __init__(self, points: int, key: Signal, value: Signal, parameters: SummingParameters) -> None:
         self._parameters = parameters
         self._new = {FULL: pyrtl.Const(1, 1), KEY: key, SUM: value}
-        self._entries = [_create_registers(place, self._new) for place in range(points)]
+        self._entries = [_registers(place, self._new) for place in range(points)]
         self._before = [
             alias(f"before_{place:04}", entry[FULL] & (entry[KEY] < key))
             for place, entry in enumerate(self._entries)
@@ -61,9 +61,9 @@ class SortedSums:
         """
         none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
         inserts = alias("inserts", takes & ~self.is_there)
-        entries = self._add_to_match(takes)
+        entries = self._added(takes)
         before = [always, *self._before, none]
-        around = [self._new, *entries, _zeros(self.first)]
+        around = [self._new, *entries, _nothing(self.first)]
         for place, entry in enumerate(self._entries):
             ahead, this, behind = before[place : place + 3]
             lands = inserts & pyrtl.select(leaves, this & ~behind, ahead & ~this)
@@ -74,9 +74,9 @@ class SortedSums:
                 moved = pyrtl.select(moves_back, around[place][part], up_or_same)
                 register.next <<= pyrtl.select(lands, self._new[part], moved)
 
-    def _add_to_match(self, takes: Signal) -> Sequence[Entry]:
+    def _added(self, takes: Signal) -> Sequence[Entry]:
         """Return the entries, with the value added to the sum of the point if it is taken."""
-        matching = alias("found", one_hot_mux(self._equal, [entry[SUM] for entry in self._entries]))
+        matching = alias("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
         total = self._parameters.added(matching, self._new[SUM])
         return [
             {**entry, SUM: pyrtl.select(takes & equal, total, entry[SUM])}
@@ -84,7 +84,7 @@ class SortedSums:
         ]
 
 
-def _create_registers(place: int, like: Entry) -> Entry:
+def _registers(place: int, like: Entry) -> Entry:
     """Return the registers of an entry; only the bit that shows whether it is in use has a reset."""
     return {
         part: (pyrtl.Register if part == FULL else DataRegister)(len(wire), f"{part}_{place:04}")
@@ -92,5 +92,5 @@ def _create_registers(place: int, like: Entry) -> Entry:
     }
 
 
-def _zeros(like: Entry) -> Entry:
+def _nothing(like: Entry) -> Entry:
     return {part: pyrtl.Const(0, len(wire)) for part, wire in like.items()}

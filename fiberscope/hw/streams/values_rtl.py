@@ -283,7 +283,7 @@ class ScalarReducerAdapter(StreamAdapter):
         return own | super().counters()
 
 
-def _array_parameters(array: ArrayLoad) -> dict[str, object]:
+def _of_array(array: ArrayLoad) -> dict[str, object]:
     check_usual(array.empty == 0.0)
     memory = REGISTERED if isinstance(array, RegisteredArray) else COMBINATIONAL
     return {"entries": max(1, array.size), "memory": memory}
@@ -298,13 +298,13 @@ ARRAY = replace(
         array_design,
         base=ArrayAdapter,
         alone=False,
-        instance=_array_parameters,
+        instance=_of_array,
     ),
     kinds=(ArrayLoad, RegisteredArray),
 )
 
 
-def _alu_parameters(alu: Alu) -> dict[str, object]:
+def _of_alu(alu: Alu) -> dict[str, object]:
     if alu.operation not in OPERATIONS:
         raise ValueError(f"no hardware here does {alu.operation}; known: {', '.join(OPERATIONS)}")
     check_usual(not alu.fills)
@@ -327,7 +327,7 @@ ALU = unit(
     alu_contents,
     alu_design,
     arguments=("operation",),
-    instance=_alu_parameters,
+    instance=_of_alu,
     base=AluAdapter,
     counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
 )
@@ -338,22 +338,22 @@ PIPELINE = replace(
 )
 
 
-def _build_reducer(name: str, parameters: ScalarReducerParameters) -> ScalarReduce:
+def _reducer(name: str, parameters: ScalarReducerParameters) -> ScalarReduce:
     reducer = ScalarReduce(name, parameters.operation, parameters.empty_fibers == DROP)
     reducer.marks = parameters.empty_fibers == MARK
     return reducer
 
 
-def _empty_fiber_result(reducer: ScalarReduce) -> str:
+def _of_empty(reducer: ScalarReduce) -> str:
     return DROP if reducer.drops else MARK if reducer.marks else KEEP
 
 
-def _reducer_parameters(reducer: ScalarReduce) -> dict[str, object]:
+def _of_reducer(reducer: ScalarReduce) -> dict[str, object]:
     names = {reduce.OPERATIONS[name]: name for name in REDUCTIONS}
     if reducer.code not in names:
         raise ValueError(f"{reducer.name}: no hardware here reduces other than by {', '.join(REDUCTIONS)}")
     check_usual(not reducer.fills)
-    return {"operation": names[reducer.code], "empty_fibers": _empty_fiber_result(reducer)}
+    return {"operation": names[reducer.code], "empty_fibers": _of_empty(reducer)}
 
 
 REDUCER = unit(
@@ -363,6 +363,6 @@ REDUCER = unit(
     reducer_contents,
     reducer_design,
     base=ScalarReducerAdapter,
-    component=_build_reducer,
-    instance=_reducer_parameters,
+    component=_reducer,
+    instance=_of_reducer,
 )

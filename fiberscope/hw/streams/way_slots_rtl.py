@@ -56,8 +56,8 @@ class PartialStore:
         self._parts = parameters.coordinate_bits, parameters.reference_bits, parameters.value_field.width
         self.elements = Memory("partial_elements", 2 * parameters.partials, sum(self._parts), ports)
         self.ends = Memory("partial_ends", 2 * parameters.lists, parameters.partials.bit_length(), ports + 1)
-        self._counts = [_create_counter(parameters.partials, f"elements_of_{area}") for area in range(2)]
-        self._fibers = [_create_counter(parameters.lists, f"fibers_of_{area}") for area in range(2)]
+        self._counts = [_counter(parameters.partials, f"elements_of_{area}") for area in range(2)]
+        self._fibers = [_counter(parameters.lists, f"fibers_of_{area}") for area in range(2)]
         fields, area = stored.fields, stored.fields["area"]
         ends = alias("fiber_stored", stored.valid & fields["ends"])
         puts = alias("element_stored", stored.valid & ~fields["ends"])
@@ -86,7 +86,7 @@ class PartialStore:
         return parts
 
 
-def _create_counter(most: int, name: str) -> Signal:
+def _counter(most: int, name: str) -> Signal:
     """Return a register that counts from 0 to ``most``."""
     return pyrtl.Register(index_bits(most) + 1, name)
 
@@ -143,15 +143,13 @@ class TaskLists:
     def leave(self, turns: Signal) -> None:
         """Remove the first task of the queue if ``turns`` is 1, because its merges start."""
         wraps = self._waiting
-        back = _add_modulo(self._front, self._closed, wraps)
+        back = _modulo(self._front, self._closed, wraps)
         self._counts.write(back, self._came, self._closes)
         self._closed.next <<= (self._closed + self._closes - turns)[: len(self._closed)]
-        self._front.next <<= pyrtl.select(
-            turns, _add_modulo(self._front, pyrtl.Const(1, 1), wraps), self._front
-        )
+        self._front.next <<= pyrtl.select(turns, _modulo(self._front, pyrtl.Const(1, 1), wraps), self._front)
 
 
-def _add_modulo(place: Signal, more: Signal, wraps: int) -> Signal:
+def _modulo(place: Signal, more: Signal, wraps: int) -> Signal:
     """Return the place ``more`` places later in a ring of ``wraps`` places."""
     total = place + more
     return pyrtl.select(total >= wraps, total - wraps, total)[: len(place)]
@@ -247,10 +245,10 @@ class MergeSlots:
         for way in range(radix):
             here = (place + pyrtl.Const(way))[: len(place)]
             number = (first + here)[:bits]
-            begin, end = _split_word(lists[number])
+            begin, end = _halves(lists[number])
             partial = unless(here == 0, behind[way]), behind[way + 1]
             begin, end = (
-                pyrtl.select(is_level, *_resize_all(pair, self._parameters.place_bits))
+                pyrtl.select(is_level, *_alike(pair, self._parameters.place_bits))
                 for pair in zip((begin, end), partial, strict=True)
             )
             takes = begins & (fan_in > pyrtl.Const(way))
@@ -260,13 +258,13 @@ class MergeSlots:
                 self._ways[slot][way].move(takes & (free == slot), mine, ends, begin, end, number)
 
 
-def _split_word(word: Signal) -> tuple[Signal, Signal]:
+def _halves(word: Signal) -> tuple[Signal, Signal]:
     """Return the upper and the lower half of a word."""
     half = len(word) // 2
     return word[half:], word[:half]
 
 
-def _resize_all(wires: Sequence[Signal], bits: int) -> list[Signal]:
+def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
     """Return the wires, each resized to this width."""
     return [resized(wire, bits) for wire in wires]
 

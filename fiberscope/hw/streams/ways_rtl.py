@@ -13,9 +13,9 @@ from fiberscope.hw.streams.merge_tables_rtl import (
     AREA_BITS,
     POINTS,
     WaysParameters,
-    list_entry_fields,
-    store_fields,
-    table_parameters,
+    lists_written,
+    partials_written,
+    tables_of,
 )
 from fiberscope.hw.streams.way_slots_rtl import LevelMemory, MergeSlots, PartialStore, TaskLists
 from fiberscope.hw.streams.ways import FiberWays
@@ -39,11 +39,11 @@ def port_contents(parameters: WaysParameters) -> PortContents:
         **along,
         "partials": tokens.signals(),
         LOAD: tokens.source(LOAD, words),
-        STORED: tokens.source(STORED, store_fields(parameters)),
+        STORED: tokens.source(STORED, partials_written(parameters)),
         "tasks": {"coordinate": parameters.radix.bit_length()},
         "groups": {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA_BITS, "unsigned")},
         "ways": Each(parameters.element, parameters.radix),
-        LISTS: Stream(LISTS, LISTS, "output", list_entry_fields(parameters)),
+        LISTS: Stream(LISTS, LISTS, "output", lists_written(parameters)),
     }
 
 
@@ -143,7 +143,7 @@ class _Ways:
         return pyrtl.select(long, other, pyrtl.Const(POINTS, AREA_BITS))
 
 
-def _ways_parameters(ways: FiberWays) -> dict[str, object]:
+def _of_ways(ways: FiberWays) -> dict[str, object]:
     if ways.memories:
         raise ValueError("no hardware here fetches what a merger reads; set timing.memory=ideal")
     return {
@@ -151,7 +151,7 @@ def _ways_parameters(ways: FiberWays) -> dict[str, object]:
         "fibers": max(1, len(ways.segments) - 1),
         "elements": max(1, len(ways.coordinates)),
         "waiting": ways.waiting,
-        **table_parameters(ways.table),
+        **tables_of(ways.table),
     }
 
 
@@ -163,6 +163,6 @@ BLOCK = unit(
     port_contents,
     design,
     alone=False,
-    instance=_ways_parameters,
+    instance=_of_ways,
     listed=False,
 )

@@ -25,7 +25,7 @@ from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.arithmetic_rtl import MULTIPLIER, MultiplierParameters
 from fiberscope.hw.fibers.merge_rtl import SCALE
 from fiberscope.hw.fibers.pages import PageAllocator
-from fiberscope.hw.fibers.tasks_rtl import OUTPUT, TaskInput, Tasks, encode_value
+from fiberscope.hw.fibers.tasks_rtl import OUTPUT, TaskInput, Tasks, word_of
 from fiberscope.hw.rtl.kit.arithmetic import VALUES
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.interface import Payload, Stream
@@ -48,7 +48,7 @@ class Scaled(MULTIPLIER.adapter):  # type: ignore[name-defined,misc]
 
     def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
         scale = self.scales[token.reference] if token.reference >= 0 else 0.0
-        return {stream.wire(SCALE): encode_value(self.field, scale)}
+        return {stream.wire(SCALE): word_of(self.field, scale)}
 
 
 def multiplier_pair(seed: int) -> Pair:

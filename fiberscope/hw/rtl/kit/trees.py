@@ -52,7 +52,7 @@ def follows(value: Signal, other: Signal) -> Signal:
     return (value ^ other) == pyrtl.concat((other & ~value)[:-1], pyrtl.Const(1, 1))
 
 
-def one_hot(number: Signal, count: int) -> Signal:
+def decoded(number: Signal, count: int) -> Signal:
     """Return a one-hot word of ``count`` flags with the flag ``number`` set; zero if out of range."""
     flags = [pyrtl.Const(1, 1)]
     for bit in reversed(list(number)):
@@ -60,7 +60,7 @@ def one_hot(number: Signal, count: int) -> Signal:
     return pyrtl.concat_list(flags[:count])
 
 
-def one_hot_mux(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
+def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
     """Return the wire whose flag is set, zeros if none is. At most one flag may be set."""
     gated = [pyrtl.select(flag, wire, 0) for flag, wire in zip(flags, wires, strict=True)]
     while len(gated) > 1:
@@ -72,7 +72,7 @@ def count_of(flags: Sequence[Signal]) -> Signal:
     """Count the set flags, which must precede all clear flags."""
     width = len(flags).bit_length()
     ends = [flag & ~behind for flag, behind in zip(flags, [*flags[1:], pyrtl.Const(0, 1)], strict=True)]
-    return one_hot_mux(ends, [pyrtl.Const(i, width) for i in range(1, len(flags) + 1)])
+    return chosen(ends, [pyrtl.Const(i, width) for i in range(1, len(flags) + 1)])
 
 
 def ones_of(word: Signal) -> Signal:
