@@ -70,7 +70,7 @@ def model(
     from fiberscope.run.request import TraceRequest
 
     factors, tensors = operands_of(options.take_symbols(specification, operands or []))
-    _check_show(show, options.json, output)
+    _check_show(show, options, output)
     options.check({"--output": output}, _files(specification, factors, tensors))
     run = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)
     if show is not None and _show_static_view(show, specification, run.all_settings):
@@ -88,7 +88,7 @@ def model(
     return exit_code(report)
 
 
-def _check_show(view: str | None, json: Path | None, output: Path | None) -> None:
+def _check_show(view: str | None, options: ReportOptions, output: Path | None) -> None:
     """Check the view, and that no option requires a file which the view does not write.
 
     Raises:
@@ -100,8 +100,9 @@ def _check_show(view: str | None, json: Path | None, output: Path | None) -> Non
         check_view(view)
     if output is not None and view != "spacetime":
         raise InputError("--output is of the picture that --show spacetime draws; leave it out")
-    if json is not None and view not in (None, "traffic"):
-        raise InputError(f"--show {view} makes no report; leave --json out")
+    for option, file in (("--json", options.json), ("--product", options.product)):
+        if file is not None and view not in (None, "traffic"):
+            raise InputError(f"--show {view} runs no model; leave {option} out")
 
 
 def _show_static_view(view: str, specification: str, settings: Mapping[str, object]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -104,12 +105,17 @@ class ReportOptions(Options):
         Raises:
             InputError: a file cannot be written, would overwrite an input, or has an unknown ending.
         """
-        config = {"the file of --config": self.config}
+        config = {"the file of --config": self.config, **self._files_of_settings()}
         check_outputs({"the report": self.json, "the product": self.product, **outputs}, {**inputs, **config})
         if self.product is not None:
             from fiberscope.results.report.product import check_product
 
             check_product(self.product)
+
+    def _files_of_settings(self) -> dict[str, Path]:
+        """Return the existing files that ``--set KEY=FILE`` names, such as a table of energies."""
+        settings = (setting.partition("=") for setting in self.settings or ())
+        return {f"the file of --set {key}": Path(value) for key, _, value in settings if isfile(value)}
 
     def take_symbols(self, specification: str, arguments: Sequence[str]) -> list[str]:
         """Move symbol assignments (``a=2``) from the operands to the settings; return the operands.

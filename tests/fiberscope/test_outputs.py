@@ -44,6 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a.mtx --vcd a.mtx", "the waveform a.mtx: is the matrix A"),
         ("a.mtx b.mtx --json b.mtx", "the report b.mtx: is the matrix B"),
         ("a.mtx --config c.yaml --json c.yaml", "the report c.yaml: is the file of --config"),
+        ("a.mtx --set energies=c.yaml --json c.yaml", "the report c.yaml: is the file of --set energies"),
     ],
 )
 def test_an_output_that_is_an_input_is_refused_before_anything_is_read(

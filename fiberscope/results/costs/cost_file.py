@@ -22,7 +22,8 @@ from fiberscope.accelerators.errors import ConfigurationError
 if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_document import Document
 
-SOURCES = (Path(__file__), Path(__file__).with_name("schema.py"))  # define the cache format
+_CODE = (Path(__file__), *(Path(__file__).with_name(name) for name in ("schema.py", "energies.py")))
+SOURCES = (*_CODE, Path(references.__file__))  # define the content of a compiled file
 ENERGIES = Path(__file__).parent / "energies.yaml"
 AREAS = Path(__file__).parent / "areas.yaml"
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")

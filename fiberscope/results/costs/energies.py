@@ -172,8 +172,8 @@ def _parse_csv(text: str, name: str) -> EnergyTable:
     if missing:
         raise ConfigurationError(f"{name}:1: a table of energies needs a column {missing[0]}")
     components: dict[str, dict[str, ActionEnergy]] = {}
-    for line, row in enumerate(rows, start=2):
-        energy = _parse_picojoules(row["picojoules"], f"{name}:{line}")
+    for row in rows:
+        energy = _parse_picojoules(row["picojoules"], f"{name}:{rows.line_num}")
         components.setdefault(row["component"], {})[row["event"]] = ActionEnergy(
             energy, None, row.get("source") or name
         )

@@ -179,6 +179,7 @@ def test_every_number_of_the_table_has_its_source():
             CSV + "x,y,nan\n",
             "from 0 on, not nan",
         ),
+        ("a.csv", CSV + "\nx,y,1\n\nx,z,-1\n", ":5: "),
     ],
 )
 def test_a_table_that_cannot_be_costs_one_line(tmp_path: Path, name, text, message):

@@ -201,8 +201,9 @@ def test_shortest_paths_until_nothing_is_active(name: str) -> None:
             "gamma a.mtx b.mtx --show traffic -o x.svg",
             "--output is of the picture that --show spacetime draws",
         ),
-        ("gamma --show blocks --json out.json", "--show blocks makes no report; leave --json out"),
-        ("gamma a.mtx b.mtx --show spacetime --json -", "--show spacetime makes no report; leave --json out"),
+        ("gamma --show blocks --json out.json", "--show blocks runs no model; leave --json out"),
+        ("gamma --show loopnest --product p.npz", "--show loopnest runs no model; leave --product out"),
+        ("gamma a.mtx b.mtx --show spacetime --json -", "--show spacetime runs no model; leave --json out"),
         ("gamma A= B=b.mtx", "A= names no tensor; write A=TENSOR, as in A=wiki-Vote"),
         (
             "gamma a.mtx b.mtx --set semantic=machine",
