@@ -1,8 +1,16 @@
 """Entry of the command ``fiberscope``: registers commands, and converts errors to messages and exit codes.
 
-Exit codes: 0; 2 for bad input, with a one-line message; 3 if the simulated machine failed; 4 for a sweep with
-failed points; 130 after an interrupt by Ctrl-C or a terminating signal; 141, without a message, if the reader
-of the output has closed it. Heavy modules are imported within commands so that ``--help`` is fast.
+Exit codes:
+
+- 0: the command ended; a run with a cycle limit may be incomplete.
+- 1: a defect of the program, with a traceback.
+- 2: bad input, with a one-line message.
+- 3: the simulated machine failed, RTL differs from its model, a proof failed, or a rerun differs.
+- 4: a sweep or suite has failed points.
+- 130: an interrupt by Ctrl-C or a terminating signal.
+- 141, without a message: the reader of the output has closed it.
+
+Heavy modules are imported within commands so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -41,7 +49,7 @@ from fiberscope.results.errors import FailedRunError
 CLOSED_OUTPUT = 1  # click's exit code if the reader has closed the output
 MIN_COLUMNS = 40  # minimum width of tables; a terminal may report 0
 
-# Base class of all usage errors; its module depends on the version of typer.
+# ClickException, the base class of all errors of click; its module depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 COMMANDS = {
@@ -77,8 +85,9 @@ _Version = Annotated[
 def reduce_overhead() -> None:
     """Set up the process of a command. Call this before libraries are imported, as it sets their environment.
 
-    Garbage collection is rarer, and skipped at exit, which saves some percent of the time. Standard output
-    and standard error escape characters that their encoding lacks. Tables have at least ``MIN_COLUMNS``.
+    Garbage collection is rarer, and skipped at exit except with DuckDB, which saves some percent of the time.
+    Standard output and standard error escape characters that their encoding lacks. Tables have at least
+    ``MIN_COLUMNS``. OpenBLAS gets one thread, and pydantic no plugins, unless the environment has a setting.
     """
     gc.set_threshold(THRESHOLD)
     for stream in filter(None, (sys.stdout, sys.stderr)):
@@ -104,16 +113,19 @@ def _columns() -> int:
 def _skip_final_collection() -> None:
     """Skip the final garbage collection, except with DuckDB, which would report leaks."""
     if "duckdb" not in sys.modules:
-        gc.freeze()
+        gc.freeze()  # moves all objects to a generation that no collection visits
 
 
 def execute(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; print errors to stderr and return the exit code.
 
+    Warnings are printed to stderr, one line each.
+
     Args:
         arguments: the words after ``fiberscope``; None for those of this process.
 
     Raises:
+        SystemExit: with any code other than ``CLOSED_OUTPUT``; a command raised it.
         Exception: any error that the user cannot correct, a defect of the program.
     """
     with warnings.catch_warnings(), terminations_interrupt(), expecting_outputs():
@@ -123,6 +135,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
             return code
+        # The order matters: most of the next errors are subclasses of Exception, the last case.
         except FailedRunError as error:
             return _print_error(str(error), MACHINE_WRONG)
         except (InterruptedCommandError, KeyboardInterrupt, typer.Abort) as error:
@@ -130,7 +143,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:  # as in `fiberscope list | head`
             _discard_output()
             return UNREAD
-        except SystemExit as exit_:
+        except SystemExit as exit_:  # typer exits for EPIPE, even with standalone_mode=False
             if exit_.code != CLOSED_OUTPUT:
                 raise
             return UNREAD
@@ -142,7 +155,11 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupt_message(error: BaseException) -> str:
-    """Return the message of an interrupted command: the error's, or the outputs that are not written."""
+    """Return the message of an interrupted command.
+
+    The message has the text of the error. For an error without text, it lists the expected outputs that are
+    not written.
+    """
     missing = ", ".join(map(str, unwritten_outputs()))
     reason = str(error) if error.args else missing and f"not written: {missing}"
     return f"interrupted; {reason}" if reason else "interrupted before the end"
@@ -158,24 +175,31 @@ def _input_error_message(error: Exception) -> str | None:
         return _system_error_message(error)
     if isinstance(error, ModuleNotFoundError):
         return extra_hint(error)
+    # From int() of a text, or str() of a number, with more digits than Python's limit.
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         return f"a number of more than {sys.get_int_max_str_digits():,} digits; give a smaller one"
     return str(error) if isinstance(error, ValueError) and _is_input_error(error) else None
 
 
 def _system_error_message(error: OSError) -> str:
-    """Return the message for an operating system error; an error without a file concerns the output."""
+    """Return the message for an operating system error; if the output is at fault, discard further output.
+
+    An error without a file is taken to concern the temporary folder if it is ENOENT, else the output.
+    """
     reason = error.strerror or str(error)
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}"
-    if error.errno == errno.ENOENT:  # no temporary folder
+    if error.errno == errno.ENOENT:  # raised by tempfile, which found no temporary folder
         return f"{reason}; name a folder with room in TMPDIR"
     _discard_output()
     return f"the output cannot be written: {reason}"
 
 
 def _discard_output() -> None:
-    """Replace stdout by a null device, because Python flushes stdout again at exit."""
+    """Replace stdout by the null device, because Python flushes stdout again at exit.
+
+    A stdout that a caller has replaced, as in tests, is unchanged.
+    """
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -200,7 +224,7 @@ def _warn(
 
 def _print_error(message: str, code: int) -> int:
     """Print an error and return its exit code; the message of bad input is a single printable line."""
-    if code == BAD_INPUT:
+    if code == BAD_INPUT:  # repr writes an unprintable character as an escape, such as '\n'
         message = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
     print(f"fiberscope: {message}", file=sys.stderr)
     return code
@@ -212,6 +236,7 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = "fiberscope" if context is None else context.command_path
     line = " ".join(str(message).split()).rstrip(".")
+    # A message that suggests another name ends with "Did you mean ...?" and stays a sentence.
     return f"{line} See {command} --help" if line.endswith("?") else f"{line}; see {command} --help"
 
 

@@ -73,17 +73,18 @@ def model(
     _check_show(show, options, output)
     options.check({"--output": output}, _files(specification, factors, tensors))
     run = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)
+    # A static view ignores the operands, which are parsed but not loaded.
     if show is not None and _show_static_view(show, specification, run.all_settings):
         return 0
-    if show == "spacetime":
+    if show == "spacetime":  # options.check has not compared the default name with the inputs
         _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), run)
         return 0
-    quiet = options.quiet or show is not None
+    quiet = options.quiet or show is not None  # the table replaces the summary, not the progress display
     with report_delivery(options.json, quiet) as deliver, progress_display(options.quiet) as progress:
         report = run.run(progress=progress)
     deliver(report)
     options.write_product(report)
-    if show is not None and options.json != STANDARD_OUTPUT:
+    if show is not None and options.json != STANDARD_OUTPUT:  # else stdout is for the JSON document alone
         show_tables([traffic_table(report)], markdown=False)
     return exit_code(report)
 
@@ -118,10 +119,17 @@ def _show_static_view(view: str, specification: str, settings: Mapping[str, obje
 
 
 def _draw(path: Path, run: TraceRequest) -> None:
-    """Draw the loop bodies in space and time.
+    """Run the specification, draw its loop bodies in space and time, and print the name of the picture.
+
+    Args:
+        path: the picture to write; ``.png``, ``.svg`` or ``.pdf``. The ending is checked after the run.
+        run: the request of the specification and its operands.
 
     Raises:
-        InputError: the specification has no ``mapping: spacetime:``, or the file cannot be written.
+        InputError: the specification has no ``mapping: spacetime:``, the file cannot be written or has
+            another ending, or matplotlib is missing.
+        ConfigurationError, WorkloadError: the specification, a setting or an operand is invalid.
+        KeyboardInterrupt: the run was interrupted.
     """
     from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
@@ -136,6 +144,10 @@ def _draw(path: Path, run: TraceRequest) -> None:
 
 
 def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
-    """Return the files that the model reads, which no output may overwrite, by their names in messages."""
+    """Return the specification and the operands' files, which no output may overwrite, by names in messages.
+
+    The name of an accelerator is returned as a path, which usually does not exist. An operand that is not in
+    a file has None. The energy table of ``--set energies=FILE`` is not included.
+    """
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}
     return {"the specification": Path(specification), **operand_files(operands)}

@@ -28,7 +28,7 @@ class PositionMultiplierParameters(ItemParameters):
         lanes: products a cycle, 1 to 64.
     """
 
-    width: int = number(32, 1, MAXIMUM_WIDTH)
+    width: int = number(32, 1, MAXIMUM_WIDTH)  # as in ItemParameters
     lanes: int = number(8, *LANES)
 
 
@@ -45,10 +45,12 @@ def port_contents(parameters: PositionMultiplierParameters) -> PortContents:
 def design(parameters: PositionMultiplierParameters, streams: Streams) -> None:
     """Create a stage for each digit of the factor; the last stage has no registers.
 
+    There are ``DEPTH - 1`` register stages: the channels at ``products`` are the registers of the last stage.
     The factor accompanies each row through the stages. The reference of a lane is the sum so far: the offset
-    plus the products of the number and the digits.
+    plus the products of the number and the digits, modulo 2**``width``.
     """
     rows, factor = constant_of(streams, "factors", "lanes", "products", DEPTH - 1)
+    # A reference is signed and has a bit more than an offset. In an unsigned offset the sign bit is 0.
     row: Row = [{**lane, "reference": lane["reference"][: parameters.width]} for lane in rows.entering]
     bits = digit_bits(parameters.width)
     for stage in range(DEPTH):
@@ -56,19 +58,23 @@ def design(parameters: PositionMultiplierParameters, streams: Streams) -> None:
         if stage < DEPTH - 1:
             row = rows.stage(stage, row)
             factor = rows.register(f"stage{stage:02}_factor", factor)
+    # The lanes with stops are computed too; pass_out replaces their fields by zeros.
     rows.pass_out([_product(lane) for lane in row])
 
 
 def _added(lane: Lane, factor: Signal, shift: int, bits: int) -> Lane:
     """Return the lane after the product of its number and a digit of the factor is added.
 
+    The sum is modulo 2**w, with w the bits of the factor.
+
     Args:
-        lane: the lane.
-        factor: the factor.
-        shift: lowest bit of the digit.
+        lane: a lane with the number as ``coordinate`` and the sum so far, of w bits, as ``reference``.
+        factor: the factor of the lane's array.
+        shift: lowest bit of the digit in the factor.
         bits: bits of the digit.
     """
     width = len(factor)
+    # Factors of 1, 2 and 4 bits have no digit for the last stages, as digits are rounded up to whole bits.
     if shift >= width:
         return lane
     product = lane["coordinate"] * factor[shift : shift + bits]
@@ -90,7 +96,7 @@ BLOCK = unit(
     port_contents,
     design,
     arguments=("lanes", "width"),
-    as_made={"word_bits": WORD_BITS[1]},
+    as_made={"word_bits": WORD_BITS[1]},  # the widest; a machine's component has no width of its values
     status=(PENDING,),
     counters={"rows": rows("lanes"), "multiply": elements("lanes")},
     events=("multiply",),

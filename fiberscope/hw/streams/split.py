@@ -12,7 +12,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 
-NO_CHUNK = -1
+NO_CHUNK = -1  # chunk number before the first chunk of a fiber; with Q21, of the stream
 
 
 def check_factor(name: str, factor: int) -> int:
@@ -33,18 +33,20 @@ def check_factor(name: str, factor: int) -> int:
 class Split(StreamBlock):
     """Splits each coordinate into the number of its chunk and the coordinate within the chunk.
 
-    Interface: ``in_crd`` carries coordinates c of depth d. For each chunk with at least one coordinate,
-    ``out_outer`` carries the number of the chunk, c // factor, at depth d. ``out_inner`` carries a fiber of
-    the remainders, c % factor, at depth d + 1.
+    Interface: ``in_crd`` carries coordinates c of depth d, which ascend within a fiber; the block does not
+    check this. For each chunk with at least one coordinate, ``out_outer`` carries the number of the chunk,
+    c // factor, at depth d. ``out_inner`` carries a fiber of the remainders, c % factor, at depth d + 1. An N
+    outside a fiber leaves on both outputs. After a coordinate, N first ends the fiber, as S0 would.
 
     Timing: a coordinate takes a cycle. The number of a chunk leaves in the cycle of its first coordinate. If
     the fiber has an earlier chunk, the inner stop of that chunk leaves in the cycle before. A stop takes a
-    cycle and leaves on both outputs, one level higher on the inner one. Done takes a cycle; if no stop
-    precedes done, the block first sends one, which takes another cycle.
+    cycle and leaves on both outputs, one level higher on the inner one. Done and N take a cycle and leave on
+    both outputs. If done or N follows a coordinate, the block first sends the stops, which takes another
+    cycle.
 
     Quirks: Q21, if a fiber starts in the chunk in which the last fiber ended, the chunk number is not sent.
 
-    Counts: ``chunks``.
+    Counts: ``chunks``, the numbers of chunks sent.
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
@@ -75,7 +77,7 @@ class Split(StreamBlock):
         self.chunks = 0
 
     def update(self, now: int) -> int:
-        """Send a coordinate, a stop or done."""
+        """Send a coordinate, a stop, N or done."""
         source = self.in_crd
         if not source.can_pop():
             return self.wait_input(source)
@@ -85,7 +87,7 @@ class Split(StreamBlock):
         elif kind == STOP:
             self._end_fiber(payload)
             source.pop()
-        elif not self.after_stop:
+        elif not self.after_stop:  # N or done within a fiber: it is popped in the next update
             self._end_fiber(0)
         else:
             self.send_control(kind, payload)
@@ -95,7 +97,11 @@ class Split(StreamBlock):
         return self.busy(now + 1)
 
     def _send_coordinate(self, coordinate: int) -> None:
-        """Send the coordinate; if it starts a new chunk, send the stop of the last chunk first."""
+        """Send the coordinate and pop it, or send only the stop of the last chunk.
+
+        If the coordinate starts a new chunk within a fiber, this update sends the stop, and the next update
+        sends the coordinate.
+        """
         chunk = coordinate // self.factor
         if chunk != self.chunk and self.in_chunk:
             self.in_chunk = False
@@ -114,7 +120,7 @@ class Split(StreamBlock):
         self.out_outer.push(STOP, level)
         self.out_inner.push(STOP, level + 1)
         self.in_chunk, self.after_stop = False, True
-        if not self.quirks & Q21:
+        if not self.quirks & Q21:  # with Q21, the next fiber seems to continue the chunk
             self.chunk = NO_CHUNK
 
 
@@ -122,15 +128,17 @@ class Flatten(StreamBlock):
     """Combines chunk numbers and remainders to coordinates: the inverse of ``Split``.
 
     Interface: ``in_outer`` carries chunk numbers of depth d, ``in_inner`` the remainders of each chunk, of
-    depth d + 1. ``out_crd`` carries the coordinates, of depth d.
+    depth d + 1. ``out_crd`` carries the coordinates, of depth d. An N on ``in_inner`` in place of a remainder
+    acts as the stop of a chunk: it leaves no token, and the block drops the chunk number.
 
     Timing: a remainder takes a cycle; the number of its chunk is popped with the first remainder. The stop of
     a chunk takes a cycle in which no token leaves. If the stop also ends lists of chunks, the outer stop is
     popped in this cycle and leaves. The number of an empty chunk before that stop takes another cycle.
 
-    Quirks: Q22, the block pops the next outer token with the stop of a chunk. If that outer token is not
-    visible yet, the inner token is lost, and so are the inner tokens until it arrives. Empty chunks are not
-    recognized.
+    Quirks: Q22, the block pops an inner token in every update. It pops the next outer token with the first
+    inner token, with each inner token that is no remainder, and with the inner token after an outer stop that
+    has left. If that outer token is not visible yet, the inner token is lost, and so are the inner tokens
+    until it arrives. Tokens that do not match are dropped. Empty chunks are not recognized.
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
@@ -141,8 +149,9 @@ class Flatten(StreamBlock):
 
     Raises:
         ValueError: if the factor is less than 1.
-        SimulationError: during the run, if the streams do not match; the message has the cycle and both
-            tokens.
+        SimulationError: during the run without Q22, if an inner token does not fit the outer token in its
+            place; the message has the cycle and both tokens. A surplus chunk number before the end of a list
+            counts as the number of an empty chunk and is no error.
     """
 
     PORTS = (Input("in_outer", CRD), Input("in_inner", CRD), output_stream("out_crd", CRD))
@@ -168,6 +177,7 @@ class Flatten(StreamBlock):
         if self.quirks & Q22:
             inner.pop()
             return self._pair_blindly(kind, payload, now)
+        # These tokens end more than a chunk, so that in_outer has a token of the same kind in this place.
         ends = kind == DONE or (kind == STOP and payload > 0)
         if not self.holds_outer or ends:
             if not self.in_outer.can_pop():
@@ -175,7 +185,7 @@ class Flatten(StreamBlock):
             self._take_outer()
             if ends:
                 return self._end_list(kind, payload, now)
-            if self.kind != DATA:
+            if self.kind != DATA:  # an inner token of a chunk, but no chunk number
                 self._refuse(kind, payload, now)
         if kind == DATA:
             self.out_crd.push(DATA, self.outer * self.factor + payload)
@@ -191,7 +201,20 @@ class Flatten(StreamBlock):
         self.holds_outer = True
 
     def _end_list(self, kind: int, payload: int, now: int) -> int:
-        """Send the outer stop or done that matches an inner token; skip the number of an empty chunk."""
+        """Send the outer stop or done that matches an inner token; skip the number of an empty chunk.
+
+        Such a number is dropped, and the inner token stays for the next update.
+
+        Args:
+            kind, payload: kind of the inner token, done or a stop above level 0, and the level of the stop.
+            now: current cycle.
+
+        Returns:
+            The result of ``update``.
+
+        Raises:
+            SimulationError: if the outer token is neither a chunk number nor the matching stop or done.
+        """
         if self.kind != DATA:
             if kind != self.kind or (kind == STOP and payload != self.outer + 1):
                 self._refuse(kind, payload, now)
@@ -201,7 +224,12 @@ class Flatten(StreamBlock):
         return self.finish(now) if self.kind == DONE else self.busy(now + 1)
 
     def _pair_blindly(self, kind: int, payload: int, now: int) -> int:
-        """With Q22: pop an outer token after each inner stop, and lose inner tokens until it is visible."""
+        """With Q22: pair an inner token, already popped, with the held outer token or the next one.
+
+        The class docstring says when the next outer token is popped. While this token is not visible, inner
+        tokens are lost. A remainder with a chunk number sends a coordinate, an inner stop with an outer stop
+        sends the outer stop, and an inner done sends done. All other pairs send nothing.
+        """
         self.wants_outer = self.wants_outer or kind != DATA
         if self.wants_outer:
             if not self.in_outer.can_pop():

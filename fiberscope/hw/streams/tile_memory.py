@@ -14,7 +14,7 @@ from fiberscope.hw.streams.tokens import DATA, DONE, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Signal
 
-WAITING = 2  # capacity of an output channel: references whose tiles are loaded, and which wait for the graph
+WAITING = 2  # capacity of an output channel: tokens that wait for the graph; their tiles are loaded
 
 
 class TileMemory(StreamBlock):
@@ -22,21 +22,29 @@ class TileMemory(StreamBlock):
 
     Interface: references on ``in_ref`` leave on ``out_ref`` in the same order. Reference r names tile r.
     Stops, done and N name no tile, and wait only for the tokens before them. Each output channel must have a
-    capacity of ``OUTPUT_CAPACITY`` tokens.
+    capacity of ``OUTPUT_CAPACITY`` tokens, and there must be at least one.
 
-    Timing: in each cycle the block can pop one token and send one token. A load begins when the reference is
-    popped. The tiles are transferred one after another, and each arrives ``latency`` cycles after the end of
-    its transfer. The end of a transfer is exact, in fractions of a cycle. A token leaves in the cycle in
-    which its tile arrives, at the earliest in the cycle in which it was popped. Up to ``ahead`` tokens are
-    held. Loads continue while the outputs have no free slot.
+    Timing: in each cycle the block can pop one token and send one token. A block that holds ``ahead`` tokens
+    pops none, even in the cycle in which it sends one. A load begins when the reference is popped. The tiles
+    are transferred one after another. The end of a transfer is exact, in fractions of a cycle. A tile arrives
+    ``latency`` cycles after the end of its transfer, rounded up to a whole cycle. A token leaves at the
+    earliest in the cycle in which its tile arrives, which can be the cycle in which the token was popped.
+    Loads continue while the outputs have no free slot.
 
-    Space: a load occupies the bytes of its tile from its beginning on. A tile that is in memory is not
-    loaded again. If a tile does not fit, the tiles whose references are the oldest are evicted. These tiles
-    stay: the tiles of held tokens, of the tokens in the output channels, and the tile in use. The tile in
-    use is that of the last reference that the graph took. Without space, the reference waits.
+    Space: a load occupies the bytes of its tile from its beginning on. A tile that is in memory or on its way
+    is not loaded again. If a tile does not fit, the least recently referenced tiles are evicted (LRU). These
+    tiles stay: the tiles of held tokens, of the tokens in the output channels, and the tile in use. The tile
+    in use is that of the last reference that the graph took. Each stop or N in an output channel keeps the
+    tile of one older reference as well. Without space, the reference waits at the input, and all later tokens
+    wait behind it.
 
-    Counts: ``loads`` and ``read_bytes``; ``reused`` references, whose tiles were in memory; ``evicted``
-    tiles; ``late_cycles``, in which the oldest token waited for its tile.
+    Accounting: a cycle in which a token moves is busy, and so is a cycle in which the oldest token waits for
+    its tile. A cycle counts as waiting for output if the oldest token finds an output full, or if the block
+    holds no token and the next reference has no space.
+
+    Counts: ``loads`` and ``read_bytes``, from the beginning of a load on; ``reused`` references, whose tiles
+    were in memory or on their way; ``evicted`` tiles; ``late_cycles``, in which the oldest token waited for
+    its tile, counted when the token leaves.
 
     Source: SAM (ASPLOS 2023), Section 6.4, has memories of a capacity, bandwidth and latency, and buffers
     several tiles. The replacement of tiles is a choice of this model.
@@ -47,7 +55,7 @@ class TileMemory(StreamBlock):
         capacity: bytes of the memory, at least those of the two largest tiles.
         bytes_per_cycle: bandwidth; 0 for a transfer in no time.
         latency: cycles from the end of a transfer to the arrival of the tile.
-        ahead: largest number of tokens held, at least 1.
+        ahead: largest number of tokens held (references, stops, N and done), at least 1.
     """
 
     PORTS = (Input("in_ref", REF), output_stream("out_ref", REF))
@@ -80,11 +88,14 @@ class TileMemory(StreamBlock):
         self.used_bytes = 0
         self.loads = self.read_bytes = self.reused = self.evicted = self.late_cycles = 0
         self.loaded = bytearray(len(sizes))  # whether a tile was ever loaded
+        # The held tokens are a ring of ``ahead`` slots in four arrays, from slot ``_head`` on: kind, payload,
+        # cycle of the pop, and the cycle from which the token may leave.
         self.held = self._head = 0
         self._kinds, self._payloads, self._popped, self._due = (
             array("q", bytes(8 * ahead)) for _ in range(4)
         )
-        self._sent = array("q", bytes(8 * (WAITING + 1)))  # references that left last
+        # A ring of the references that left last: those in a full output channel, and the one in use.
+        self._sent = array("q", bytes(8 * (WAITING + 1)))
         self._sent_count = 0
         self._last_sent = -1  # cycle in which the last token left
 
@@ -105,7 +116,7 @@ class TileMemory(StreamBlock):
         return self.busy(now + 1) if has_moved else self._wait(full)
 
     def _accept(self, now: int) -> bool:
-        """Pop a token if it can be held, and begin the load of its tile; return whether it was popped."""
+        """Pop a token if it and its tile have space, and begin the load; return whether it was popped."""
         if self.held == self.ahead or not self.in_ref.can_pop():
             return False
         due, tile = now, self.in_ref.coordinate()
@@ -123,7 +134,11 @@ class TileMemory(StreamBlock):
         return True
 
     def _find(self, tile: int, now: int) -> int:
-        """Return the cycle in which a tile arrives or has arrived; load it if it is not in memory."""
+        """Return the cycle in which a tile arrives or has arrived.
+
+        The method begins a load if the tile is neither in memory nor on its way; ``_accept`` has made the
+        space. The tile becomes the most recently referenced tile.
+        """
         if tile in self.resident:
             self.reused += 1
             arrival = self.resident.pop(tile)
@@ -135,7 +150,7 @@ class TileMemory(StreamBlock):
     def _load(self, tile: int, now: int) -> int:
         """Begin the load of a tile; return the cycle of its arrival."""
         size = self.sizes[tile]
-        if self._free_at < now:
+        if self._free_at < now:  # no transfer is under way, and unused bandwidth is lost
             self._free_at = now
             self._free_units = 0
         units = self._free_units + size * self._units_per_byte
@@ -148,7 +163,11 @@ class TileMemory(StreamBlock):
         return self._free_at + (self._free_units > 0) + self.latency
 
     def _make_space(self, size: int) -> bool:
-        """Evict tiles until so many bytes are free; return whether they are."""
+        """Evict tiles until ``size`` bytes are free; return whether they are.
+
+        If the tiles that need not stay do not suffice together, all of them are evicted nevertheless. The
+        reference then waits until further tiles need not stay.
+        """
         if self.used_bytes + size <= self.capacity:
             return True
         needed = self._needed_tiles()
@@ -166,9 +185,13 @@ class TileMemory(StreamBlock):
         return self.used_bytes + size <= self.capacity
 
     def _needed_tiles(self) -> set[int]:
-        """Return the tiles of the held tokens, of the tokens in the output channels, and the tile in use."""
+        """Return the tiles that must stay; see ``Space`` in the docstring of the class.
+
+        Tiles on their way are among them: the token that began a load is held until the tile arrives.
+        """
         slots = [(self._head + number) % self.ahead for number in range(self.held)]
         tiles = {self._payloads[slot] for slot in slots if self._kinds[slot] == DATA}
+        # The tokens in the fullest channel, all counted as references, though some may be stops or N.
         waiting = WAITING - min([channel.free() for channel in self.bounds])
         for age in range(min(self._sent_count, waiting + 1)):
             tiles.add(self._sent[(self._sent_count - 1 - age) % (WAITING + 1)])
@@ -178,6 +201,7 @@ class TileMemory(StreamBlock):
         """Send the oldest token; return its kind."""
         slot = self._head
         kind, payload = self._kinds[slot], self._payloads[slot]
+        # The token became the oldest when it was popped, or in the cycle after the last token left.
         self.late_cycles += max(0, self._due[slot] - max(self._popped[slot], self._last_sent + 1))
         self.out_ref.push(kind, payload)
         if kind == DATA:
@@ -198,6 +222,7 @@ class TileMemory(StreamBlock):
             return self.wait_input(self.in_ref)
         for channel in self.bounds:  # a token that the graph takes frees the space of a tile
             channel.want(channel.free() + 1)
+        # Every consumer can wake the block, but a cycle is accounted to one channel, here the first.
         return self.wait_output(self.bounds[0])
 
     @property

@@ -1,7 +1,7 @@
 """Wait chains: from a waiting component, link by link, to the component, request or token that is the cause.
 
-A component that waits for a memory reply waits for a request. The chain follows that request by its tag,
-through networks and caches, to the channel or component that holds the request.
+A component that waits for a memory reply waits for a request that it has sent. The chain follows that
+request by its tag, through networks and caches, to the channel or component that holds the request.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ class Wait:
 
     Args:
         component: the name of the component.
-        since: the cycle of the first clock at which the wait began.
-        text: the port and the missing token or space, or the current activity.
-        peer: the component at the other end; empty at the root of the chain.
+        since: the cycle of the first clock in which the state of the component began. In a link that locates
+            a request, the cycle in which the request arrives there, in the future if it is in flight; or the
+            cycle in which the component's state began if the component does not record arrivals.
+        text: the port and the missing token or space, the location of a request, or the current activity.
+        peer: the component at the other end; empty in the last link, and in links that locate a request.
     """
 
     component: str
@@ -40,10 +42,17 @@ class Wait:
 def wait_chain(kernel: Kernel, component: Component, time: int) -> list[Wait]:
     """Return the wait chain of a component of a built machine, down to the root cause.
 
+    Of several ports, the chain follows one. If the component waits for a token at any port of an array, this
+    is the first empty port, or the first port if the tokens are memory replies. If it waits for space, this
+    is the port with the least free space. The chain ends when it returns to one of its own components.
+
     Args:
-        kernel: the kernel of the machine.
+        kernel: the kernel of the machine, without lookahead models (``remove_lookahead``).
         component: the start of the chain.
         time: a base tick; all components have executed all ticks before ``time`` and none at ``time``.
+
+    Returns:
+        The links from the component to the cause, at least one.
     """
     return WaitChains(kernel).chain(component, time)
 
@@ -52,11 +61,13 @@ class WaitChains:
     """Wait chains of a built machine, with cached wiring.
 
     Args:
-        kernel: the kernel of the machine.
+        kernel: the kernel of the machine, without lookahead models (``remove_lookahead``).
 
     Attributes:
-        links: the links of each component, by its id.
-        memory_channels: for each component by its id, its output channels for requests, and for replies.
+        wiring: the wiring of the kernel.
+        links: the stall states of each component for single ports (``Wiring.links``), by ``id(component)``.
+        memory_channels: the output channels of each component for requests, and for replies, by
+            ``id(component)``.
         first_period: base ticks in a cycle of the first clock.
     """
 
@@ -73,7 +84,11 @@ class WaitChains:
         return list(_Chain(self, time).links(component))
 
     def held_requests(self, owner: Component) -> Sequence[HeldRequest]:
-        """Return the requests that a component holds at the time of the last chain."""
+        """Return the requests that a component holds at the time of the last chain.
+
+        A component without a method ``held_requests`` has none. The result is cached until the next chain of
+        another time.
+        """
         if id(owner) not in self._held_requests:
             get_requests = getattr(owner, "held_requests", None)
             self._held_requests[id(owner)] = tuple(get_requests()) if get_requests else ()
@@ -89,7 +104,7 @@ class WaitChains:
         return hasattr(self.wiring.link(_fullest(stall)).consumer.component, "route")
 
     def producers(self, component: Component) -> dict[str, tuple[str, ...]]:
-        """Return the names of the components that write to each input port of a component."""
+        """Return the names of the components that write to each input port or array of a component."""
         names: dict[str, dict[str, None]] = {}
         for stall in self.links[id(component)]:
             if stall.direction == "input":
@@ -100,19 +115,34 @@ class WaitChains:
 
 @dataclass(frozen=True)
 class _RequestLocation:
-    """Location of a request: in a channel to its owner, or within the owner if ``channel`` is None."""
+    """Location of a request or its reply, in a channel or within a component.
+
+    Args:
+        owner: the reader of the channel, or the component that holds the request.
+        channel: the channel, which has the token in flight or visible; None if the owner holds the request.
+        request: the request.
+        arrival: cycle of the owner's clock in which the request arrives or arrived; the cycle in which the
+            owner's state began if the owner does not record arrivals.
+    """
 
     owner: Component
     channel: Channel | None
     request: HeldRequest
-    arrival: int  # cycle of the owner's clock
+    arrival: int
 
 
 class _Chain:
+    """Search for one chain at one time.
+
+    Args:
+        wires: the wiring and the held requests of the machine.
+        time: the base tick, as for ``wait_chain``.
+    """
+
     def __init__(self, wires: WaitChains, time: int) -> None:
         self._wires, self._time = wires, time
         self._wiring, self._first_period = wires.wiring, wires.first_period
-        self._visited: set[int] = set()
+        self._visited: set[int] = set()  # components of the chain by id; a second visit is a circular wait
 
     def links(self, component: Component) -> Iterator[Wait]:
         """Yield the links of the chain from a component on."""
@@ -129,22 +159,28 @@ class _Chain:
                 continue
             stall = self._wiring.stalls(current)[current.state - FIRST_STALL]
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
-                yield from self._request_links(current, stall)
+                yield from self._request_links(current, stall)  # which follows the request, not the ports
                 return
             link, peer = self._stall_link(current, stall)
             yield link
             current = peer
+            # A component with a route is a network; its state tells nothing of a single input.
             if stall.direction == "output" and hasattr(peer, "route"):
                 link, current = self._network_link(peer, _fullest(stall))
                 yield link
 
     def _wait(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
-        """Return a link; ``since`` is a cycle of the component's clock."""
+        """Return a link, with ``since`` converted from the component's clock to the first clock."""
+        # A component of a kernel has a clock; only the type allows None.
         period = component.clock.period if component.clock else self._first_period
         return Wait(component.name, since * period // self._first_period, text, peer)
 
     def _working_link(self, component: Component) -> tuple[Wait, Component | None]:
-        """Return the link of a busy component, a root, or of an idle component, caused by a producer."""
+        """Return the link of a busy or idle component, and the component that continues the chain, or None.
+
+        A busy component ends the chain. An idle component waits for the first of its producers that is not
+        idle and not in the chain; without such a producer, it ends the chain.
+        """
         if component.state == BUSY:
             return self._wait(component, component.since, "works"), None
         for stall in self._wires.links[id(component)]:
@@ -155,7 +191,11 @@ class _Chain:
         return self._wait(component, component.since, "is idle: nothing comes to it"), None
 
     def _stall_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
-        """Return the link of a component that waits at a port for the component at the other end."""
+        """Return the link of a component that waits at a port, and the component at the other end.
+
+        Of several empty input ports, the link follows the first. If no input port is empty, the link ends the
+        chain, and the component is None.
+        """
         if stall.direction == "output":
             return self._output_link(component, stall)
         empty = [channel for channel in stall.channels if not channel.occupancy]
@@ -163,6 +203,7 @@ class _Chain:
             channel = stall.channels[0]
             period = component.clock.period if component.clock else self._first_period
             text = f"waits at {stall.label} for a token that is on its way"
+            # A token that was visible in an earlier tick did not end the wait: more tokens are needed.
             if channel.arrival(0) * period < self._time:
                 text = f"waits for more than the {channel.occupancy} tokens at {stall.label}"
             return self._wait(component, component.since, text), None
@@ -171,6 +212,7 @@ class _Chain:
         return self._wait(component, component.since, text, peer.name), peer
 
     def _output_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
+        """Return the link of a component that waits for space, and the reader of its fullest channel."""
         channel = _fullest(stall)
         peer = self._wiring.link(channel).consumer.component
         fill = f"{channel.occupancy} of {channel.capacity} tokens"
@@ -178,7 +220,14 @@ class _Chain:
         return self._wait(component, component.since, text, peer.name), peer
 
     def _network_link(self, network: Any, channel: Channel) -> tuple[Wait, Component | None]:  # noqa: ANN401
-        """Explain why a network does not forward the token at the head of a channel."""
+        """Explain why a network does not forward the token at the head of a channel.
+
+        Return the link, and the component whose channel is full; None if the output of the token has space.
+
+        Args:
+            network: a component with ``route`` and ``outputs``, such as a ``Crossbar``.
+            channel: a channel to the network that holds a token.
+        """
         output = network.route.output(channel, len(network.outputs))
         sink = network.outputs[output]
         peer = self._wiring.link(sink).consumer.component
@@ -190,7 +239,12 @@ class _Chain:
         return self._wait(network, network.since, text, peer.name), peer
 
     def _request_links(self, component: Component, stall: Stall) -> Iterator[Wait]:
-        """Follow the request of a component that waits for a memory reply."""
+        """Follow the request of a component that waits for a memory reply.
+
+        Of several requests, the chain follows the request with the earliest arrival at its present location,
+        which need not be the request that was sent first. Arrivals are cycles of the owners' clocks and are
+        compared without conversion. Without a located request, the chain continues at the port.
+        """
         locations = sorted(
             self._locate_requests(component, stall.channels[0]),
             key=lambda location: (location.arrival, location.request.tag),
@@ -205,7 +259,7 @@ class _Chain:
         operation = (
             OPERATIONS[location.request.operation]
             if location.request.operation < len(OPERATIONS)
-            else "burst"
+            else "burst"  # READ_BURST or WRITE_BURST, which OPERATIONS does not name
         )
         others = f", the oldest of {len(locations)}" if len(locations) > 1 else ""
         text = f"waits at {stall.label} for the {operation} of {location.request.address:#x}{others}"
@@ -215,10 +269,12 @@ class _Chain:
     def _location_links(self, location: _RequestLocation) -> Iterator[Wait]:
         """Yield the location of a request, and the next waits of the request.
 
+        If the request is in a channel, the chain continues with the wait of the owner, if it waits at a port.
         If the owner forwards the request, the chain follows the forwarded request by its tag.
         """
         owner, request = location.owner, location.request
         if location.channel is not None:
+            # "On its way" includes a token that is visible in the channel and that the owner has not taken.
             kind = "reply" if location.channel.protocol == REPLY else "request"
             text = f"does not have it yet: the {kind} is on its way in {location.channel.name}"
             yield self._wait(owner, location.arrival, text)
@@ -238,10 +294,12 @@ class _Chain:
     def _locate_requests(self, requester: Component, replies: Channel) -> Iterator[_RequestLocation]:
         """Yield the locations of a component's requests whose replies arrive at a channel.
 
-        The search follows the channels of requests and replies from the requester. A network adds its port
-        number to a tag, so the set of accepted ports grows on the way.
+        The search follows the channels of requests and replies from the requester. A request belongs to the
+        requester if the port in its tag is accepted. At first only the requester's port is accepted. A
+        concentrator adds a port to a tag, so the set of accepted ports grows on the way.
         """
         ports = {self._port(requester, replies)}
+        # Searched channels, and components whose channels were added, once for requests and once for replies.
         searched, expanded = set[int](), set[tuple[int, bool]]()
         channels = list(self._wires.memory_channels[id(requester)][0])
         while channels:
@@ -257,13 +315,14 @@ class _Chain:
                     for location in _requests_in_channel(channel, owner)
                     if location.request.tag >> PORT_SHIFT in ports
                 )
-            if owner is requester:
+            if owner is requester:  # reached by the replies; the requests that it holds are not its own
                 continue
             for request in self._wires.held_requests(owner):
                 if request.tag >> PORT_SHIFT in ports:
                     yield _RequestLocation(
                         owner, None, request, request.since if request.since is not None else owner.since
                     )
+            # A concentrator adds the port ``first_port`` + i to the tag of a request of ``inputs[i]``.
             first_port = getattr(owner, "first_port", None)
             if first_port is not None and producer is not owner and channel.protocol == REQUEST:
                 ports.add(first_port + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
@@ -272,14 +331,23 @@ class _Chain:
                 channels += self._next_channels(owner, channel)
 
     def _next_channels(self, owner: Component, channel: Channel) -> Sequence[Channel]:
-        """Return the channels by which a request or reply leaves a component."""
+        """Return the channels by which a request or reply that came by a channel may leave a component.
+
+        A request that reaches a component with outputs for replies, such as a cache, is followed only to its
+        reply. The component's own requests have other tags; see ``HeldRequest.forwarded``. A concentrator is
+        the exception: it passes on requests and replies.
+        """
         requests, replies = self._wires.memory_channels[id(owner)]
         if channel.protocol == REPLY or (replies and not hasattr(owner, "first_port")):
             return replies
         return (*requests, *replies)
 
     def _port(self, requester: Component, replies: Channel) -> int:
-        """Return the port of a component at its network, the prefix of the tags of its requests."""
+        """Return the port of a component at its network, the prefix of the tags of its requests.
+
+        For a component without ``tag_base``, this is the index of the output that sends its replies, 0 for an
+        output that is not an array.
+        """
         base = getattr(requester, "tag_base", None)
         if base is not None:
             return int(base) >> PORT_SHIFT
@@ -288,6 +356,7 @@ class _Chain:
         return int(index) if index else 0
 
     def _label(self, channel: Channel, *, producer: bool = False) -> str:
+        """Return the label of the reader's port at a channel, or of the writer's port."""
         link = self._wiring.link(channel)
         return (link.producer if producer else link.consumer).label
 
@@ -300,6 +369,7 @@ def _memory_channels(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequenc
 
 
 def _requests_in_channel(channel: Channel, owner: Component) -> Iterator[_RequestLocation]:
+    """Yield the requests or replies in a channel to ``owner``, visible or in flight, the head first."""
     for position in range(channel.occupancy):
         operation, tag, address, _value = channel.token(position)
         yield _RequestLocation(
