@@ -16,7 +16,8 @@ Links = tuple[tuple[str, str], ...]  # component and text of each link of a chai
 class ChainSamples:
     """Wait chains of the components that wait for memory or a network, at up to ``MAX_SAMPLES`` cycles.
 
-    Samples are one cycle apart at first. When there are too many samples, every second one is dropped.
+    Samples are one cycle apart at first. When there are too many samples, every second one is dropped. In a
+    large machine, a sample has only some of these components, see ``MAX_VISITS``.
 
     Args:
         kernel: a built kernel.
@@ -31,7 +32,10 @@ class ChainSamples:
         self._samples: dict[int, dict[str, Links]] = {}
 
     def take_sample(self, cycle: int) -> None:
-        """Take a sample if one is due; the kernel has executed all cycles before ``cycle``."""
+        """Take a sample if one is due; the kernel has executed all cycles before ``cycle``.
+
+        The caller need not call this method in every cycle.
+        """
         if cycle <= self._start or (cycle - self._start) % self._interval:
             return
         self._samples[cycle] = {
@@ -60,7 +64,11 @@ class ChainSamples:
         }
 
     def recorded(self) -> RecordedChains | None:
-        """Return all samples; None if no component waited for memory or a network in any sample."""
+        """Return the samples; None if no component waited for memory or a network in any sample.
+
+        The samples that are not at a multiple of the returned interval are dropped, here too.
+        """
+        # The caller may have skipped cycles, so that samples can be further apart than ``_interval``.
         cycles = sorted(self._samples)
         distances = [later - earlier for earlier, later in zip([self._start, *cycles], cycles, strict=False)]
         interval = max(distances, default=self._interval)

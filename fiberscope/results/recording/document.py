@@ -39,7 +39,8 @@ class ComponentStates(_Part):
     Args:
         clock: name of the component's clock.
         states: cycles in each interval, by state; states that never occur are omitted.
-        waits_for: for each ``wait`` and ``full`` state, the components at the other end of the port.
+        waits_for: for each ``wait`` and ``full`` state in ``states``, the components at the other end of the
+            port.
         inputs: for each input port, the components that write to the port.
         queues: for each input port, the tokens in its channels.
     """
@@ -70,14 +71,16 @@ class StateTimeline(_Part, Document):
     """States of every component over time.
 
     Cycles within an interval are counted exactly, but their order is unknown unless ``interval`` is 1. The
-    cycles of a component sum to the cycles of the report if the timeline covers the whole run.
+    cycles of a component on the first clock sum to the cycles of the report if the timeline covers the whole
+    run.
 
     Args:
         start, end: the first cycle of the first clock, and the cycle after the last.
-        interval: cycles of an interval; the last interval may be shorter.
+        interval: cycles of the first clock in an interval; the last interval may be shorter.
         clocks: the clocks of the machine, by name.
         components: the recorded components, by instance name.
-        chains: samples of wait chains; None without samples, or if no component waited for memory.
+        chains: samples of wait chains; None without samples, or if no component waited for memory or a
+            network.
     """
 
     called = "timeline"
@@ -115,10 +118,11 @@ class Slice(NamedTuple):
 
 
 def slices_of(component: ComponentStates) -> Iterator[Slice]:
-    """Yield the consecutive states of a component, each with its length.
+    """Yield the consecutive states of a component, each with its first cycle and its end.
 
     The order of states within an interval is unknown. The state that ended the previous interval is put
-    first.
+    first, and the others follow in the order of ``states``. A state that continues in the next interval is
+    joined to one slice only if it is the only state of both intervals.
     """
     last = Slice("", 0, 0, 0)
     for counts in zip(*component.states.values(), strict=True):

@@ -27,10 +27,11 @@ class StateFiles:
     Args:
         timeline: a JSON document, see ``fiberscope.results.recording.document``.
         perfetto: a trace for the Perfetto viewer.
-        window: the first cycle and the cycle after the last; the whole run by default.
+        window: the first cycle of the first clock and the cycle after the last; the whole run by default.
 
     Raises:
-        InputError: there is a window without a file, the window is empty, or a library is missing.
+        InputError: a file is standard output, there is a window without a file, the window is empty or starts
+            below 0, or a library is missing.
     """
 
     timeline: Path | None = None
@@ -60,7 +61,10 @@ class StateFiles:
         return {"the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """Return the recorder of a built machine, after the removal of lookahead models."""
+        """Return the recorder of a built machine, after the removal of lookahead models.
+
+        Call this method before the first run of the machine, as ``remove_lookahead`` requires.
+        """
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (as above)
 
         remove_lookahead(kernel)  # chains of waits look into all channels
@@ -97,7 +101,7 @@ class KeptStates(StateFiles):
     kept: list[StateTimeline] = field(default_factory=list)
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """Return the recorder of the selected families."""
+        """Return the recorder of the selected families over the whole run, without wait chains."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
 
         return StateWatch(kernel, families=self.families, intervals=MAX_INTERVALS, largest=sys.maxsize)
@@ -113,8 +117,8 @@ def state_files(
     """Return the state files of a run; None if neither a file nor a window is requested.
 
     Args:
-        timeline, perfetto: paths of the files.
-        window: the first cycle and the cycle after the last; the whole run by default.
+        timeline, perfetto: paths of the files; None for no file.
+        window: the first cycle of the first clock and the cycle after the last; the whole run by default.
 
     Raises:
         InputError: the errors of ``StateFiles``.

@@ -30,6 +30,9 @@ class MemoryTrace:
     Args:
         path: the file to create.
         compressed: whether to compress with gzip.
+
+    Raises:
+        OSError: the file exists or cannot be created.
     """
 
     def __init__(self, path: Path, compressed: bool) -> None:
@@ -44,6 +47,7 @@ class MemoryTrace:
             now: the cycle of the memory clock in which the channel accepts the request.
             operation: the kind of request, see ``fiberscope.hw.memory.protocol``.
             address: address in bytes.
+            _tag: not recorded; the observer of requests passes it.
         """
         if self.fault is None:
             try:
@@ -52,7 +56,7 @@ class MemoryTrace:
                 self.fault = error
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; store an error in ``fault`` unless there is an earlier one."""
         try:
             self._file.close()
         except OSError as error:
@@ -64,14 +68,15 @@ def record_requests(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], 
     """Write the memory requests during the context; yield a function that completes the file.
 
     Call the function after the run. It returns the error message, or None if the file is complete. Until then
-    the file has a temporary name; a run that raises leaves no file.
+    the file has a temporary name; a run that raises leaves no file. Without a path the function does nothing.
 
     Args:
         kernel: the built kernel of the machine.
         path: the file to write, compressed if its name ends with ``.gz``; None to write no file.
 
     Raises:
-        InputError: the machine has no memory channel, or the file cannot be created.
+        InputError: the machine has no memory channel, ``path`` exists and is no regular file, or the file
+            cannot be created.
     """
     if path is None:
         yield lambda: None

@@ -2,7 +2,7 @@
 
 Each component has a track, nested in the tracks of its scopes. States are slices; the fills of the queues at
 input ports are counters. One nanosecond of the viewer is one cycle of the first clock. Slices of a component
-on another clock have their own number of cycles as an annotation.
+on a clock with another period have their number of cycles of that clock as an annotation.
 
 Messages come from the ``perfetto`` package with the published schema. The common part of a track's events is
 serialized once and the varying part is appended, because fields of a message may come in any order
@@ -26,7 +26,7 @@ TIMESTAMP = b"\x40"  # TracePacket.timestamp: field 8, a varint
 # Annotations of a slice.
 WAITS_FOR = "waits for"
 WITHIN = "somewhere within cycles"  # present if the exact position is unknown
-CYCLES = "cycles"  # only on clocks other than the first
+CYCLES = "cycles"  # only on clocks with another period than the first
 
 
 def require_perfetto() -> None:

@@ -28,8 +28,8 @@ class Recorders:
     Args:
         waveform, memory_trace, states: files to write; None for no file.
         drive: a function that replaces ``timeline.run``, as in the debugger.
-        only_unfinished_states: write states only if the run does not reach its end, as in all phases of a
-            graph except the last.
+        only_unfinished_states: write states only if the run does not complete, as in all phases of a graph
+            except the last.
     """
 
     waveform: Waveform | None = None
@@ -49,7 +49,8 @@ class RecordedRun:
     Args:
         run: cycles, simulated seconds and the reason of the end.
         deadlock: the error of a deadlock, or None.
-        unwritten: the reason why a file could not be written, or None.
+        unwritten: the reason why a file could not be written, or None. Of several files, the waveform is
+            named first, then the memory trace, then the states.
         misplaced_requests: a line for each fault that the check of memory requests found.
     """
 

@@ -34,7 +34,12 @@ Window = tuple[int, int]
 
 @dataclass
 class Queue:
-    """The channels at an input port or an array of ports; capacity None means unbounded."""
+    """The channels at an input port or an array of ports.
+
+    Args:
+        capacity: sum of the capacities of all channels in tokens; None if a channel is unbounded.
+        channels: the channels.
+    """
 
     capacity: int | None = 0
     channels: list[Channel] = field(default_factory=list)
@@ -109,14 +114,14 @@ def _queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
 
 
 class StateWatch:
-    """Recorder of a machine's states.
+    """Recorder of a machine's states, an ``Observer`` for ``fiberscope.results.report.timeline.run``.
 
     Args:
-        kernel: a built kernel.
+        kernel: a built kernel; with ``chains``, without lookahead models (``remove_lookahead``).
         window: cycles of the first clock, ``[start, end)``; the whole run by default.
-        families: the families of the recorded components; all by default.
+        families: the families of the recorded components (``family_name``); all by default.
         intervals: the maximum number of intervals.
-        largest: the maximum size of the document in bytes.
+        largest: the approximate maximum size of the document in bytes; a single interval may exceed it.
         chains: whether to sample the wait chains that lead to memory or through a network.
     """
 
@@ -144,11 +149,11 @@ class StateWatch:
         self._last: array[int] | None = None  # accounting at the end of the window
         components = [entry.component for entry in self._tracked]
         self._chains = ChainSamples(kernel, components, self._start) if chains else None
-        if self._start == 0:
+        if self._start == 0:  # nothing is counted yet, so that no sample is needed
             self._base = self._columns.empty_row()
 
     def next_sample_cycle(self) -> int:
-        """Return the cycle of the first clock of the next sample."""
+        """Return the cycle of the first clock of the next sample; ``MAX_TIME`` after the window."""
         if self._base is None:
             return self._start
         if self._last is not None:
@@ -157,7 +162,7 @@ class StateWatch:
         return min(self._start + interval * (len(rows) + 1), self._end)
 
     def take_sample(self, cycle: int) -> None:
-        """Record the states at a cycle."""
+        """Record the states at the cycle that ``next_sample_cycle`` returned."""
         row = self._columns.read(cycle * self._kernel.clocks[0].period)
         if self._chains is not None:
             self._chains.take_sample(cycle)
@@ -172,7 +177,8 @@ class StateWatch:
     def states(self) -> StateTimeline:
         """Return the recorded states of a finished run.
 
-        Samples after the end of the machine are ignored; RTL is clocked beyond the end until it is empty.
+        Samples after the end of the machine are ignored; RTL is clocked beyond the end until it is empty. If
+        the run ended before the window, there is no interval.
         """
         kernel = self._kernel
         end = max(self._start, min(self._end, kernel.length(kernel.clocks[0])))

@@ -17,11 +17,11 @@ class Waveform:
 
     Args:
         path: the file; ``vcd2fst`` converts a file that ends in ``.fst`` to FST.
-        window: the first cycle and the cycle after the last.
+        window: the first cycle of the first clock and the cycle after the last; None for the whole run.
         scopes: patterns of instance names (``pe0[0-3]``); nested instances are included.
         trigger: the condition that starts the waveform, as in ``pe07 input_stall > 100``; see
             ``fiberscope.sim.trigger``.
-        cycles: the maximum length in cycles.
+        cycles: the maximum length in cycles of the first clock; None for no limit.
         colours: whether GTKWave shows the states in colour.
     """
 
@@ -58,10 +58,16 @@ class Recording:
 def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
     """Record the waveform of a kernel during the context.
 
-    A full disk ends the waveform but not the run, because the report is worth more than the waveform.
+    A full disk ends the waveform but not the run, because the report is worth more than the waveform. The
+    reason is in ``fault`` of the yielded recording after the context.
+
+    Args:
+        kernel: the kernel of the machine.
+        waveform: the file and its contents; None to record nothing.
 
     Raises:
-        InputError: the file cannot be created, or a scope or trigger does not exist.
+        InputError: the errors of ``write_vcd`` before the run, such as a file that cannot be created, a scope
+            that does not exist, an empty window, an invalid trigger, or ``cycles`` below 1.
     """
     state = Recording()
     if waveform is None:
