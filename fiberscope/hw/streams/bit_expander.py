@@ -21,10 +21,11 @@ class BitExpander(StreamBlock):
     ``in_ref`` carries the reference of its lowest set bit; both streams have the same shape. For each set
     bit, its coordinate leaves on ``out_crd``, and on ``out_ref`` the reference of the word plus the number
     of lower set bits in it. If ``in_ref`` is not connected, as after a ``WordIntersect``, references count
-    from 0 over the whole stream. Stops pass.
+    from 0 over the whole stream. Stops pass. An N passes too, and the next word is taken for the first of a
+    fiber.
 
     Timing: a word takes one cycle, in which its lowest set bit leaves, and one cycle for each further set
-    bit. Stops and done take one cycle each.
+    bit. A word of 0 takes one cycle, in which nothing leaves. Stops and done take one cycle each.
 
     Counts: ``words``.
 

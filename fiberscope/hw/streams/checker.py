@@ -106,7 +106,7 @@ class StreamChecker(Component):
 
     Interface: each of ``in_stream[i]`` is an additional consumer of a stream. Each stream must be
     well-formed by itself. All streams must have tokens of the same kind at the same places, with stops of
-    the same level.
+    the same level. A stream that lacks its last tokens at the end of the run is not reported.
 
     Args:
         name: instance name, which error messages use for the edge: the name of the producer and its port.

@@ -20,7 +20,7 @@ class DenseScanner(Scanner):
     level the position is the coordinate. A reference r gives the coordinates from 0 to ``size`` - 1, with
     the references from ``r * size`` on.
 
-    Timing: that of ``Scanner``: a fiber takes ``size`` + 1 cycles.
+    Timing: that of ``Scanner``: a fiber takes ``size`` + 1 cycles, and with ``size`` 0 it takes 2.
 
     Quirks: Q0, see ``Scanner``; Q5 has no effect. Q6: a stop or an N in place of a reference is an error, and
     a level of size 0 has a coordinate 0.

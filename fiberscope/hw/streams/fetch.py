@@ -34,7 +34,8 @@ class Fetch(StreamBlock):
     Timing: in each cycle the block can pop one token, request one line, accept one reply and send one
     token. A token whose entries lie in two new lines is popped when the second line is requested. A token
     leaves when all of its lines have arrived, at the earliest in the cycle after the one in which it was
-    popped. Up to ``window`` tokens are held, and up to ``outstanding`` lines are in flight. Requests and
+    popped. Up to ``window`` tokens are held, and up to ``outstanding`` lines are in flight. A line that
+    arrives before an earlier line counts as in flight until the earlier line has arrived. Requests and
     replies continue while the outputs have no free slot.
 
     Counts: ``lines`` requested, and ``reused``, the number of references that needed no request.
@@ -49,7 +50,7 @@ class Fetch(StreamBlock):
         line_bytes: bytes of a request, the line size of the memory.
         entries: number of entries that each reference names, 2 for segments.
         window: largest number of tokens held.
-        outstanding: largest number of lines in flight.
+        outstanding: largest number of lines in flight, see above.
         port: port number of the block at the network to the memory.
 
     Raises:
@@ -139,7 +140,10 @@ class Fetch(StreamBlock):
         return self.held > 0 and self._needed_lines[self._head] <= self.arrived_lines
 
     def _receive(self) -> bool:
-        """Accept a reply; return whether there was one."""
+        """Accept a reply; return whether there was one.
+
+        ``arrived_lines`` advances over the lines that have arrived in the order of the requests.
+        """
         if not self.replies.can_pop():
             return False
         self._arrived[self.replies.coordinate() & TAG_MASK] = 1
@@ -173,7 +177,7 @@ class Fetch(StreamBlock):
         if self._next_line <= self._last_line and not self._request_line():
             return False
         if self._next_line > self._last_line:
-            self._enqueue(self.lines)
+            self._enqueue(self.lines)  # a kept line may be in flight, and is one of these lines
             self._next_line = NO_LINE
         return True
 

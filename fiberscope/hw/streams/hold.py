@@ -18,8 +18,8 @@ class CoordinateHold(StreamBlock):
     """Repeats each outer coordinate for every coordinate of its fiber.
 
     Interface: coordinates of depth d arrive on ``in_outer``, of depth d + 1 on ``in_inner``. The inner
-    stream leaves unchanged on ``out_inner``. For each inner coordinate, the outer coordinate of its fiber
-    leaves on ``out_outer``.
+    stream leaves unchanged on ``out_inner``. For each inner coordinate or N, the outer coordinate or N of its
+    fiber leaves on ``out_outer``, a stream of the same shape as the inner stream.
 
     Timing: that of a repeat-signal generator followed by a ``Repeater``. An inner token leaves in the cycle
     in which it is visible. It acts on the outer stream as a repeat signal from the next cycle on. If a

@@ -120,7 +120,7 @@ class LineFetch(Fetch):
             self._empty_buffer()
             self.group = self.groups[first_entry]
         if last_entry < first_entry or self.table[first_entry] == NO_LINE:
-            self._next_line, self._last_line = 0, NO_LINE
+            self._next_line, self._last_line = 0, NO_LINE  # an empty range: there is no line to request
         else:
             self._next_line = self.first_line + self.table[first_entry]
             self._last_line = self.first_line + self.table[last_entry]
@@ -164,7 +164,7 @@ class LineFetch(Fetch):
 
     def _empty_buffer(self) -> None:
         """Empty the buffer; with ``lingers``, its lines stay until the next call, and older lines leave."""
-        if self.room is not None:
+        if self.room is not None:  # a lingering line that was used again is in both sets, and stays
             self.room.free += len(self.lingering - self.buffer if self.lingers else self.buffer)
         if self.lingers:
             self.lingering = self.buffer

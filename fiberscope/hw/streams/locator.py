@@ -27,7 +27,7 @@ class DenseLocator(StreamBlock):
 
     Timing: one token per cycle, when all inputs have a visible token.
 
-    Counts: ``found`` and ``missed``.
+    Counts: ``found`` coordinates; ``missed``, the coordinates and N that were dropped.
 
     Source: SAM (ASPLOS 2023), Definition 4.1, in which a missing coordinate gives an empty token. The
     choice of the fiber, and dropping, are choices of this model. The public simulator has no such block.

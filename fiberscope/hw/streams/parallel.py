@@ -39,7 +39,7 @@ class Scatter(StreamBlock):
     - With ``span`` 0, elements are distributed by count: in each fiber the first way gets ``block`` elements,
       then the second, and so on in turn. The stream on ``in_crd`` can then carry any kind of token.
     - With another ``span``, elements are distributed by coordinate: way w gets the coordinates from w *
-      ``span`` to (w + 1) * ``span`` - 1. The last way also gets all larger coordinates.
+      ``span`` to (w + 1) * ``span`` - 1. The last way also gets all larger coordinates, and way 0 gets N.
 
     Timing: one token a cycle.
 

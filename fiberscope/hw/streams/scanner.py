@@ -24,9 +24,9 @@ class Scanner(StreamBlock):
     as an empty fiber.
 
     Timing: the first element leaves in the cycle in which its reference is seen. The stop of a fiber takes a
-    cycle of its own; for an empty fiber, this is the cycle after that of the reference. The stop waits until
-    the next token is visible. If that token is a stop, it is popped in the same cycle and raises the level
-    (look-ahead). Ending any number of lists therefore takes one cycle. Done takes a cycle.
+    cycle of its own; for an empty fiber, the earliest is the cycle after that of the reference. The stop
+    waits until the next token is visible. If that token is a stop, it is popped in the same cycle and raises
+    the level (look-ahead). Ending any number of lists therefore takes one cycle. Done takes a cycle.
 
     Quirks: Q0, the stop of an empty fiber leaves in the cycle of the reference. Q5, an N leaves as N before
     the stop.

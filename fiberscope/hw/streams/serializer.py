@@ -31,6 +31,7 @@ class WayJoiner(StreamBlock):
 
     Raises:
         ValueError: if ``ways`` is less than 1.
+        SimulationError: when built, if the number of connected inputs is not ``ways``.
     """
 
     def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
@@ -95,8 +96,8 @@ class Merge(WayJoiner):
     """Merges the sorted coordinates of several ways into one stream, and sends the way of each coordinate.
 
     Interface: way i sends coordinates on ``in_crd[i]``. The streams of all ways have the same stops, and no
-    coordinate of a fiber appears in two ways. The coordinates of all ways leave, sorted, on ``out_crd``. For
-    each coordinate, the number of its way leaves on ``out_ref``.
+    coordinate of a fiber appears in two ways, which the block does not check. The coordinates of all ways
+    leave, sorted, on ``out_crd``. For each coordinate, the number of its way leaves on ``out_ref``.
 
     Timing: one token a cycle, in the cycles in which all ways show a token.
 
@@ -170,8 +171,8 @@ class Serializer(WayJoiner):
 
     Raises:
         ValueError: if ``ways`` is less than 1, or ``depth`` less than 0.
-        SimulationError: during the run, if the way of the next element shows another token; the message has
-            the cycle and the token.
+        SimulationError: during the run, if the way of the next element shows another token, or a way lacks
+            the stop of the list; the message has the cycle and the token.
     """
 
     in_ref: Channel
@@ -236,6 +237,7 @@ class Serializer(WayJoiner):
         if level < self.depth - 1:
             self.out_stream.push(STOP, level)
         else:
+            # A higher level ends the list too. It is not compared with the level of the stop on in_ref.
             self.has_ended_list[self.way] = level >= self.depth
             self.way, self.owes_stop = NO_WAY, True
 
