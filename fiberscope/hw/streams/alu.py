@@ -175,8 +175,9 @@ class Alu(Arithmetic):
     """Computes with the values of two streams of the same shape.
 
     Interface: operands arrive on ``in_val[0]`` and ``in_val[1]``. Results leave on ``out_val``, with the
-    stops and the done that both operands have. An N counts as 0. Without ``fills``, a quotient by 0 is 0, so
-    that the result does not depend on whether the 0 is stored. See ``Arithmetic`` for ``fills``.
+    stops and the done that both operands have. An N counts as ``empty``. Without ``fills``, a quotient by 0
+    is 0, so that the result does not depend on whether the 0 is stored. See ``Arithmetic`` for ``fills`` and
+    ``empty``.
 
     Timing: when the heads of both operands are visible, both are popped, and the result leaves in the same
     cycle.
@@ -315,7 +316,7 @@ class UnaryAlu(Arithmetic):
     """Computes with each value of a stream.
 
     Interface: values arrive on ``in_val``. Results leave on ``out_val``; stops and done pass unchanged. An
-    N counts as 0.
+    N counts as ``empty``, see ``Arithmetic``.
 
     Timing: one token per cycle; its result leaves in the cycle in which the token is popped.
 

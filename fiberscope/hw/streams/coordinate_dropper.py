@@ -20,7 +20,8 @@ class CoordinateDropper(StreamBlock):
     """Drops the outer coordinates whose inner fibers are empty, and the stops of these fibers.
 
     Interface: coordinates of depth d arrive on ``in_outer``, coordinates of depth d + 1, or values, on
-    ``in_inner``. The remaining tokens leave on ``out_outer`` and ``out_inner``.
+    ``in_inner``. The remaining tokens leave on ``out_outer`` and ``out_inner``. An N on ``in_inner`` is an
+    element of its fiber.
 
     Timing of outer tokens: in the cycle in which an outer coordinate is popped, the first inner token is
     popped too, if it is visible. Further inner tokens take one cycle each. If its fiber has an element, the
@@ -164,7 +165,7 @@ class ValueDropper(StreamBlock):
     Interface: coordinates arrive on ``in_outer`` and values on ``in_inner``, in the same shape. The
     remaining pairs leave on ``out_outer`` and ``out_inner``, with all stops. The values may have additional
     stops of empty fibers, if an earlier dropper has removed the stops of these fibers from the coordinates.
-    The additional stops are dropped.
+    The additional stops are dropped. N must not occur among the values.
 
     Timing: one pair per cycle, and one cycle for each additional stop.
 

@@ -10,7 +10,7 @@ class Growing:  # C: final
     """A sequence of words, integers or doubles, in memory that doubles when it is full.
 
     Args:
-        room: initial capacity in words.
+        room: initial capacity in words; 1 if it is less.
     """
 
     def __init__(self, room: int = 1) -> None:
@@ -19,7 +19,7 @@ class Growing:  # C: final
         self._allocate()
 
     def _allocate(self) -> None:
-        """Replace the memory by an empty one of ``room`` words."""
+        """Replace the memory by an empty one of ``capacity`` words."""
         memory = memoryview(bytearray(8 * self.capacity))
         self._integers, self._values = memory.cast("q"), memory.cast("d")  # two views of the same memory
 

@@ -26,7 +26,7 @@ class Intersect(Joiner):
     Timing: if all heads are equal, they leave. Otherwise the heads below the largest are dropped; a stop is
     larger than any coordinate. Two fibers A and B therefore take |A union B| + 1 cycles. A skip leaves in
     the cycle in which a head of its operand is dropped, or in which the common stop leaves. A full skip
-    channel does not stall the block: a coordinate for it is lost, and a stop waits.
+    channel does not stall the block: a coordinate for it is lost, and a stop waits and leaves as S0.
 
     Quirks: Q2, Q11, see ``Joiner``. Q8: an N among coordinates leaves as N, and the heads of all operands
     are dropped with it.

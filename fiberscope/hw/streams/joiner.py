@@ -23,7 +23,8 @@ class Joiner(StreamBlock):
 
     Interface: operand i is a pair of streams, coordinates on ``in_crd[i]`` and their references on
     ``in_ref[i]``, which are popped together. The joined coordinates leave on ``out_crd``, the operands'
-    references on ``out_ref0``, ``out_ref1`` and so on. Coordinates must be below 2**60.
+    references on ``out_ref0``, ``out_ref1`` and so on. Coordinates must be below 2**60. The block does not
+    check that the references have the shape of the coordinates.
 
     Timing: a comparison takes place in a cycle in which all heads are visible. The heads that are no longer
     needed are popped in the same cycle.

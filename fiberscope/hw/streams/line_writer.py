@@ -29,7 +29,7 @@ class LineWriter(StreamBlock):
 
     Timing: one token per cycle. The request for a line leaves in the cycle of the token that fills the
     line, of the stop that ends its last row, or of done. Acknowledgements are accepted even after done, one
-    per cycle, and nothing waits for them.
+    per cycle, and nothing waits for them. A cycle before done in which one is accepted counts as busy.
 
     Counts: ``entries`` and ``lines``.
 

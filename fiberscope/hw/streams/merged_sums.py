@@ -22,7 +22,7 @@ class PointsAndSums(MergedPoints):
     Interface: as in ``MergedPoints``, but this unit stores nothing. An element of a list leaves as a point.
     For a sum, its coordinate leaves on ``out_outer`` and its value on ``out_sum``. A stop of level 1 ends
     each fiber on all outputs. ``targets`` carries the destination of each fiber, before the first element
-    of the fiber.
+    of the fiber, and at the end the done of ``groups``.
 
     Timing: one element or stop per cycle.
 
@@ -79,7 +79,8 @@ class Either(StreamBlock):
     """Combines two streams of fibers of values; of each pair of fibers, at most one has values.
 
     Interface: ``in_first`` and ``in_second`` carry equally many fibers, each with a stop. For each pair of
-    fibers, ``out_val`` carries the values and one stop. Done leaves when both inputs have it.
+    fibers, ``out_val`` carries the values and one stop, that of ``in_first``. Done leaves when both inputs
+    have it. The block does not check that the stops and the done of the inputs match.
 
     Timing: one value or stop per cycle.
 
@@ -115,7 +116,8 @@ class FiberSums(StreamBlock):
 
     Interface: sums arrive on ``in_crd`` and ``in_val``, with a stop after each fiber. ``targets`` carries
     the destination of each fiber. A partial fiber goes into the store, and ``partials`` announces when it
-    is complete. The last fiber of a task leaves on ``out_crd`` and ``out_val``.
+    is complete. The last fiber of a task leaves on ``out_crd`` and ``out_val``. The block does not check that
+    the streams have the same shape.
 
     Timing: one sum or stop per cycle.
 

@@ -67,7 +67,7 @@ class PointTable:  # C: final
         self.values[number] = value
 
     def _slot(self, points: array[int], start: int) -> int:  # C: noexcept, points=long[::1]
-        """Return the slot of the point whose coordinates start at ``points[begin]``, or else a free slot."""
+        """Return the slot of the point whose coordinates start at ``points[start]``, or else a free slot."""
         mask, hash_ = self.mask, 0
         for axis in range(self.ways):
             hash_ = ((hash_ ^ points[start + axis]) & LOW) * SCATTER & LOW

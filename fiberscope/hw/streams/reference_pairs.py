@@ -46,7 +46,7 @@ class ReferencePairs(StreamBlock):
         """Pop the heads of both inputs.
 
         Raises:
-            SimulationError: unless the heads are both elements, stops of the same level, or done.
+            SimulationError: unless the heads are both elements or N, stops of the same level, or done.
         """
         self.check_shape(self.pair, now)
         self.in_ref0.pop()
@@ -58,7 +58,7 @@ class ReferencePairs(StreamBlock):
         Both inputs must show a token.
 
         Raises:
-            SimulationError: if only the head of ``in_ref0`` is a stop.
+            SimulationError: if the head of ``in_ref0`` is a stop, and that of ``in_ref1`` is another token.
         """
         if self.in_ref0.control() != STOP:
             return 0

@@ -81,8 +81,9 @@ class RegisteredScanner(CompressedScanner):
     Timing: that of ``CompressedScanner``, in two pipeline stages of a cycle each. The first stage reads the
     start and the end of the fiber of a reference, the second stage reads coordinates. The first stage works
     on the next reference while a fiber is sent. A fiber of m elements therefore still takes m + 1 cycles, and
-    an empty fiber 2. The first token of a fiber leaves two cycles after its reference was popped. While a
-    consumer has no free slot, both stages stall.
+    an empty fiber 2. The first element of a fiber leaves two cycles after its reference was popped, the stop
+    of an empty fiber three cycles after it at the earliest. While a consumer has no free slot, both stages
+    stall.
 
     Source: a choice of this model, the timing of block RAM in FPGAs and of SRAM macros.
 

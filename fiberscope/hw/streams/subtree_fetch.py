@@ -12,7 +12,8 @@ class SubtreeFetch(Fetch):
 
     Interface and timing: as in ``Fetch``. A subtree occupies one interval of lines in each of several arrays.
     The lines are requested array by array. If two consecutive references are equal, the subtree is fetched
-    only once. Lines of waiting references are prefetched as far as ``window`` and ``outstanding`` allow.
+    only once. Other than in ``Fetch``, a line that two consecutive subtrees share is requested twice. Lines
+    of waiting references are prefetched as far as ``window`` and ``outstanding`` allow.
 
     Counts: ``lines`` requested, and ``reused``, the number of references that are equal to the one before.
 
