@@ -27,6 +27,7 @@ class TensorReduce(StreamBlock):
     With ``flushes``, the points form tasks, and a stop on all inputs ends a task. The sums of the task are
     then complete. They leave as fibers that are one level deeper, in one list for each task. With
     ``flushes``, a point with the value N is ignored, and the sorted coordinates of each task begin anew.
+    A stop must precede done: the sums of points after the last stop are lost without an error.
 
     Timing: a point is taken in a cycle in which all of its tokens are visible. Points wait while complete
     sums leave. A sum takes a cycle; if a fiber ended before it, the stops of the fiber take a cycle. At the
@@ -162,7 +163,7 @@ class TensorReduce(StreamBlock):
         if group != self.group:
             if group < self.group:
                 self._refuse(now, f"comes behind {self.group}, and its first {self.kept} must increase")
-            self._complete()
+            self._complete()  # ``update`` takes a point only if all complete sums have left
             self.group = group
         if coordinates in self.sums:
             value = operate(self.code, self.sums[coordinates], value, self.value_type)
