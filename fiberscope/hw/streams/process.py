@@ -42,10 +42,10 @@ class Progress:  # C: final
 class LogicalProcess:  # C: final
     """A block that runs on its own clock.
 
-    First call ``reads`` for each input channel of the block and ``writes`` for each output channel, and
-    attach the channels to ``clock``; ``apart`` does all this. Then call ``run`` repeatedly. ``run`` stops
-    early where the block depends on a neighbor that has not run yet. The caller must run the neighbor before
-    it calls ``run`` again.
+    First call ``add_input`` for each input channel of the block and ``add_output`` for each output channel,
+    and attach the channels to ``clock``; ``run_apart`` does all this. Then call ``run`` repeatedly. ``run``
+    stops early where the block depends on a neighbor that has not run yet. The caller must run the neighbor
+    before it calls ``run`` again.
 
     Args:
         block: block of an elaborated machine that has not run yet.
@@ -195,7 +195,10 @@ class LogicalProcess:  # C: final
     def _wake_cycle(self, wake: int) -> int:
         """Return the cycle to which the last tick asked to sleep; ``MAX_TIME`` if it waits for a channel.
 
-        If the block waits for a free slot, set ``full`` to the channel; raise an error for an invalid wake.
+        If the block waits for a free slot, set ``blocked_output`` to the index of the channel.
+
+        Raises:
+            SimulationError: if ``wake`` is neither ``NEVER`` nor a later cycle of a block that is not idle.
         """
         self.blocked_output = NONE
         if wake > self.last_cycle and self.block._state != IDLE:
@@ -239,7 +242,7 @@ def run_apart(
     """Create a logical process for each block, and attach the channels to the clocks of the processes.
 
     All other components of the machine stay in lockstep. No process runs yet: the caller calls ``run`` of
-    each, and sets ``world.next`` before.
+    each, and sets ``world.next_cycle`` before.
 
     Args:
         blocks: blocks that have not run yet.
