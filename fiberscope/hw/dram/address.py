@@ -79,6 +79,8 @@ def _bits(count: int, quantity: str) -> int:
 def layout(mapping: AddressMap, organisation: Organisation) -> dict[str, tuple[int, int]]:
     """Return the lowest bit and the number of bits of every field, in an address within a channel.
 
+    The fields are those of the map, ``byte`` within a burst, and ``row``, which has all bits above them.
+
     Raises:
         ValueError: if a number of the organisation is not a power of two, or a row is too short for the map.
     """
@@ -112,6 +114,9 @@ class Decoder:  # C: final
     Args:
         mapping: address map.
         organisation: organisation of the device.
+
+    Raises:
+        ValueError: as for ``layout``.
     """
 
     def __init__(self, mapping: AddressMap, organisation: Organisation) -> None:

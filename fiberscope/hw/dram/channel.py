@@ -50,11 +50,14 @@ class DramChannel(Deferring):
     request.
 
     Timing: the first command of a request can be issued in the cycle in which the request is seen. A reply is
-    sent in the cycle in which the last burst of the read arrives, ``cl + burst`` cycles after its RD. Replies
-    keep the order of the RDs. A burst that the write queue holds is forwarded from there without a RD, and a
-    write of such a burst is coalesced. The latency of a read is counted from the cycle before it was
-    accepted, in which a channel with a latency of one cycle received it. An unloaded read of one burst from
-    an open row has a latency of 1 + cl + burst cycles.
+    sent in the cycle in which the last burst of the read arrives, ``cl + burst`` cycles after its RD, or
+    later if ``replies`` is full. Replies keep the order in which their last bursts arrive. A burst that the
+    write queue holds is forwarded from there without a RD, behind the bursts in flight, and a write of such a
+    burst is coalesced. A write whose row was opened has left the write queue: it is neither forwarded nor
+    coalesced with. A request is accepted only if all its bursts find free entries; else it blocks later
+    requests. The latency of a read is counted from the cycle before it was accepted, in which a channel with
+    a latency of one cycle received it. An unloaded read of one burst from an open row has a latency of 1 + cl
+    + burst cycles.
 
     Args:
         name: instance name.
@@ -62,14 +65,16 @@ class DramChannel(Deferring):
         log: whether to keep all issued commands, for ``commands``.
 
     Raises:
+        ValueError: if the address map does not fit the organisation of the device, as for ``layout``.
         SimulationError: in the run, if an operation is one of caches, or an address names no tensor.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
-    # Occupancies in bursts; the mode of the controller; the commands of the cycle with their bank and its
-    # open row (-1 if the bank is closed). In a cycle without a command, bank and row are those of the last
-    # command. An idle channel executes its refreshes when it wakes, and the signals do not show these
-    # refreshes.
+    # Occupancies in bursts; the mode of the controller; the commands of the cycle with their bank. ``row`` is
+    # the row that an ACT opened or a PRE closed, else -1. In a cycle without a command, bank and row are
+    # those of the last command. ``column_row`` is the row that ``column_bank`` has open now (-1: it is
+    # closed, as after an automatic precharge). An idle channel executes its refreshes when it wakes, and the
+    # signals do not show these refreshes.
     SIGNALS = (
         Signal("read_queue", 16, "integer"),
         Signal("write_queue", 16, "integer"),
@@ -126,7 +131,11 @@ class DramChannel(Deferring):
 
     @property
     def commands(self) -> list[Command]:
-        """All commands issued so far; empty without ``log``."""
+        """All commands issued so far, in the order of issue; empty without ``log``.
+
+        An automatic precharge follows its RD or WR, with the later cycle in which the row closes. The
+        commands of the cycles since the last tick or ``settle`` are missing.
+        """
         return list(self._controller.device.log or ())
 
     def tick(self, now: int) -> int:
@@ -137,6 +146,7 @@ class DramChannel(Deferring):
             controller.catch_up(now)
         controller.device.start_cycle()  # discard the commands of earlier cycles
         has_more_requests = self._take_requests(now)
+        # A burst that leaves may free the entry that a read with forwarded bursts lacked
         has_more_requests |= self._reply(now) and self.requests.can_pop()
         issued = self._step(now) if controller.waiting and self._next_step <= now else False
         return self._wait_state(now, issued, has_more_requests)
@@ -158,6 +168,8 @@ class DramChannel(Deferring):
         is_blocked = self._returns.due() <= now
         if not (waiting or issued or has_more_requests or self._returns.count):
             return self.idle()
+        # A channel that may defer sleeps through its own commands, unless a request waits for a free entry
+        # or replies are blocked
         has_effect = is_blocked or not (waiting and self.defers) or self.requests.can_pop()
         if has_more_requests or (issued and has_effect):
             return self.busy(now + 1)
@@ -278,7 +290,7 @@ class DramChannel(Deferring):
         previous_count = returns.count
         while returns.due() <= now and (self.replies.can_push() or not returns.completes()):
             completes = returns.completes()
-            if returns.count == returns.capacity:
+            if returns.count == returns.capacity:  # the controller could not issue a RD; now it can
                 self._controller.recheck()
                 self._next_step = now
             request = returns.pop()
@@ -288,7 +300,10 @@ class DramChannel(Deferring):
         return returns.count < previous_count
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
-        """Return the reads without a reply, each with the bank and the row that its next burst needs."""
+        """Return the reads without a reply, each with the bank and the row that its next burst needs.
+
+        A read whose bursts are all in flight needs no row. Writes are not among them, as they get no reply.
+        """
         queues, open_row = self._controller.queues, self._controller.device.open_row
         waits: dict[int, str] = {}
         for entry in [*queues.entries(READS), *queues.entries(OPENED)]:
@@ -362,6 +377,8 @@ def _returns(specification: DramSpecification) -> Returns:
     """Return a queue that holds all bursts in flight, so that it fills only while replies are blocked."""
     timing = specification.device.timing
     latency = timing.cl + timing.burst
+    # A cycle adds at most one RD and the forwarded bursts of all requests that it accepts. An open request
+    # has at least one burst in flight, in the read queue, or in a bank whose row was opened for it.
     bursts = (latency + 2) * (1 + specification.requests_per_cycle * specification.bursts)
     requests = bursts + specification.read_queue + specification.device.organisation.total_banks
     return Returns(bursts, requests)

@@ -29,6 +29,8 @@ class Command(NamedTuple):
     """An issued command, or an automatic precharge.
 
     ``bank`` is -1 for a command to a whole pseudo-channel. ``row`` is the row of an ACT, RD or WR, else -1.
+    ``cycle`` is the cycle in which the command starts on its bus, or in which an automatic precharge closes
+    the row.
     """
 
     cycle: int

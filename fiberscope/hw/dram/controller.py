@@ -2,18 +2,18 @@
 """The memory controller of a DRAM channel, which schedules row and column commands and refreshes.
 
 The controller can issue one row command (ACT, PRE, REF) and one column command (RD, WR) a cycle, or one
-command in total if the standard has a single command bus. The scheduler is first-ready, first come first
-served: it serves the oldest burst whose next command is ready. A burst for which a row was opened has
-priority over all others, and its row is not closed before it is served. With ``row_hit_first``, a row also
-stays open for a burst that is older than the one that needs another row; otherwise, a PRE that is ready
-before the next RD closes it. Closed pages: a row closes after its last waiting burst of the same kind. The
-first command of a burst decides whether it counts as a row hit, a row miss or a row conflict.
+command in total if the standard has a single command bus. ``frfcfs`` is first-ready, first come first served:
+it serves the oldest burst whose next command is ready. A burst for which a row was opened has priority over
+all others, and its row is not closed before it is served. With ``row_hit_first``, a row also stays open for a
+burst that came no later than the one that needs another row; otherwise, a PRE that is ready before the next
+RD closes it. With ``fcfs``, only the oldest burst of the list in service gets commands, one burst after
+another. Closed pages: a row closes after its last waiting burst of the same kind. The first command of a
+burst decides whether it counts as a row hit, a row miss or a row conflict.
 
 While a refresh of all banks is due, only bursts whose row was opened for them are served. While a refresh of
-a single bank is due, the same holds for this bank, and the refresh has priority over all other row commands.
+a single bank is due, the same holds for this bank; with two buses, it precedes all other row commands.
 
-For each kind of command, a bound (a cycle before which no candidate can be ready) avoids useless searches and
-wake-ups. A search uses arithmetic, as the host would often mispredict a branch on the kind of a command.
+Bounds (cycles before which no candidate of a kind can be ready) avoid useless searches and wake-ups.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Controller:  # C: final
 
     ``waiting`` is the number of bursts that still need a command. ``hits``, ``misses``, ``conflicts``, and
     ``read_bursts`` and ``write_bursts`` for each pseudo-channel, are counts of bursts so far. ``last_write``
-    is the cycle of the last WR. ``mode`` is the list that is served, ``READS`` or ``WRITES``.
+    is the cycle of the last WR, 0 if none. ``mode`` is the list that is served, ``READS`` or ``WRITES``.
     """
 
     def __init__(self, specification: DramSpecification, returns: Returns) -> None:
@@ -116,7 +116,7 @@ class Controller:  # C: final
         issued = self._serve_opened(now)
         if self._all_wait():
             if issued and not self._two_buses:
-                return True
+                return True  # the RD or WR has taken the only command bus
             return self._serve_refresh(now) or issued
         if not issued:
             issued = self._serve_queue(now, COLUMN if self._two_buses else ANY_KIND)
@@ -129,7 +129,7 @@ class Controller:  # C: final
         wake = min(self._opened_bound, self.refresh.due, self._refresh_ready())
         if not self._all_wait():
             if self._next_mode() != self.mode:
-                return now + 1
+                return now + 1  # the bounds hold for the present mode only
             if not (self._in_order and self.queues.counts[OPENED]):
                 wake = min(wake, self._bound(ANY_KIND))
         return max(wake, now + 1)
@@ -152,7 +152,7 @@ class Controller:  # C: final
                 if best == NOBODY or queues.arrival[entry] < queues.arrival[best]:
                     best = entry
             entry = queues.following[entry]
-        self._opened_bound = earliest if ready_count <= 1 else now + 1
+        self._opened_bound = earliest if ready_count <= 1 else now + 1  # one ready burst is served now
         if best == NOBODY:
             return False
         self._issue_column(OPENED, best, now)
@@ -168,7 +168,7 @@ class Controller:  # C: final
             return False
         self._advance(entry, now)
         if self._in_order:
-            self.recheck()
+            self.recheck()  # the bounds hold for the burst that was the oldest
         return True
 
     def _bound(self, kind: int) -> int:  # C: noexcept, inline
@@ -201,7 +201,7 @@ class Controller:  # C: final
             ready = self._ready_cycle(entry, kind)
             if ready > now:
                 earliest = min(earliest, ready)
-            elif not (self._keeps_hits and self._preempts_hit(entry)):
+            elif not (self._keeps_hits and self._preempts_hit(entry)):  # see the end of _issue_column
                 return entry
             entry = NOBODY if self._in_order else self.queues.following[entry]
         if kind & COLUMN:
@@ -229,7 +229,7 @@ class Controller:  # C: final
         """Return a burst's earliest command cycle, bus ignored; at least ``MAX_TIME`` for another kind."""
         if kind == ROW:
             return self._row_ready(entry)
-        hit_ready = self._column_ready(entry) + MAX_TIME * (1 - self._hits(entry))
+        hit_ready = self._column_ready(entry) + MAX_TIME * (1 - self._hits(entry))  # no mispredicted branch
         return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
     def _hits(self, entry: int) -> int:  # C: noexcept, inline
@@ -242,7 +242,7 @@ class Controller:  # C: final
         return self.device.ready[self._next_row[self.queues.bank[entry]]] + MAX_TIME * self._hits(entry)
 
     def _column_ready(self, entry: int) -> int:  # C: noexcept, inline
-        """Return the earliest cycle of the RD or WR of a burst whose row is open."""
+        """Return the earliest RD or WR of a burst whose row is open; no RD while ``returns`` is full."""
         if self.returns.count == self.returns.capacity and not self.queues.write[entry]:
             return MAX_TIME
         return self.device.ready[self.queues.column[entry]]
@@ -290,7 +290,7 @@ class Controller:  # C: final
         if bank != self._bank_due and (closes or queue == OPENED):
             self._next_row[bank] = bank + (self.device.activates if closes else self.device.precharges)
         if queue != OPENED:
-            self._column_bound = now + 1
+            self._column_bound = now + 1  # the search ended at this burst; a younger one may be ready too
         # The bank may now be precharged: the burst that kept its row open is served.
         self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
 
@@ -309,7 +309,7 @@ class Controller:  # C: final
         self._row_bound = now + 1
         ready = self._column_ready(entry)
         self._opened_bound = min(self._opened_bound, ready)
-        self._column_bound = min(self._column_bound, ready)
+        self._column_bound = min(self._column_bound, ready)  # other bursts may need this row as well
 
     def catch_up(self, now: int) -> None:  # C: cdef
         """Issue the refreshes of the cycles before ``now`` in which no burst was waiting."""
@@ -342,7 +342,7 @@ class Controller:  # C: final
         return self.refresh.owed > 0 and not self.refresh.by_bank
 
     def _refresh_ready(self) -> int:  # C: noexcept
-        """Return the earliest cycle of the next command for a due refresh, ``MAX_TIME`` if none is due."""
+        """Return the earliest cycle of a due refresh's next command, ``MAX_TIME`` if none or if it waits."""
         if self.refresh.owed == 0:
             return MAX_TIME
         if self.refresh.by_bank:
@@ -350,7 +350,7 @@ class Controller:  # C: final
         pseudo = self.refresh.pseudo
         for bank in range(self.device.banks):
             if self._reserved[bank] and self.device.pseudo_channel(bank) == pseudo:
-                return MAX_TIME
+                return MAX_TIME  # a PREA would close the row that was opened for a burst
         if self.device.any_open(pseudo):
             return self.device.precharge_all_ready(pseudo)
         return self.device.refresh_ready(pseudo)
@@ -363,7 +363,7 @@ class Controller:  # C: final
         return max(self.device.ready[self.device.precharges + bank], self.device.row_bus)
 
     def _serve_refresh(self, now: int) -> bool:
-        """Issue the next command for a due refresh, PRE or REF, if it is ready; return whether it was."""
+        """Issue the PRE, PREA, REF or REFB of a due refresh if it is ready; return whether it was."""
         if self._refresh_ready() > now:
             return False
         if self.refresh.by_bank:
@@ -381,7 +381,7 @@ class Controller:  # C: final
             self._keep_bank()
             self.recheck()
         else:
-            self.device.precharge(bank, now)
+            self.device.precharge(bank, now)  # the bank stays blocked: its next row command is the REFB
 
     def _refresh_all(self, pseudo: int, now: int) -> None:
         if self.device.any_open(pseudo):

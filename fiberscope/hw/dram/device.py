@@ -50,13 +50,16 @@ class Device:  # C: final
 
     - ``open_row``: for each bank, its open row or ``CLOSED``;
     - ``ready``: earliest cycles of the commands of each bank: RD at index ``reads + bank``, WR at ``writes +
-      bank``, ACT at ``activates + bank``, PRE at ``precharges + bank``, and ``MAX_TIME`` at ``never``;
+      bank``, ACT at ``activates + bank``, PRE at ``precharges + bank``, and ``MAX_TIME`` at ``never``. They
+      follow from the timings alone, whether or not the bank has an open row;
     - ``row_bus``: earliest cycle of any row command, an additional constraint to ``ready``;
     - ``column_bus``: a cycle before which no bank is ready for a RD or WR;
-    - ``issued``: number of commands issued so far, by the numbers of ``commands.py``;
+    - ``issued``: number of commands issued so far, by the numbers of ``commands.py``. An automatic precharge
+      is no command and is not counted;
     - ``row_command``, ``row_bank``, ``row``, ``column_command``, ``column_bank``: the commands issued since
       ``start_cycle``, ``NONE`` if none; the banks and the row are those of the last command;
-    - ``log``: None, or a list to which all commands are appended.
+    - ``log``: None, or a list to which all commands are appended in the order of issue. An automatic
+      precharge follows its RD or WR, with the later cycle in which the row closes.
     """
 
     def __init__(self, standard: DramStandard) -> None:
@@ -180,6 +183,7 @@ class Device:  # C: final
     def _take_column_bus(self, pseudo: int, cycle: int) -> None:  # C: noexcept
         """Update the column bounds of this pseudo-channel and of the channel."""
         self._column_bus[pseudo] = self.column_bus = cycle + self._column_to_column
+        # The pseudo-channels do not delay each other's RDs and WRs, so the earliest of their bounds holds
         for pseudo_channel in range(self.pseudo_channels):
             self.column_bus = min(self.column_bus, self._column_bus[pseudo_channel])
 
@@ -221,6 +225,7 @@ class Device:  # C: final
         self._window[pseudo * ACTIVATES_IN_WINDOW + slot] = cycle
         slot = (slot + 1) % ACTIVATES_IN_WINDOW
         self._oldest[pseudo] = slot
+        # The ring now begins with the oldest of the last four ACTs; the next ACT is the fifth of this window
         fifth = self._window[pseudo * ACTIVATES_IN_WINDOW + slot] + self._activate_window
         return max(fifth, cycle + self._activate_other_group)
 
@@ -295,7 +300,7 @@ class Device:  # C: final
             self.column_bank = bank
         else:
             self.row_command = command
-            self.row_bank = max(bank, 0)
+            self.row_bank = max(bank, 0)  # -1, all banks of a pseudo-channel, does not fit the signal
             self.row = row
         if self.log is not None:
             self.log.append(Command(cycle, COMMANDS[command], pseudo, bank, row))

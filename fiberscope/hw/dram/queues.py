@@ -22,7 +22,8 @@ class BurstQueues:  # C: final
 
     Attributes of an entry, arrays by entry:
 
-    - ``bank``, ``row`` and ``line``: bank, row and burst number of the burst;
+    - ``bank``, ``row`` and ``line``: bank, row and burst number (the address within the channel, divided by
+      the bytes of a burst) of the burst;
     - ``request``: number of the request to which the burst belongs;
     - ``arrival``: cycle in which the burst was enqueued;
     - ``write``: whether the burst is a write;
@@ -60,7 +61,7 @@ class BurstQueues:  # C: final
         return entry
 
     def free(self, entry: int) -> None:  # C: cdef, noexcept
-        """Free an entry that is in no list."""
+        """Free an entry that is in no list; its fields stay readable until the next ``allocate``."""
         self.following[entry] = self._free_entry
         self._free_entry = entry
 
@@ -95,7 +96,7 @@ class BurstQueues:  # C: final
             self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
 
     def will_write(self, line: int) -> bool:  # C: cdef, noexcept
-        """Return whether a write to this line is waiting."""
+        """Return whether the list of writes has this line; a write whose row was opened has left the list."""
         if self._sieve[line & (SIEVE - 1)] == 0:
             return False
         entry = self.heads[WRITES]

@@ -16,15 +16,17 @@ class RefreshTimer:  # C: final
     one bank of every pseudo-channel falls due each tREFI / n, where n is the number of banks of a
     pseudo-channel: each bank is refreshed once per tREFI, in the order of the banks. With
     ``per_bank_lookahead``, the next bank is the one with the fewest waiting bursts among those not yet
-    refreshed in this round. Every bank is refreshed once per round.
+    refreshed in this round; of several, the one with the lowest number. Every bank is refreshed once per
+    round. With ``off``, no refresh falls due.
 
     Args:
         specification: device, and the refresh policy.
 
     ``due`` is the cycle in which the next refreshes fall due. ``owed`` is the number of refreshes that are
     due and not issued. ``pseudo`` and ``bank`` (numbered over the channel) are the target of the next
-    refresh. ``refresh_counts`` is the number of refreshes of each bank, or of each pseudo-channel.
-    ``waiting_bursts`` is the number of bursts that wait for each bank; the controller updates it.
+    refresh; for all banks, ``bank`` equals ``pseudo``. ``refresh_counts`` is the number of refreshes of each
+    bank, or of each pseudo-channel. ``waiting_bursts`` is the number of bursts that wait for each bank; the
+    controller updates it.
     """
 
     def __init__(self, specification: DramSpecification) -> None:

@@ -29,8 +29,9 @@ class ReplayResult:
         reads: number of reads.
         last_completion_cycle: cycle of the last WR or of the last reply, whichever is later.
         mean_read_latency: mean number of cycles from the cycle before the channel accepted a read to its
-            reply.
-        bytes_per_second: bandwidth of reads and writes together until the last completion.
+            reply; 0.0 without reads.
+        bytes_per_second: bandwidth of reads and writes together until the last completion; 0.0 if it is in
+            cycle 0.
         counters: event counts of the channel.
         statistics: statistics of the channel.
         completions: (tag, cycle) of every reply, in the order of arrival; a tag is an index in the trace.
@@ -49,7 +50,10 @@ class ReplayResult:
 
 
 def by_channel(requests: Iterable[Request], specification: DramSpecification) -> list[list[Request]]:
-    """Return the requests of each of the channels over which the addresses are interleaved."""
+    """Return the requests of each of the channels over which the addresses are interleaved.
+
+    The addresses are not changed, as the channel itself removes the part that selects it.
+    """
     requests_by_channel: list[list[Request]] = [[] for _ in range(specification.channels)]
     for request in requests:
         requests_by_channel[request[2] // specification.interleave_bytes % specification.channels].append(
@@ -68,6 +72,9 @@ def replay(
 ) -> ReplayResult:
     """Simulate one channel with the requests of a trace, and return the result.
 
+    All requests go to this channel, whatever channel their addresses select. Divide the requests of several
+    channels by ``by_channel`` first.
+
     Args:
         trace: path of a trace file, or requests as (earliest cycle, operation, byte address).
         specification: the channel; its ``requests_per_cycle`` is set to ``issue_per_cycle``.
@@ -76,7 +83,9 @@ def replay(
         sleep: as of ``Kernel``.
 
     Raises:
-        OSError, EOFError, ValueError: if the trace file cannot be read, as for ``read_trace``.
+        OSError, EOFError, zlib.error, ValueError: if the trace file cannot be read, as for ``read_trace``.
+        ValueError: also if ``issue_per_cycle`` is below 1, or as for ``DramChannel``.
+        SimulationError: as for ``DramChannel``.
         KeyboardInterrupt: if Ctrl-C, or a signal with the same effect, interrupts the run.
     """
     requests = read_trace(trace) if isinstance(trace, str | Path) else list(trace)

@@ -19,9 +19,9 @@ class Returns:  # C: final
         bursts: maximum number of bursts in flight.
         requests: maximum number of open requests, that is, of reads without a reply.
 
-    ``count`` is the number of bursts in flight. ``awaited`` is the number of bursts of open requests whose RD
-    has not been issued. ``tag``, ``address`` and ``arrival`` (the cycle in which the channel accepted the
-    request) are arrays by request.
+    ``count`` is the number of bursts in flight. ``awaited`` is the number of bursts of open requests that are
+    neither in flight nor arrived: their RD has not been issued. ``tag``, ``address`` and ``arrival`` (the
+    cycle in which the channel accepted the request) are arrays by request.
     """
 
     def __init__(self, bursts: int, requests: int) -> None:
@@ -56,7 +56,10 @@ class Returns:  # C: final
         return request
 
     def append(self, request: int, due: int) -> None:  # C: cdef, noexcept
-        """Append a burst of a request. It arrives in cycle ``due``, but not before the bursts ahead of it."""
+        """Append a burst of a request. It arrives in cycle ``due``, but not before the bursts ahead of it.
+
+        Call this only if ``count`` is below ``capacity``.
+        """
         tail = self._head + self.count
         if tail >= self.capacity:
             tail -= self.capacity
@@ -70,11 +73,15 @@ class Returns:  # C: final
         return self._due[self._head] if self.count else MAX_TIME
 
     def completes(self) -> bool:  # C: cdef, noexcept
-        """Return whether the first burst is the last of its request."""
+        """Return whether the first burst is the last of its request; a burst must be in flight."""
         return self._missing[self._request[self._head]] == 1
 
     def pop(self) -> int:  # C: cdef, noexcept
-        """Remove the first burst and return its request; the last burst of a request frees its number."""
+        """Remove the first burst, which must exist, and return its request.
+
+        The last burst of a request frees the request's number. ``tag``, ``address`` and ``arrival`` of this
+        number stay valid until the next ``open_request``.
+        """
         request = self._request[self._head]
         self._head += 1
         if self._head == self.capacity:

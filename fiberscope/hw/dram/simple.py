@@ -81,7 +81,8 @@ class SimpleMemory(Component):
     Interface: that of ``DramChannel``, with those of its counters that apply.
 
     Timing: a transfer starts when the request is seen and the transfer before it has ended. The end of a
-    transfer is exact, in fractions of a cycle, so that rounding loses no bandwidth. A reply is sent in the
+    transfer is exact, in fractions of a cycle, so that rounding loses no bandwidth. With a high bandwidth,
+    several transfers can start in a cycle. A reply is sent in the
     first cycle at or after the end of its transfer plus ``latency`` cycles.
 
     Args:
@@ -103,8 +104,8 @@ class SimpleMemory(Component):
         self.specification = specification
         self._request_bytes = specification.request_bytes
         self._burst_bytes = specification.burst_bytes or specification.request_bytes
-        # Fractions of a cycle are counted in units of 1 / _parts; the transfer of a byte takes _per_byte
-        # units.
+        # Fractions of a cycle are counted in units of 1 / _units_per_cycle, in which all transfers are whole
+        # numbers. Nothing is therefore rounded, however long the run.
         self._units_per_cycle = specification.cycles_per_byte.denominator  # C: long
         self._units_per_byte = specification.cycles_per_byte.numerator  # C: long
         self._size = 0  # bytes of the last request whose transfer began
@@ -116,8 +117,8 @@ class SimpleMemory(Component):
         self._arrival = array("q", bytes(8 * self._capacity))
         self._head = 0
         self._count = 0
-        self._free_at = 0  # cycle in which the last transfer ends
-        self._free_units = 0  # fraction of this cycle at the end, in units of 1 / _parts
+        self._free_at = 0  # cycle in which the last transfer ends, rounded down
+        self._free_units = 0  # fraction of this cycle at the end, in units of 1 / _units_per_cycle
         # Called with cycle, operation, address and tag of each accepted request
         self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
         self._reads = self._writes = self._read_latency = 0
@@ -174,7 +175,7 @@ class SimpleMemory(Component):
         tail = self._head + self._count
         if tail >= self._capacity:
             tail -= self._capacity
-        end = self._free_at + 1 if self._free_units else self._free_at
+        end = self._free_at + 1 if self._free_units else self._free_at  # rounded up, for the reply only
         self._due_cycles[tail] = end + self._latency
         self._tag[tail] = self.requests.coordinate()
         self._address[tail] = address

@@ -29,9 +29,11 @@ class DramSpecification:
             every standard), ``per_bank_lookahead`` (like ``per_bank``, banks with few waiting bursts first)
             or ``off``.
         read_queue: capacity of the queue of reads, in bursts.
-        write_queue: capacity of the queue of writes, in bursts.
-        write_low: fraction of the write queue below which reads have priority over writes.
-        write_high: fraction of the write queue above which writes have priority over reads.
+        write_queue: capacity of the queue of writes, in bursts. As in the queue of reads, a burst leaves the
+            queue when a row is opened for it, and then waits for its command outside.
+        write_low: fraction of the write queue below which the controller returns to waiting reads.
+        write_high: fraction of the write queue above which the controller turns to writes, even if reads
+            wait. Without waiting reads, it serves writes at any occupancy.
         request_bytes: bytes of one request; the reply is sent when the last burst has arrived.
         requests_per_cycle: greatest number of requests accepted in one cycle of the memory clock.
         channels: number of channels over which the addresses are interleaved.
@@ -57,6 +59,8 @@ class DramSpecification:
 
     def __post_init__(self) -> None:
         """Check the fields against each other and against the device.
+
+        Whether the address map fits the organisation of the device is checked by ``DramChannel``.
 
         Raises:
             ValueError: a field is wrong; the message has its value and the legal values.

@@ -123,6 +123,9 @@ class DramStandard(_Row):
         Times of the DRAM array keep their ns: their cycles are scaled and rounded up, the refresh interval
         down. Times of the interface (burst, column to column, PRE to PRE) keep their cycles. The time from a
         RD to a WR changes with the read and the write latency.
+
+        Raises:
+            ValueError: if the refresh interval or the time from a RD to a WR becomes less than a cycle.
         """
         ratio = Fraction(hertz) / self.hertz
         old = self.timing
@@ -134,7 +137,10 @@ class DramStandard(_Row):
         return self.model_copy(update={"hertz": Fraction(hertz), "timing": Timing(**cycles)})
 
     def with_width(self, width: int) -> DramStandard:
-        """Return the same device with pseudo-channels of ``width`` bits, bursts and rows in proportion."""
+        """Return the same device with pseudo-channels of ``width`` bits, bursts and rows in proportion.
+
+        The width is not checked; a burst should have a whole number of bytes.
+        """
         return self.model_copy(update={"organisation": self.organisation.model_copy(update={"width": width})})
 
 

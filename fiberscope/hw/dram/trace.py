@@ -32,6 +32,7 @@ class TraceSource(Component):
 
     def __init__(self, name: str, requests: Sequence[Request], issue_per_cycle: int) -> None:
         super().__init__(name)
+        # The entry after the last request needs no bounds check: it is never issued
         self._earliest = array("q", [request[0] for request in requests] + [MAX_TIME])
         self._operation = array("q", [request[1] for request in requests] + [READ])
         self._address = array("q", [request[2] for request in requests] + [0])
@@ -65,6 +66,9 @@ class ReplySink(Component):
         name: instance name.
         replies: expected number of replies.
 
+    ``count`` is the number of replies so far. ``tags`` and ``cycles_sent`` are arrays by order of arrival, of
+    which the first ``count`` elements are valid.
+
     Raises:
         SimulationError: in the run, if more replies arrive.
     """
@@ -86,6 +90,8 @@ class ReplySink(Component):
             if self.count == self._expected:
                 raise SimulationError(f"{self.name}: more replies than the {self._expected} reads")
             self.tags[self.count] = self.replies.coordinate()
+            # The sink pops every reply in the first cycle in which it sees it, so this is the cycle of its
+            # push
             self.cycles_sent[self.count] = now - self.replies.latency
             self.count += 1
             self.replies.pop()

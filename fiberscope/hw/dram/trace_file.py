@@ -1,6 +1,7 @@
 """A reader of trace files of memory requests, in Fiberscope's format and those of public DRAM simulators.
 
-All lines of a file have the same format. ``#`` and ``//`` start a comment. Letters can be lower case.
+All lines of a file have the same format. ``#`` and ``//`` start a comment. Letters can be lower case. Empty
+lines are skipped. Requests of the formats without a cycle have cycle 0. Cycles need not ascend.
 
 | format | line |
 | --- | --- |
@@ -58,13 +59,13 @@ _COMMENT = re.compile(r"(?:#|//).*")
 
 
 def read_trace(path: str | Path) -> list[Request]:
-    """Read the requests of a trace file, plain or gzipped. The first line determines the format.
+    """Read the requests of a trace file, plain or gzipped. The first request determines the format.
 
     Args:
         path: path of the file; a name that ends in ``.gz`` is a gzipped file.
 
     Raises:
-        OSError, EOFError: if the file cannot be read to its end.
+        OSError, EOFError, zlib.error: if the file cannot be read or unzipped to its end.
         ValueError: if a line does not have the format; the message has the file and the line.
     """
     opener = gzip.open if str(path).endswith(".gz") else open
