@@ -82,8 +82,8 @@ class SimpleMemory(Component):
 
     Timing: a transfer starts when the request is seen and the transfer before it has ended. The end of a
     transfer is exact, in fractions of a cycle, so that rounding loses no bandwidth. With a high bandwidth,
-    several transfers can start in a cycle. A reply is sent in the
-    first cycle at or after the end of its transfer plus ``latency`` cycles.
+    several transfers can start in a cycle. A reply is sent in the first cycle at or after the end of its
+    transfer plus ``latency`` cycles.
 
     Args:
         name: instance name.

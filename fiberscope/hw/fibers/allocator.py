@@ -29,7 +29,8 @@ class BumpAllocator(Component):
 
     Interface: a token on ``requests`` requests ``size`` units. A token on ``grants`` returns the address of
     the first unit and the ``who`` of the request. If the size does not fit below ``end``, the kind of the
-    grant is ``OVERFLOW`` and the pointer does not move; a smaller request may still fit.
+    grant is ``OVERFLOW``, its address is the pointer, and the pointer does not move; a smaller request may
+    still fit. A size of 0 always fits.
 
     Timing: one request per cycle; the grant leaves in the cycle in which the request is visible.
 
@@ -94,8 +95,8 @@ class NodeWriter(Component):
     address of the next node. The next node is the former head of the row, or ``NO_NODE``.
 
     Timing: one node per cycle, also if successive nodes belong to the same row. The header leaves in the next
-    cycle, or when ``headers`` has a free slot. The heads are in a synchronous memory, which reads and writes
-    one address in the same cycle.
+    cycle, or as soon as ``headers`` has a free slot; no other node is linked before. The heads are in a
+    synchronous memory, which reads and writes one address in the same cycle.
 
     Accounting: busy while a node or a header moves; waiting for output while a header cannot leave.
 

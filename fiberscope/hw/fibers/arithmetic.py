@@ -22,7 +22,11 @@ class Multiplier(Component):
     Interface: elements arrive on ``operands`` and leave on ``products``. Stops, and elements with a negative
     reference, pass unchanged.
 
-    Timing: one token per cycle.
+    Timing: one token per cycle. A token leaves in the cycle in which it is visible, if ``products`` has a
+    free slot.
+
+    Accounting: busy while a token moves; waiting for ``products`` while it is full; else idle, also within a
+    fiber.
 
     Args:
         name: instance name.
@@ -30,6 +34,7 @@ class Multiplier(Component):
         values: name of the type of all values, a key of ``TYPES``.
 
     Raises:
+        KeyError: if ``TYPES`` has no type ``values``.
         SimulationError: in the run, if a reference selects no register.
     """
 
@@ -125,16 +130,21 @@ class Accumulator(Component):
     """Adds up runs of elements with equal coordinates, and sends a sum when the coordinate changes.
 
     Interface: elements with non-decreasing coordinates arrive on ``products``. Sums with increasing
-    coordinates leave on ``sums``, and a stop follows the last sum of a fiber.
+    coordinates leave on ``sums``, with 0 as reference, and a stop follows the last sum of a fiber. The order
+    is not checked: equal coordinates that are not adjacent get a sum each.
 
     Timing: one token per cycle. The last sum of a fiber and its stop leave in the same cycle, so that the end
-    of a fiber takes no additional cycle.
+    of a fiber takes no additional cycle. An element that adds to the held sum needs no free slot at ``sums``.
+
+    Accounting: busy while an element or a stop is taken; waiting for ``sums`` while it lacks a slot; without
+    a token, waiting for ``products`` while a sum is held, else idle.
 
     Args:
         name: instance name.
         values: as for ``Multiplier``.
 
     Raises:
+        KeyError: if ``TYPES`` has no type ``values``.
         SimulationError: when built, if the channel at ``sums`` has a capacity of less than 2.
     """
 

@@ -124,6 +124,7 @@ def design(parameters: AccumulatorParameters, streams: Streams) -> None:
     coordinate.next <<= pyrtl.select(taken, place, coordinate)
     added = pyrtl.select(adds, parameters.added(total, value), value)
     total.next <<= pyrtl.select(taken, added, total)
+    # The first lane sends the held sum, or a stop if no sum is held (an empty fiber)
     offers = products.valid & pyrtl.select(stop, ~holding | behind.ready, holding & ~adds)
     sums.send(
         offers,

@@ -93,9 +93,12 @@ class TwoFingerIntersector(Intersector):
     Interface: that of ``Intersector``.
 
     Timing: the unit acts in each cycle in which both inputs have a token at their head. Two equal coordinates
-    leave together. Of two different coordinates, the smaller is dropped. When one fiber has ended, the rest
-    of the other fiber is dropped, one element a cycle. The stop takes a cycle. A match leaves in the cycle in
-    which its elements are compared.
+    leave together, as soon as both outputs have a free slot. Of two different coordinates, the smaller is
+    dropped, which needs no free slot. When one fiber has ended, the rest of the other fiber is dropped, one
+    element a cycle. The stop takes a cycle. A match leaves in the cycle in which its elements are compared.
+
+    Accounting: busy while it acts; waiting for the first output without a free slot if a match or a stop is
+    blocked; waiting for the input without a token if the other has one, or within a fiber; else idle.
 
     Counters: ``intersect`` counts comparisons of two elements.
 
@@ -174,7 +177,7 @@ class Window:  # C: final
         return slot if slot < self.size else slot - self.size
 
     def fill(self, source: Channel) -> None:
-        """Move the head of a channel to the end of the window."""
+        """Move the head of a channel to the end of the window; both a token and a free slot must exist."""
         slot = self._slot(self.held)
         self._controls[slot] = source.control()
         self._coordinates[slot] = source.coordinate()
@@ -289,7 +292,7 @@ class SkipAheadIntersector(Intersector):
         """Compare the heads of the windows, and take one token into each window with space."""
         fills_a = self.window_a.held < self.window and self.a.can_pop()
         fills_b = self.window_b.held < self.window and self.b.can_pop()
-        wake = self._step(now)
+        wake = self._step(now)  # first, so that a token of this cycle is compared in the next one
         if fills_a:
             self.window_a.fill(self.a)
         if fills_b:

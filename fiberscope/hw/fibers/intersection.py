@@ -83,7 +83,7 @@ class FiberIntersection:  # C: final
         self.has_match = False
 
     def has_ended(self) -> bool:  # C: noexcept
-        """Return whether at least one of the fibers has ended."""
+        """Return whether at least one of the fibers has ended; equal heads first need ``pass_match``."""
         return self.a == self.end_a or self.b == self.end_b
 
     def advance(self, limit: int) -> bool:  # C: noexcept
@@ -188,8 +188,8 @@ class MaskIntersector(Component):
     without a gap. Two fibers of which one is empty take one step. The only register of the hardware holds
     which coordinates are passed.
 
-    Accounting: waiting for output while ``results`` has no free slot; waiting for the first missing word if
-    another word is visible; else idle.
+    Accounting: busy in a step; waiting for output while ``results`` has no free slot; waiting for the first
+    missing word if another word is visible; else idle.
 
     Source: ExTensor (MICRO 2019): skip-ahead, one step per cycle. Fibers of a microtile as masks are a choice
     of this model; no step then waits for the coordinates that a skip passes.

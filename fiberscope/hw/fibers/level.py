@@ -23,6 +23,8 @@ class Level:  # C: final
         coordinates: coordinates of all elements, increasing within each fiber. The arrays are copied.
         values: values of all elements; 0.0 by default.
 
+    The attribute ``fibers`` is the number of fibers.
+
     Raises:
         ValueError: if the arrays contradict each other, or the coordinates of a fiber do not increase.
     """

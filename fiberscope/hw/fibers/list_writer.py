@@ -19,10 +19,13 @@ class ListWriter(Component):
 
     Interface: ``entries`` delivers the entries of a list, and a stop after the last entry. Write requests for
     lines leave on ``requests``. When the request of the last line is sent, a token on ``ends`` gives the
-    number of entries of the list. The next list is written to the same address.
+    number of entries of the list. The next list is written to the same address. An empty list writes no line.
 
     Timing: one entry per cycle. The request of a line leaves in the cycle in which the entry that fills the
     line is taken, or the stop.
+
+    Accounting: busy while a token is taken; waiting for ``requests`` if the token completes a line that
+    cannot leave; waiting for ``ends`` if a stop cannot; idle without a token.
 
     Counters: ``entries_taken`` counts entries; ``lines`` counts lines written.
 
@@ -36,7 +39,7 @@ class ListWriter(Component):
         line_bytes: bytes of a line.
 
     Raises:
-        ValueError: if an entry is larger than a line.
+        ValueError: if ``entry_bytes`` is not from 1 to ``line_bytes``.
     """
 
     PORTS = (Input("entries", LISTED), Output("requests", REQUEST), Output("ends", LIST_END))

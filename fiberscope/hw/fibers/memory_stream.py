@@ -21,7 +21,8 @@ class MemoryStream(Component):
 
     Interface: the coordinate of a token on ``jobs`` is a number of bytes to move. A token on ``done`` reports
     that the bytes of the oldest job have arrived or, for writes, that their requests are sent. The bytes of a
-    job follow those of the job before, so that a line which two jobs share is moved once.
+    job follow those of the job before, so that a line which two jobs share is moved once: whole, with the
+    first of them.
 
     Timing: in each cycle, the stream takes one job, receives one reply, sends one request and reports one
     completed job. Up to ``lines`` reads are in flight.
@@ -39,7 +40,11 @@ class MemoryStream(Component):
         port: number of this stream's port at the network to memory.
         line_bytes: bytes of a line; a request moves one line.
         lines: greatest number of reads in flight.
-        most_jobs: greatest number of jobs taken and not completed.
+        most_jobs: greatest number of jobs taken and not completed, at least 1.
+
+    Raises:
+        ValueError: if ``lines`` is below 1.
+        SimulationError: in the run, if a reply has no request.
     """
 
     PORTS = (

@@ -20,8 +20,12 @@ class RowPointerReader:  # C: final
         base: byte address of the pointer of row 0.
         tag_base: tag of the requests without a slot: the port's number, shifted by ``PORT_SHIFT``.
         line_bytes: bytes of a line.
-        pointer_bytes: bytes of a pointer; 0 if rows are located without pointers.
+        pointer_bytes: bytes of a pointer, at most ``line_bytes``, so that the two pointers of a row are in at
+            most two lines; 0 if rows are located without pointers.
         lines: greatest number of lines in flight.
+
+    Raises:
+        ValueError: if ``lines`` is below 1.
     """
 
     def __init__(self, base: int, tag_base: int, *, line_bytes: int, pointer_bytes: int, lines: int) -> None:
@@ -45,6 +49,9 @@ class RowPointerReader:  # C: final
         Args:
             row: number of the row; its pointers are the entries ``row`` and ``row`` + 1.
             requests: channel to memory. The channel and ``window`` must have a free slot.
+
+        Raises:
+            SimulationError: if ``window`` has no free slot.
         """
         if self.pointer_bytes == 0:
             return True
@@ -58,6 +65,10 @@ class RowPointerReader:  # C: final
         return False
 
     def receive(self, replies: Channel) -> None:
-        """Receive the line at the head of a channel."""
+        """Receive the line at the head of a channel, which must have a token.
+
+        Raises:
+            SimulationError: if the line was not requested.
+        """
         self.window.receive(replies.coordinate() & TAG_MASK)
         replies.pop()

@@ -50,7 +50,12 @@ class ProductRows:  # C: final
         return the same arrays.
 
         Args:
-            lengths: number of elements of each row, by number.
+            lengths: number of elements of each row, by number; at most the row's space, which is not checked.
+                Later calls ignore it.
+
+        Returns:
+            Values, coordinates and row pointers, in the order of the product's rows. Values and coordinates
+            are views of the store. The pointers have 32 bits if the number of elements fits.
         """
         if self.gathered is None:
             self.gathered = self._gather(lengths)

@@ -56,6 +56,10 @@ class FiberReader(Component):
     lines of the next task follow without a gap; the buffers then hold the heads of the next task when the
     merger begins it. An element that straddles two lines arrives with the second line.
 
+    Accounting: busy while a line is requested or received or a task begins. Else the reader waits for the
+    first of these that applies: a free slot in ``requests`` while lines are to be requested, a line in
+    flight, free slots in any way, a free slot for the next task in ``merge_tasks`` or ``output_tasks``.
+
     Counters: ``lines_read`` and ``lines_consumed`` count the requests of lines of the operand and of partial
     fibers.
 
@@ -230,7 +234,7 @@ class FiberReader(Component):
     def _tokens(self, record: int) -> int:  # C: noexcept, inline
         """Return the free slots that a way needs to request its next line.
 
-        The slots reserved for lines in flight and one slot for a stop are included.
+        The slots reserved for lines in flight, and a slot for a stop of each line, are included.
         """
         return (
             self.fibers[record + RESERVED]
@@ -254,6 +258,7 @@ class FiberReader(Component):
         self.lines[entry + ENTRY_SOURCE] = self.fibers[record + SOURCE]
         self.lines[entry + MARKS] = LAST_LINE if end == self.fibers[record + FIBER_END] else 0
         self.fibers[record + LINES_IN_FLIGHT] += 1
+        # A slot for a stop is reserved with every line, although only the last line of a fiber brings one
         self.fibers[record + RESERVED] += elements + 1
         self.in_flight += 1
         self._request(number, self.fibers[record + SOURCE], self.fibers[record + NEXT_LINE] * self.line_bytes)

@@ -27,7 +27,11 @@ class RowReader(Component):
 
     Timing: in each cycle, the reader requests a row of A, receives a row of A, receives a line of B, and
     sends an element or a stop. In the same cycle it requests a line of B or passes over the end of a row of
-    A. An element that straddles several lines leaves once the last of them has arrived.
+    A. It requests lines of B only for rows of A that have arrived. An element that straddles several lines
+    leaves once the last of them has arrived.
+
+    Accounting: busy while any of these happens; else waiting for the first of these that applies: a free slot
+    in ``elements``, a line in flight, a free slot in ``requests``, a row of A.
 
     Counts: ``lines_read``, the lines of B that were received. Two rows of B that share a line read it twice.
     Empty rows of B are skipped. No done follows the last stop.
@@ -46,6 +50,7 @@ class RowReader(Component):
     Raises:
         ValueError: if ``lines`` is less than the number of lines that one element may touch, or
             ``rows_ahead`` is less than 1.
+        SimulationError: in the run, if a reply has no request.
     """
 
     PORTS = (

@@ -93,8 +93,9 @@ class AdderNetwork(RowPipeline):
 
     Interface: a vector is a row of tokens, one on each of ``leaves``, see ``fiberscope.hw.lanes.rows``. The
     coordinate is the id of a virtual neuron, the value its operand; a leaf without an operand is ``EMPTY``. A
-    run of leaves with equal ids is one neuron. The sum of a neuron is sent as value, with the id as
-    coordinate, on one of ``sums``, see ``output_lanes``. All other lanes are ``EMPTY``.
+    run of leaves with equal ids is one neuron; an empty leaf ends the run. A stop counts as ``EMPTY``. The
+    sum of a neuron is sent as value, with the id as coordinate, on one of ``sums``, see ``output_lanes``. All
+    other lanes are ``EMPTY``.
 
     Timing: one vector a cycle. A vector is accepted when all leaves have a token, and its sums are sent
     together ``depth`` cycles later, when all of ``sums`` have a free slot. The stages move in step, see

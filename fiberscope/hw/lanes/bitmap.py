@@ -14,13 +14,16 @@ class Regor(RowPipeline):
 
     Interface: ``bitmaps`` receives vectors, ``vectors`` of them a cycle, with one word on each lane. A
     vector is a slice along K of a column of the streaming matrix or of a row of the stationary matrix. The
-    columns of a slice precede its rows; a column after a row is the first one of the next slice. ``kept``
-    sends the filtered words of each row with the references of the received words, and a token ``COLUMN``
-    without word and reference for each word of a column.
+    columns of a slice precede its rows; a column after a row is the first one of the next slice. Rows before
+    the first column lose all their ones. ``kept`` sends the filtered words of each row with the references of
+    the received words, and a token ``COLUMN`` without word and reference for each word of a column.
 
     Timing: ``vectors`` vectors a cycle, which are sent in the cycle in which they are seen, if all outputs
     have a free slot, see ``fiberscope.hw.lanes.rows``. The vectors of a cycle can be columns and rows: each
     row is filtered with all columns of its slice, those of the same cycle included.
+
+    Counts: ``rows``, the cycles in which vectors are accepted; ``ones`` and ``kept``, the ones of the rows
+    of the stationary bitmap before and after the filter.
 
     Source: SIGMA (HPCA 2020), Section IV: the REGOR of the streaming bitmap filters the stationary one; as
     RTL in merledu/magma-si. The number of vectors a cycle, and one port for both bitmaps, are choices of

@@ -27,6 +27,8 @@ class ComparatorBank(Component):
     - ``changed`` holds if the coordinate of the item (the number of a row, a block or a fiber) differs from
       that of the item before it in the array. It holds for the first item of an array.
 
+    A stop is passed on in its lane. An item after a stop in the same row is not refused; it begins an array.
+
     Timing: one row a cycle, which is sent in the cycle in which it is accepted, if all outputs have a free
     slot. The output channels are the register.
 

@@ -54,6 +54,7 @@ def design(parameters: ComparatorBankParameters, streams: Streams) -> None:
     The test ``changed`` also has a register with the coordinate of the last item, for the next row.
     """
     source, flags, kept = streams.inputs["lanes"], streams.outputs["flags"], streams.outputs["kept"]
+    # A row leaves on both outputs in the same cycle: each waits for ``ready`` of the other
     moves = alias("row_moves", source.valid & flags.ready & kept.ready)
     source.accept(moves)
     row: Row = list(source.lanes)

@@ -40,7 +40,7 @@ class CounterBanks(Component):
     write ``sweep_lanes`` counters a cycle; the width of a bank is chosen for that.
 
     Accounting: busy while rows move; within a command, waiting for the lane without a token or the output
-    without a free slot that blocks it.
+    without a free slot that blocks it; idle without a command.
 
     Counts: ``reads`` and ``writes``, the counters read and written; ``conflicts``, the cycles in which a row
     waited for one of its banks.
@@ -271,7 +271,7 @@ class CounterBanks(Component):
         sends = not self.has_sent_all and full_lane < 0
         if sends:
             self._send_counters(sinks)
-        missing = lanes.first_missing(self.starts) if self.command == SCAN else 0
+        missing = lanes.first_missing(self.starts) if self.command == SCAN else 0  # READ stores no sums
         if missing < 0:
             self._store()
         if not (sends or missing < 0 or self.has_moved):

@@ -19,8 +19,9 @@ class Packer(Component):
 
     Interface: ``lanes`` receives arrays row by row, see ``fiberscope.hw.lanes.rows``, in which lanes before
     the stops can be empty. ``packed`` sends the unchanged items in the same order, at most one row a cycle.
-    All rows but the last of an array are full; the last row has stops in its remaining lanes. Input rows and
-    output rows can have different widths.
+    All rows but the last of an array are full; the last row has stops in its remaining lanes. If the number
+    of items is a multiple of ``outputs``, or 0, the last row holds only stops. Input rows and output rows can
+    have different widths.
 
     Timing: a row is accepted when the packer holds at most ``outputs`` items. If the row completes an output
     row, the output row is sent in the same cycle, as the channels at ``packed`` are the register. After the
@@ -137,7 +138,7 @@ class Packer(Component):
                 sink.push(DATA, self.coordinates[slot], self.references[slot], self.values[slot])
             else:
                 sink.push(STOP)
-        if count < self.outputs:
+        if count < self.outputs:  # a row that is not full is sent only at the end of an array
             self.has_stop = False
         self.oldest = (self.oldest + count) % self.capacity
         self.held -= count

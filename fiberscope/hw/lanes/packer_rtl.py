@@ -76,6 +76,7 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     stops = reduce(or_, [lane[MASK] & lane["control"] for lane in row])
     ends = alias("ends", ending | (takes & stops))
     sends = alias("sends", ends | (count >= parameters.outputs))
+    # A row that completes an output row is taken only if the output row leaves in the same cycle
     moves = alias("moves", (takes | sends) & (sink.ready | ~sends))
     source.accept(room & (sink.ready | ~sends))
     last = alias("last_row", count < parameters.outputs)
@@ -86,6 +87,7 @@ def design(parameters: PackerParameters, streams: Streams) -> None:
     kept = _kept(parameters, row)
     places = _crossed(parameters, kept, row, items, held, _places(counts, held))
     for i, register in enumerate(kept):
+        # After an output row has left, the items behind it move to the front
         later = i + parameters.outputs
         behind = places[later] if later < len(places) else register
         register.next <<= pyrtl.select(leaves, behind, pyrtl.select(moves, places[i], register))

@@ -25,7 +25,7 @@ class PositionMultiplier(ConstantPipeline):
     Interface: ``lanes`` receives arrays and ``products`` sends arrays, row by row, see
     ``fiberscope.hw.lanes.rows``. ``factors`` receives one token for each array. The coordinate of a received
     token is the number, its reference an unsigned offset. The sent token has coordinate * factor + offset,
-    modulo 2**``width``, as coordinate, and the received value.
+    modulo 2**``width``, as coordinate, the received value, and 0 as reference.
 
     Timing: a row is accepted when all lanes have a token, one row a cycle. The reader sees its results
     ``DEPTH`` cycles later if the channels at ``products`` have a latency of 1, as they are the register of
@@ -67,6 +67,8 @@ class PositionMultiplier(ConstantPipeline):
                 f"{self.name}: the offset {reference} is no unsigned integer of {self.width} bits"
             )
         total = reference  # C: long
+        # Each product is cut to ``width`` bits. Higher bits do not change the result, and could overflow a
+        # word of the host.
         for stage in range(self.stages):
             digit = self.constant >> stage * self.digit & (1 << self.digit) - 1
             total += (number * digit & self.largest) << stage * self.digit

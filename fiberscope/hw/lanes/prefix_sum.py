@@ -28,8 +28,11 @@ def network(form: str, lanes: int) -> tuple[Level, ...]:
     - ``parallel`` (Kogge and Stone 1973): level k adds the sum of lane i - 2**k to every lane i.
 
     Args:
-        form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
-        lanes: number of lanes.
+        form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``; not checked.
+        lanes: number of lanes, at least 1.
+
+    Returns:
+        For each level, the pairs of lanes (from, to) of its adders. The first level of ``serial`` has none.
     """
     if form == SERIAL:
         return ((), *(((lane - 1, lane),) for lane in range(1, lanes)))
@@ -92,8 +95,8 @@ class PrefixSum(ArrayPipeline):
     ``depth`` cycles later, when all of ``sums`` have a free slot. While the oldest row is blocked, all
     stages stall and no row is accepted, see ``fiberscope.hw.lanes.pipeline``. The latency of the channels at
     ``sums`` is additional. If the unit is not ``registered``, these channels are the register of the last
-    stage, and its own depth is one less. The functions ``adders`` and ``depth`` return the cost of each
-    form.
+    stage, and its own depth is one less; a depth of 0 sends a row in the cycle in which it is accepted. The
+    functions ``adders`` and ``depth`` return the cost of each form.
 
     Accounting: busy while rows move; waiting for output while the oldest row is blocked. An empty unit waits
     for the first lane without a token, if it is within an array or another lane has a token.
@@ -152,9 +155,9 @@ class PrefixPopcount(ArrayPipeline):
     Interface and timing are those of ``PrefixSum``, with an additional stage that counts the ones of each
     word. Without ``registers``, a row is sent in the cycle in which it is accepted. The coordinate of a
     received token is a word of ``width`` bits. The coordinate of the sent token is the number of ones in
-    this word and all words before it in the array, modulo 2**``sum_width``; its reference is the word. A one
-    at bit b of a word therefore stands for the packed nonzero with the index (count - ones of the word +
-    ones below b).
+    this word and all words before it in the array, modulo 2**``sum_width``; its reference is the word, and
+    the value is not changed. A one at bit b of a word therefore stands for the packed nonzero with the index
+    (count - ones of the word + ones below b).
 
     Source: SIGMA (HPCA 2020) packs nonzeros in the order of their bits. The networks are those of MINT.
 

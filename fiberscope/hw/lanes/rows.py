@@ -165,7 +165,8 @@ class ArrayPipeline(RowPipeline):
     """A pipeline that processes arrays of unsigned integers row by row.
 
     The last row of an array has a stop in some lane and in all higher lanes. If the length of the array is a
-    multiple of the number of lanes, all lanes of an additional row hold stops.
+    multiple of the number of lanes, all lanes of an additional row hold stops. A lane with ``EMPTY`` ends the
+    array as a stop does; kinds are passed on unchanged.
 
     A subclass overrides ``_begin_array``, which is called before the first row of an array, and
     ``_compute``, which is called for each number and writes its result to ``coordinates`` and ``references``

@@ -43,8 +43,8 @@ class AtomicUpdate(Component):
     the update, the unit sends the destination on ``touched`` once the result is written. A stop on
     ``updates`` is passed on to ``touched`` after all earlier updates. A token on ``reads`` is a request of
     the apply phase: the unit sends the property of the destination on ``temporaries`` and resets the property
-    to neutral. If ``reads`` is connected, ``temporaries`` must be too. Without a channel at ``touched``, the
-    unit sends no destinations and drops stops.
+    to neutral. If ``reads`` is connected, ``temporaries`` must be too, which is not checked. Without a
+    channel at ``touched``, the unit sends no destinations and drops stops.
 
     Timing: the unit accepts one update or one read a cycle; updates have priority. An operation accepted in
     cycle t completes in cycle t + window, where window is the sum of the three latencies. It is in flight
@@ -62,7 +62,8 @@ class AtomicUpdate(Component):
     stalls.
 
     Counts: ``accepted``, the updates accepted; ``stalls``, the cycles in which an update waited for its
-    destination; ``forwarded``, the updates accepted while their destination was in flight.
+    destination, without those in which the whole pipeline stalled, counted when the update is accepted;
+    ``forwarded``, the updates accepted while their destination was in flight.
 
     Source: Graphicionado (MICRO 2016) for the control of atomic updates, GraphDynS (MICRO 2019) for
     forwarding. The cycle in which a reduction of several cycles is forwarded, and the priority of updates
@@ -167,6 +168,8 @@ class AtomicUpdate(Component):
     def _leave(self, now: int) -> bool:
         """Complete the operations that are due; return whether none of them is blocked by a full output."""
         while self.filled > 0 and now >= self.completion_cycles[self.oldest] + self.lag:
+            # An operation that sends nothing may leave in a tick after the cycle in which it is due: nobody
+            # can observe it, so the unit need not wake for it.
             if self.kinds[self.oldest] != NOTHING:
                 if not self._sink().can_push():
                     return False

@@ -74,8 +74,8 @@ class FiberCacheBank(Component):
         port: number of the bank's port at the network to memory.
 
     Raises:
-        SimulationError: when built, if the channel at ``memory_requests`` has a capacity below 2; during the
-            run, if the operation of a request is unknown, or memory sends a line that was not requested.
+        SimulationError: when built, if ``memory_requests`` has a capacity below 2; during the run, if an
+            operation is unknown, a line arrives without a request, or ``policy`` chooses no line of the set.
     """
 
     PORTS = (
@@ -317,7 +317,7 @@ class FiberCacheBank(Component):
             return None
         miss = self.tags.pending[entry]
         if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._is_arriving(miss):
-            return self.memory_replies
+            return self.memory_replies  # all three waits end only after a line has arrived
         self.misses.wait(miss, operation, self.records[self.decided + TAG])
         if operation == CONSUME:
             self.tags.drop(entry)

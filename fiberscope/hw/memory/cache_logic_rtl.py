@@ -211,10 +211,12 @@ def _wishes(bank: Bank, chosen: LastStageRequest) -> RequiredActions:
     turn = alias("requests_turn", bank.stages.last_full & ~table.answering)
     under_way = any_of("under_way", chosen.brings)
     waits = alias("may_wait", operation.waits & table.can_wait)
+    # The targets of a line that arrives are read in this cycle, so that another one would come too late
     can_join = ~table.comes(bank.streams.inputs["memory_replies"].valid, chosen.brings)
     here = chosen.present & ~under_way & ~operation.through
     allocates = alias("allocates", turn & operation.write & ~chosen.present)
     asks = alias("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
+    # A line to consume gets no place, so that its victim, which is never used, need not be written back
     return RequiredActions(
         joins=alias("joins", turn & under_way & (operation.fetch | (waits & can_join))),
         hits=alias("hits", turn & here),

@@ -20,7 +20,7 @@ class CacheState:  # C: object
     """A snapshot of a FiberCache.
 
     Args:
-        lines: the line in each bank, set and way; shape (banks, sets, ways).
+        lines: the line in each bank, set and way, -1 for none; shape (banks, sets, ways).
         reuse: the reuse prediction of each of these lines; same shape.
     """
 
@@ -33,7 +33,7 @@ class FunctionalCache:  # C: final
     """A FiberCache without timing, with the banks, sets, priorities and replacement policy of the machine.
 
     A line arrives in the moment of its request. No request therefore joins a line in flight, and no way is
-    blocked.
+    blocked. The replacement policy is that of ``TagStore``; a ``ReplacementPolicy`` of the user has no part.
 
     Args:
         specification: geometry and policies.
@@ -78,7 +78,7 @@ class FunctionalCache:  # C: final
     def read(self, line: int) -> None:  # C: noexcept
         """Read a line and keep it."""
         self.reads += 1
-        index = self.hints[line % HINTS]
+        index = self.hints[line % HINTS]  # may be of another line or out of date, hence the comparison
         if self.tags.lines[index] == line:
             self.tags.record_read(index)
             return
@@ -116,7 +116,7 @@ class FunctionalCache:  # C: final
 
     def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
         """Put a line in the place of the victim, and return the place."""
-        index = self.tags.victim(set_index)
+        index = self.tags.victim(set_index)  # never -1, as no line is in flight
         if self.tags.dirty[index]:
             self.write_backs += 1
         self.tags.fill(index, line, priority)

@@ -47,6 +47,7 @@ class FreeNumbers:
     """
 
     def __init__(self, name: str, count: int) -> None:
+        # The number in ``next`` counts as taken: after reset, it is 0
         self._taken: list[Signal] = [
             pyrtl.Register(1, f"{name}_taken_{i:02}", reset_value=int(i == 0)) for i in range(count)
         ]
@@ -67,6 +68,7 @@ class FreeNumbers:
         lowest = [
             ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
         ]
+        # ``next`` gets another number when it is taken, and while the pool is empty (``_none``)
         moves = take | self._none
         next_number = pyrtl.select(below[-1], returned, number_of(lowest))
         self.next.next <<= pyrtl.select(moves, next_number, self.next)

@@ -39,7 +39,8 @@ class StreamPrefetcher(Component):
     A buffer is free from the cycle after the last element that ends in its line is sent. The first bytes of
     an element that continues in the next line move to a register. This move takes a cycle of its own only if
     no element of the job ends in its first line. The stop of a job takes a cycle, as does a token on
-    ``stops``.
+    ``stops``; while ``elements`` is full, the token waits and the job goes on. A line that two jobs share is
+    read for each of them.
 
     Accounting: busy while a token moves. Within a job without progress, the prefetcher waits for the first of
     these that applies: a free slot in ``elements``, a free slot in ``requests`` for the next line, a line
@@ -177,7 +178,7 @@ class StreamPrefetcher(Component):
                 self.states[buffer] = FREE
             elif self.states[buffer] == IN_FLIGHT:
                 self.states[buffer] = DROPPED
-        self.read_buffer = self.request_buffer
+        self.read_buffer = self.request_buffer  # the next line requested is the first one of the next job
         self.next_line = self.end_line = 0
         self._end_job()
         return True
@@ -223,6 +224,8 @@ class StreamPrefetcher(Component):
                 return False
             self._send_element(job)
             self.offsets[job] = end
+        # If no element was sent, the first bytes of the next one move to the register: its offset from the
+        # start of the next line becomes negative.
         if (
             self.next_elements[job] == self.end_elements[job]
             or self.offsets[job] + self.element_bytes > self.line_bytes

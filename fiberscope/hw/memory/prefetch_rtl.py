@@ -158,7 +158,7 @@ def _buffers(
         arrived.
     """
     replies = streams.inputs["replies"]
-    replies.accept(pyrtl.Const(1, 1))
+    replies.accept(pyrtl.Const(1, 1))  # every requested line has a buffer
     count = parameters.lines
     asking = pointer("asking", count, moves.asks)
     reading: Signal = pyrtl.Register(len(asking), "reading")
@@ -185,6 +185,7 @@ def _ask(
     jobs, requests = streams.inputs["jobs"].fields, streams.outputs["requests"]
     low, first = parameters.offset_bits, _bytes(parameters, jobs["coordinate"])
     end = _bytes(parameters, jobs["reference"][:-1])
+    # The end of the job in bytes, rounded up to a whole line; an empty job has no line
     last = pyrtl.select(jobs["reference"] == jobs["coordinate"], first, end + parameters.line_bytes - 1)
     is_open: Signal = pyrtl.Register(1, "asks_open")
     line, behind = (pyrtl.Register(parameters.line_bits, name) for name in ("next_line", "end_line"))
@@ -233,6 +234,7 @@ def _jobs(
     jobs.accept(is_asked & room)
     takes = moves.takes
     takes <<= jobs.valid & is_asked & room
+    # A job without another before it is served from the next cycle on, past the queue
     direct = alias("direct", takes & (held == 0) & (~active | moves.ends))
     queues = alias("queues", takes & ~direct)
     pops = alias("pops", moves.ends & (held != 0))
@@ -276,6 +278,7 @@ def _serve(
     stopped, ends, frees = moves.stops, moves.ends, moves.frees
     stopped <<= stopping & elements.ready
     ends <<= stop & elements.ready
+    # No element ends in the line: its bytes move to the register, which is outside of the module
     passes = alias("passes", active & ~at_end & is_here & ~fits & ~stopped)
     reach = (job["reach"] + unless(~gives, pyrtl.Const(parameters.element_bytes)))[: len(job["reach"])]
     after = (element + gives)[: len(element)]

@@ -30,7 +30,10 @@ class Line:  # C: final
 
 
 class ReplacementPolicy(Policy):
-    """A policy that chooses the line which a bank evicts."""
+    """A policy that chooses the line which a bank evicts.
+
+    The bank asks the policy only if no way of the set is free. A subclass defines ``victim``.
+    """
 
     def requested(self, number: int, operation: int, now: int) -> None:  # C: return=void
         """Observe a request that the bank accepts; does nothing by default.

@@ -41,7 +41,7 @@ class Sets:  # C: final
         if not self.hashed:
             return quotient % self.sets
         folded = 0  # C: long
-        while quotient > 0 and self.bits > 0:
+        while quotient > 0 and self.bits > 0:  # a single set has no bits, and a shift by 0 would not end
             folded ^= quotient & (self.sets - 1)
             quotient >>= self.bits
         return folded
@@ -57,9 +57,9 @@ class TagStore:  # C: final
             expected reads of the line: its fetches and writes that no read has followed yet.
         reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010).
 
-    ``lines``, ``pending``, ``dirty``, ``priorities`` and ``reuse`` have an element for each entry,
-    ``in_flight`` has one for each set. ``held`` is the number of entries with a line, lines in flight
-    included.
+    ``lines`` (``NONE`` for a free entry), ``pending``, ``dirty``, ``priorities`` and ``reuse`` have an
+    element for each entry, ``in_flight`` has one for each set. ``held`` is the number of entries with a line,
+    lines in flight included.
     """
 
     def __init__(self, sets: int, ways: int, priority_limit: int, reuse_limit: int) -> None:
@@ -143,7 +143,10 @@ class TagStore:  # C: final
         )
 
     def _age(self, victim: int) -> None:  # C: noexcept
-        """Raise the prediction values of the lines that SRRIP compared, until the victim's is the limit."""
+        """Raise the prediction values of the lines that tie with the victim, until the victim's is the limit.
+
+        Lines in flight age too, although they cannot be evicted.
+        """
         step = self.reuse_limit - self.reuse[victim]
         if step == 0:
             return
@@ -177,8 +180,9 @@ class TagStore:  # C: final
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
         """Replace the contents of the bank by another state.
 
-        Lines that are dirty, in flight, or have a priority above 0 are kept. If a set then has no place for
-        all its new lines, the last of them are omitted.
+        Lines that are dirty, in flight, or have a priority above 0 are kept, with their own prediction value
+        if ``lines`` has them too. If a set then has no place for all its new lines, the last of them are
+        omitted.
 
         Args:
             lines: for each entry, the line to hold, ``NONE`` for none.

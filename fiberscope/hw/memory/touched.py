@@ -35,7 +35,8 @@ class TouchedBitmap(Component):
 
     1. A data token on ``sets[i]`` sets the bit of its coordinate, see ``block``. This step ends when each
        input ``sets[i]`` has received a stop. Later tokens of an input wait for the next round.
-    2. The bitmap sends the number of data tokens of the round on ``ready``.
+    2. The bitmap sends the number of data tokens of the round on ``ready``. Tokens that set the same bit all
+       count.
     3. It waits for a token on ``scans``. A scan of the kind ``FIND`` sends all set bits on ``found``, the
        lowest first, and clears each bit that it sends. A scan of the kind ``CLEAR`` clears all bits and sends
        none. Every output of ``found`` receives the same tokens.
@@ -48,7 +49,7 @@ class TouchedBitmap(Component):
     all words at once, and the stop is sent in the cycle after its token.
 
     Accounting: busy while bits are set or words are examined; waiting for output if ``ready`` or an output of
-    ``found`` is full.
+    ``found`` is full; idle while it waits for tokens on ``sets`` or ``scans``, also within a round.
 
     Counts: ``set_tokens``, the data tokens received on ``sets``; ``words_done``, the words that scans have
     finished; ``bits_found``, the bits that scans have sent.

@@ -47,8 +47,12 @@ class ArbitrationPolicy(Policy):
 
         Args:
             output: number of the output.
-            heads: heads that request the output, in ascending order of their ports.
+            heads: heads that request the output, in ascending order of their ports. The objects are new in
+                each call.
             now: current cycle of the crossbar.
+
+        Returns:
+            One of ``heads``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which head wins: define winner(...)")
 

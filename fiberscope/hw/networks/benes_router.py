@@ -25,7 +25,8 @@ class MulticastRouter:  # C: final
     The search routes the outputs in order, each by the first middle row whose wires are free. If there is
     none, it removes the path of the output before and tries the next middle row there. After ``step_cap``
     paths, or if no path is left, the search restarts with a random order of the outputs. In this order, the
-    outputs of a source are consecutive.
+    outputs of a source are consecutive. The random numbers continue from one multicast to the next: settings
+    that need a restart depend on the multicasts before.
 
     Args:
         lanes: number of lanes of the network, a power of two from 2 to 256.

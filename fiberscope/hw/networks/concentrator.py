@@ -15,15 +15,25 @@ class Concentrator(Component):
     """A concentrator: requests share a port to the network, and replies return to their requesters.
 
     Interface: requests of ``inputs[i]`` are sent on ``requests``, and their replies from ``replies`` on
-    ``outputs[i]``. A request gets the port ``first_port + i`` in its tag. The network must route replies by
-    groups (``PortRoute``). The last requesters need no output if they get no replies; a reply is an error.
+    ``outputs[i]``. A request gets the port ``first_port + i`` in its tag, whose bits from ``PORT_SHIFT`` up
+    must be 0 before; the reply returns without them. The network must route replies by groups
+    (``PortRoute``). The last requesters need no output if they get no replies; a reply is an error.
 
     Timing: one request and one reply a cycle, each sent in the cycle in which it is seen if its output has a
-    free slot. The requesters are served in round-robin order. Requests and replies do not block each other.
+    free slot. The requesters are served in round-robin order. Requests and replies do not block each other. A
+    reply whose output is full blocks all later replies.
+
+    Accounting: busy while a request or a reply moves; else waiting for ``requests`` if a request is blocked;
+    else waiting for any of ``outputs`` if a reply is blocked.
+
+    Counts: ``sent``, the requests; ``returned``, the replies.
 
     Args:
         name: instance name.
         first_port: port number of the first requester at the network.
+
+    Raises:
+        SimulationError: during the run, if a reply is for a port without an output.
     """
 
     PORTS = (

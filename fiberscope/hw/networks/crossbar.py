@@ -21,23 +21,27 @@ class Crossbar(Component):
     """A crossbar that moves one token a cycle from each input and one token a cycle to each output.
 
     Interface: a token on ``inputs[i]`` is sent on the output that its route returns. Each output has a
-    round-robin arbiter, so that an input waits for at most one token of each other input. A token that
-    cannot move blocks all later tokens of its input, whatever their outputs are (head-of-line blocking).
-    ``QueuedCrossbar`` avoids this blocking.
+    round-robin arbiter, so that an input waits for at most one token of each other input; ``policy`` replaces
+    the arbiters. A token that cannot move blocks all later tokens of its input, whatever their outputs are
+    (head-of-line blocking). ``QueuedCrossbar`` avoids this blocking.
 
     Timing: a token that wins is sent in the cycle in which it is seen, if its output has a free slot. The
     traversal takes the latency of the output's channel.
+
+    Counts: ``transfers``, the tokens moved; ``conflicts``, for each token moved, the other heads that
+    requested its output in this cycle. Cycles in which an output has no free slot do not count.
 
     Args:
         name: instance name.
         route: returns the output of a token.
 
     Raises:
-        SimulationError: during the run, if a route returns an output that does not exist.
+        SimulationError: during the run, if a route returns an output that does not exist, or ``policy``
+            chooses a head that it was not offered.
     """
 
     PORTS = (Input("inputs", ANY, array=True), Output("outputs", ANY, array=True))
-    COUNTERS = ("transfers", "conflicts")  # tokens moved; cycles in which a head lost to another input
+    COUNTERS = ("transfers", "conflicts")
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("transfers", 48), Signal("conflicts", 48))
     POLICY: ClassVar[type[ArbitrationPolicy] | None] = ArbitrationPolicy
 
@@ -57,6 +61,7 @@ class Crossbar(Component):
         self.seen_from = seen_from(self.inputs)  # C: long[::1]
         self.turns = array("q", bytes(8 * self.output_count))  # by output: input of highest priority
         self.winners = array("q", [-1] * self.output_count)
+        # By output: heads that request it, besides the first one
         self.contenders = array("q", bytes(8 * self.output_count))
         self.requested = array("q", bytes(8 * self.output_count))  # outputs requested in this cycle
         self.goals = array("q", [UNKNOWN] * self.input_count)  # output that each input's head requests
@@ -119,6 +124,7 @@ class Crossbar(Component):
     def _contend(self, output: int, index: int) -> None:  # C: noexcept, inline
         """Enter an input into the arbitration of an output; called for the inputs in ascending order."""
         winner = self.winners[output]
+        # The first input at or after the turn wins; without one, the first input of all
         if winner < 0 or winner < self.turns[output] <= index:
             self.winners[output] = index
 
@@ -151,7 +157,11 @@ class QueuedCrossbar(Crossbar):
 
     Timing: in each cycle, an input requests all outputs with a free slot for which it has a token, and each
     output grants one input in round-robin order. An input accepts the grant for its oldest token. Only an
-    accepted grant advances the round-robin order. A token can be sent in the cycle in which it is seen.
+    accepted grant advances the round-robin order. A token can be sent in the cycle in which it is seen. An
+    input whose buffer is full at the beginning of a cycle accepts no token in it.
+
+    Counts: ``transfers``, the tokens sent; ``conflicts``, in each cycle, the pairs of an input and an output
+    with a free slot that the input requests, without those that are served.
 
     Source: Tamir and Frazier (ISCA 1988) for queues that share the buffer of an input; iSLIP with one
     iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999) for an order that only accepted grants advance.
@@ -199,6 +209,7 @@ class QueuedCrossbar(Crossbar):
         if accepted_count > 0 or sent_count > 0:
             self.transfers += sent_count
             return self.busy(now + 1)
+        # An output with a free slot would have sent a token, so all requested outputs are full
         return self.idle() if self.held == 0 else self._wait_for_space(count)
 
     def _accept_tokens(self, now: int) -> int:

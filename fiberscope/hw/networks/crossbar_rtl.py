@@ -90,7 +90,8 @@ def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
         goal = remainder(place, parameters.outputs)
         return [source.valid & (goal == output) for output in range(parameters.outputs)]
     port = source.fields["coordinate"][PORT_SHIFT:]
-    # A port goes to the last output whose group begins at or below it; a port beyond all groups to none.
+    # A port goes to the last output whose group begins at or below it; a port beyond all groups to none. Its
+    # token blocks the input for ever, where the component raises an error.
     beyond_first = (port >= output * parameters.group for output in range(1, parameters.outputs + 1))
     reached = [pyrtl.Const(1, 1), *beyond_first]
     return [source.valid & at & ~beyond for at, beyond in pairwise(reached)]
@@ -100,7 +101,8 @@ class Turn:
     """A round-robin arbiter. Call ``pass_on`` once.
 
     The register ``later`` has a bit for each requester, set for those after the requester that was served
-    last. The first of these that requests wins; if none of them does, the first of all requesters.
+    last; it is 0 after reset. The first of these that requests wins; if none of them does, the first of all
+    requesters.
 
     Args:
         name: suffix of the names of its wires.
@@ -169,7 +171,7 @@ class CrossbarAdapter(Adapter):
         return self.wait_any_output(outputs) if several else self.wait_output(outputs[lowest_bit(waiting)])
 
     def counters(self) -> dict[str, int]:
-        """Return the tokens that moved, and the cycles in which a token lost an arbitration."""
+        """Return the tokens that moved, and the tokens that lost an arbitration, summed over all cycles."""
         sent = sum(end.tokens for end in self.ends if not end.is_input)
         return self.available_counters({"transfers": sent, "conflicts": self._lost})
 

@@ -19,7 +19,7 @@ class IslipCrossbar(Crossbar):
     """A crossbar with a FIFO for each pair of input and output (virtual output queues) and iSLIP matching.
 
     Interface: that of ``Crossbar``. Each input moves a token a cycle into the FIFO of the token's output. If
-    this FIFO is full, the token blocks all later tokens of its input.
+    this FIFO is full at the beginning of the cycle, the token blocks all later tokens of its input.
 
     Timing: a token can be sent in the cycle after the one in which it is seen. In each cycle, each output
     with a free slot grants the next input in its round-robin order that has a token for it. Each input
@@ -79,7 +79,7 @@ class IslipCrossbar(Crossbar):
 
     def tick(self, now: int) -> int:
         """Match inputs and outputs, move a token of each input into its FIFO, and send the matched tokens."""
-        count = self._grant_all()
+        count = self._grant_all()  # first, so that a token of this cycle cannot be granted
         has_accepted = self._accept_tokens(now)
         sent_count = self._accept_all()
         self.transfers += sent_count
@@ -118,6 +118,7 @@ class IslipCrossbar(Crossbar):
         """Move the head of an input to the end of the FIFO for its output."""
         pair = index * self.output_count + output
         slot = self.first_slots[pair] + self.counts[pair]  # C: long
+        # The slots of a FIFO are consecutive; its first slot is counted from their begin
         slot += pair * self.depth - (self.depth if slot >= self.depth else 0)
         self.controls[slot] = source.control()
         self.coordinates[slot] = source.coordinate()

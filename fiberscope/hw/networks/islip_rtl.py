@@ -107,6 +107,7 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     goals = [goal == place for place in range(count)]
     takes: list[Signal] = [pyrtl.WireVector(1, f"takes_{name}_{place:02}") for place in range(count)]
     held: list[Signal] = [pyrtl.Register(depth.bit_length(), f"held_{name}_{i:02}") for i in range(count)]
+    # A full FIFO takes no token, even if one leaves in this cycle, as in the component
     room = alias(f"room_{name}", chosen(goals, [filled < depth for filled in held]))
     source.accept(room)
     puts = [alias(f"puts_{name}_{i:02}", source.valid & room & here) for i, here in enumerate(goals)]
@@ -177,6 +178,7 @@ class _RegisteredFifos:
         kept: Signal = DataRegister(len(read), f"first_{name}")
         is_read: Signal = pyrtl.Register(1, f"is_read_{name}")
         first = pyrtl.select(is_read, read, kept)
+        # ``held`` equals ``take`` if the FIFO is empty, or if its only token leaves now
         into_empty = self.puts[place] & (self.held[place] == take)
         is_read.next <<= take & ~into_empty
         kept.next <<= pyrtl.select(into_empty, self.coming, first)
