@@ -300,7 +300,8 @@ class Device:  # C: final
             self.column_bank = bank
         else:
             self.row_command = command
-            self.row_bank = max(bank, 0)  # -1, all banks of a pseudo-channel, does not fit the signal
+            # -1, all banks of a pseudo-channel, does not fit the signal
+            self.row_bank = max(bank, 0)
             self.row = row
         if self.log is not None:
             self.log.append(Command(cycle, COMMANDS[command], pseudo, bank, row))

@@ -175,7 +175,8 @@ class SimpleMemory(Component):
         tail = self._head + self._count
         if tail >= self._capacity:
             tail -= self._capacity
-        end = self._free_at + 1 if self._free_units else self._free_at  # rounded up, for the reply only
+        # The end is rounded up for the reply only; the next transfer starts at the exact end
+        end = self._free_at + 1 if self._free_units else self._free_at
         self._due_cycles[tail] = end + self._latency
         self._tag[tail] = self.requests.coordinate()
         self._address[tail] = address

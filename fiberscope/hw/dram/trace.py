@@ -32,7 +32,7 @@ class TraceSource(Component):
 
     def __init__(self, name: str, requests: Sequence[Request], issue_per_cycle: int) -> None:
         super().__init__(name)
-        # The entry after the last request needs no bounds check: it is never issued
+        # An entry that is never issued follows the last request, so that the index needs no check
         self._earliest = array("q", [request[0] for request in requests] + [MAX_TIME])
         self._operation = array("q", [request[1] for request in requests] + [READ])
         self._address = array("q", [request[2] for request in requests] + [0])

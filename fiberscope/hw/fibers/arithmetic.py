@@ -87,6 +87,9 @@ class PairMultiplier(Component):
 
     Timing: one pair per cycle, if both tokens are visible and ``products`` has a free slot.
 
+    Accounting: busy while a pair moves; waiting for the stream without a token if the other has one; waiting
+    for ``products`` while it is full; idle without tokens.
+
     Args:
         name: instance name.
 

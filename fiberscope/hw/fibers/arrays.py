@@ -27,7 +27,10 @@ def values_of(numbers: npt.ArrayLike) -> memoryview[float]:
 
 
 def arithmetic(value_type: ValueType) -> tuple[np.ufunc, np.ufunc]:
-    """Return the functions that multiply and add arrays of a type element by element."""
+    """Return the functions that multiply and add arrays of a type element by element, in this order.
+
+    For a type that rounds, they call its Python functions and return arrays of objects.
+    """
     if not value_type.floats:
         return np.multiply, np.add
     return np.frompyfunc(value_type.multiply, 2, 1), np.frompyfunc(value_type.add, 2, 1)

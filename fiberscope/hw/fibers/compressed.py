@@ -14,7 +14,7 @@ class CompressedRows:  # C: final
     """A matrix compressed by rows (CSR): row pointers, and a coordinate and a value for each nonzero.
 
     Arrays of the stored types (64-bit pointers, 32-bit coordinates, doubles) are used without a copy if they
-    are contiguous and writable.
+    are contiguous and writable. Their contents are not checked.
 
     Args:
         pointers: index of the first nonzero of each row, then the number of nonzeros; ``rows + 1`` integers.

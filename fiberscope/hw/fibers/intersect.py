@@ -241,6 +241,9 @@ class SkipAheadIntersector(Intersector):
     below the other head. The unit notifies the source at most once a skip: in the first cycle that empties
     the window while the channel of skips has space. A window of 2 tokens or more sustains one token a cycle.
 
+    Accounting: as for ``TwoFingerIntersector``, by the heads of the windows; busy also while a token enters a
+    window.
+
     Counters: ``intersect`` counts steps as ExTensor does. A match is a step, and so is a skip, however many
     cycles it takes; the rest of a fiber after the end of the other fiber is no step. ``intersect`` therefore
     does not depend on the window. ``continued`` counts the cycles of skips after their first cycle; it is 0

@@ -82,7 +82,7 @@ def worth_masks(segments: Integers, microtile: int) -> bool:
     """Return whether masks are possible and faster than lists for the fibers of an operand.
 
     Args:
-        segments: as for ``masks_of``.
+        segments: index of the first element of each fiber, then the number of elements.
         microtile: edge length of a microtile in coordinates.
     """
     fibers = len(segments) - 1

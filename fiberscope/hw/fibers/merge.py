@@ -175,7 +175,7 @@ class HighRadixMerger(Component):
         self.blocked = self.has_moved = False
         self._watch_ways()
         if self._pass_on_all():
-            self.wake_at(now + 1)
+            self.wake_at(now + 1)  # tokens between nodes move also while the merger accounts for a wait
         return self._state_of(now)
 
     def _state_of(self, now: int) -> int:

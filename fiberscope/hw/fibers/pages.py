@@ -20,7 +20,7 @@ class PageAllocator(Component):
     that is written at about the same time lies in neighboring pages.
 
     Interface: a token on ``page_requests[i]`` requests a page. The number of the page leaves as reference on
-    ``pages[i]``.
+    ``pages[i]``. Both arrays need the same number of ports, which is not checked.
 
     Timing: any number of requests per cycle, in ascending order of i. A page is assigned in the cycle in
     which the request is visible, or in the first later cycle in which ``pages[i]`` has a free slot.

@@ -37,7 +37,11 @@ class PartialStore:  # C: final
         self._grow(self.granule)
 
     def allocate(self, elements: int) -> int:
-        """Allocate space for up to ``elements`` elements, and return the index of its first element."""
+        """Allocate space for up to ``elements`` elements, and return the index of its first element.
+
+        Space of 0 elements still takes a line. Freed space of the same size is used before new space, the
+        space that was freed last first.
+        """
         size = self._size(elements)
         if self.free.get(size):
             return self.free[size].pop()
@@ -52,7 +56,7 @@ class PartialStore:  # C: final
             self._grow(max(elements, 2 * len(self.values)))
 
     def release(self, start: int, elements: int) -> None:
-        """Free the space of a partial fiber.
+        """Free the space of a partial fiber, once; neither argument is checked.
 
         Args:
             start: index of its first element, as ``allocate`` returned it.

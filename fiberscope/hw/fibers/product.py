@@ -67,6 +67,8 @@ class ProductRows:  # C: final
         A row moves only towards the front. Blocks of rows in ascending order therefore do not overwrite rows
         that have not moved.
         """
+        # ``starts`` and ``written`` are in the order of the product's rows, ``self.starts`` and ``lengths``
+        # in that of the computation
         written = np.zeros(len(lengths), np.int64)
         starts = np.full(len(lengths) + 1, self.starts[len(lengths)])
         starts[self.order], written[self.order] = np.asarray(self.starts)[:-1], lengths

@@ -26,6 +26,12 @@ class LevelScanner(Component):
     window of skipped coordinates only takes a cycle. A skip of the rest of a fiber takes no time, because the
     end is known. One skip per cycle is received, and has effect in the cycle in which it is visible.
 
+    Accounting: busy while a token moves or coordinates are skipped; waiting for ``elements`` while it is
+    full; idle between two fibers.
+
+    Counters: ``elements`` counts elements sent; ``fibers``, fibers that have ended; ``skipped``, elements not
+    sent; ``skips`` and ``late_skips``, skips with and without effect.
+
     Source: SAM (ASPLOS 2023), Definition 3.1, and Section 4.2 for skips; the window is a choice of this
     model.
 

@@ -29,7 +29,7 @@ class Scanner:  # C: final
         self.times = array("q", bytes(8 * FIRST_MESSAGES))
 
     def begin(self, first: int, end: int, held_count: int) -> None:
-        """Start a fiber.
+        """Start a fiber, which must not be empty, and forget the messages of the fiber before.
 
         Args:
             first, end: first element of the fiber, and the element after its last one.

@@ -136,6 +136,7 @@ def _control(parameters: SortedHeadParameters, streams: Streams) -> _Control:
     tasks.accept(~running)
     elements.accept(taken)
     running.next <<= begins | (running & ~(leaves & ~stays))
+    # An element leaves only if nothing else is awaited; then its successor is
     fewer = pyrtl.select(leaves & stays, pyrtl.Const(1, len(awaited)), (awaited - taken)[: len(awaited)])
     awaited.next <<= pyrtl.select(begins, tasks.fields["coordinate"], fewer)
     shown = alias("shown", running & (awaited != 0) & elements.valid)

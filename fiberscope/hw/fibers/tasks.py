@@ -21,7 +21,8 @@ class TaskInputs:
     The inputs of task t are ``inputs[first_inputs[t] : first_inputs[t + 1]]``. An input p >= 0 is a fiber of
     the operand, scaled by scale p. An input p < 0 is the partial fiber that task -1 - p writes. Input i
     consists of the elements ``starts[i]`` to ``ends[i]`` - 1 of the operand, or of the store of partial
-    fibers. Both arrays are 0 at first; the component that locates an input fills them in.
+    fibers. Both arrays are 0 at first; the component that locates an input fills them in. Until then, the
+    input counts as an empty fiber.
 
     Args:
         rows: for each task, the row of the product to which it contributes.

@@ -108,6 +108,7 @@ class WayLookahead(MergeLookahead):
             tokens: number of free slots, which includes the slots reserved for lines in flight.
         """
         record = RECORD * way
+        # Tokens that must have been popped before the line fits; at most 0 if it fits in any case
         needed = self.records[record + PUSHED] + tokens - self.capacity
         self.records[record + WANTED] = needed
         self.free_from[way] = MAX_TIME
@@ -140,7 +141,7 @@ class WayLookahead(MergeLookahead):
         self.fibers[fiber + FIBER_END] = first + count
         self.fibers[fiber + FIBER_SOURCE] = source
         self.records[record + PUSHED] += count + (source & 1)
-        if self.records[record + SEEN] == MAX_TIME:
+        if self.records[record + SEEN] == MAX_TIME:  # the way was empty
             self.current[way] = self.newest[way]
             self.records[record + SEEN] = self.own_clock.cycle + 1
             self._set_head(record, fiber, first)

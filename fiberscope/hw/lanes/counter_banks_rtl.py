@@ -170,7 +170,7 @@ def _command(streams: Streams, active: Signal, free: Signal) -> _Command:
     kind.next <<= now
     length.next <<= length_now
     runs = alias("runs", begins | (active & free))
-    sweeps = now[1]
+    sweeps = now[1]  # bit 1: SCAN or READ; bit 0 tells FETCH from COUNT, and READ from SCAN
     return _Command(
         runs,
         begins,

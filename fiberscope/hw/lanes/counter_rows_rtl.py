@@ -140,6 +140,7 @@ class UpdateRows:
         amount = self._held(f"amount_{bank:02}", chosen(grants, amounts))
         old: Signal = DataRegister(self.shape.bits, f"old_{bank:02}")
         new = alias(f"new_{bank:02}", (old + amount)[: self.shape.bits])
+        # A read in the cycle in which its counter is written would get the old counter from the memory
         again = alias(f"again_{bank:02}", adds & (held_entry == entry) & (held_part == part))
         read = chosen(list(part), memory.parts(bank))
         old.next <<= pyrtl.select(self.moves, pyrtl.select(again, new, read), old)
@@ -165,8 +166,8 @@ class UpdateRows:
     def slots(self, lanes: int) -> Row:
         """Return the slots of the last row in its first ``lanes`` lanes.
 
-        The coordinate of a slot is the counter before the row plus the rank of the item; the reference is the
-        index of the counter.
+        The coordinate of a slot is the counter before the item's cluster plus the rank of the item; the
+        reference is the index of the counter.
         """
         before: Signal = pyrtl.Const(0, self.shape.bits)
         sent: Row = []

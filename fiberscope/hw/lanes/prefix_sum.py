@@ -61,6 +61,7 @@ def depth(form: str, lanes: int) -> int:
     if form == SERIAL:
         return lanes + 1
     if form == WORK_EFFICIENT:
+        # A bit length is the floor of the logarithm plus 1, and 0 for 0: up to 2 lanes have no inverse tree
         return lanes.bit_length() + (lanes // 3).bit_length()
     return (lanes - 1).bit_length() + 1
 

@@ -30,6 +30,10 @@ class RowPipeline(Component):
     without a stall, the order of the calls is ``_can_accept``, ``_process_row``, ``_prepare``. If nothing
     has moved, ``_wait`` follows.
 
+    Accounting: busy while a row moves or is in a stage; waiting for the first output without a free slot
+    while the oldest row is blocked. An empty pipeline waits for the first input without a token if another
+    input has one; else it is idle.
+
     Args:
         name: instance name.
         ports: names of the input port array and of the output port array.

@@ -54,6 +54,7 @@ class BankAdapter(Adapter):
     order of their arrival, so that a queue of operations tells which request it is.
     """
 
+    # ``valid`` of each waits for ``ready`` of the other, and can therefore fall without a transfer
     RETRACTS = ("replies", "memory_requests")
     EVENTS = tuple(name for name in FiberCacheBank.COUNTERS if name not in ("evictions", "write_backs"))
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {

@@ -41,7 +41,8 @@ class FunctionalCache:  # C: final
     Attributes:
         fetches, reads, consumes, writes: requests of each kind.
         fetch_misses, read_misses, consume_misses, write_misses: requests of each kind that missed.
-        write_backs: dirty lines that were evicted. Dirty lines that ``consume`` drops do not count.
+        write_backs: dirty lines that were evicted. Dirty lines that ``consume`` drops, or that are left at
+            the end, do not count.
     """
 
     def __init__(self, specification: FiberCacheSpecification) -> None:

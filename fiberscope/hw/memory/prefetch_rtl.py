@@ -325,7 +325,7 @@ BLOCK = unit(
     status=status,
     base=StreamPrefetcherAdapter,
     arbiters=("elements",),  # a stop takes the place of an element
-    retracts=("requests",),
+    retracts=("requests",),  # a stop withdraws the line that is offered
     fibers_of={"elements": "jobs"},
     counters={
         "lines": tokens("requests"),

@@ -235,6 +235,8 @@ class Tags:
         lines, enables, after = [], [], []
         for i, state in enumerate(states):
             takes = alias(f"takes_{i:02}", changes.place & victim.chosen[i])
+            # The valid bit is 1 for the new line only: a dropped line, and the other ways of a set that was
+            # never written, are written as invalid
             lines.append(pyrtl.concat(line, takes))
             enables.append(alias(f"line_written_{i:02}", takes | unknown | (changes.drop & hits[i])))
             older = alias(f"aged_reuse_{i:02}", self._aged(state, self._ages(state, changes, victim), victim))

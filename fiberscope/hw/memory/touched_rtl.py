@@ -104,6 +104,7 @@ def design(parameters: TouchedBitmapParameters, streams: Streams) -> None:
         _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
     ]
     sent: Signal = pyrtl.Register(parameters.width, "given")
+    # The memories keep the bits that were sent until the word is done
     left = alias("left", reduce(or_, banks) & ~sent)
     first = pyrtl.concat_list(lowest(list(left)))  # one-hot
     gives = alias("gives", scanning & (left != 0))
@@ -188,6 +189,7 @@ def _bank(
         scan.reads, (seen & decoded(scan.following, parameters.words)) != 0, is_known
     )
     more = seen | unless(~puts, row)
+    # A word that a scan has finished becomes invalid, which clears all its bits without a write
     seen.next <<= unless(scan.clears, more & ~unless(~scan.done, decoded(scan.word, parameters.words)))
     return unless(~is_known, word)
 

@@ -72,6 +72,7 @@ class ReorderWindow:  # C: final
             raise SimulationError(f"a reply for slot {slot}, which has no open request")
         self._complete[slot] = 1
         previous = self.arrived
+        # The loop ends: the flag of a slot is cleared before the next slot is looked at
         while self._complete[self._oldest]:
             self._complete[self._oldest] = 0
             self._oldest = self._next_slot(self._oldest)

@@ -150,6 +150,7 @@ class MulticastRouter:  # C: final
     def _row(self, output: int, middle: int, column: int) -> int:  # C: noexcept
         """Return the row of a path in a column."""
         high = self._sources[output]
+        # Behind the middle, the path is that of the mirrored network, seen from the output
         if 2 * column > self._hops:
             high = output
             column = self._hops - column
@@ -171,7 +172,10 @@ class MulticastRouter:  # C: final
             self._set_path(self._order[position])
 
     def _set_path(self, output: int) -> None:  # C: noexcept
-        """Select the diagonal input of each node that the path of an output enters by a diagonal wire."""
+        """Select the diagonal input of each node that the path of an output enters by a diagonal wire.
+
+        The bit is that of the node's output by which the path goes on; the last column has one output only.
+        """
         middle = self._middle[output]
         for column in range(1, self._hops + 1):
             if self._wire(output, middle, column - 1) & 1:

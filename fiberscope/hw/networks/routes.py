@@ -13,8 +13,10 @@ class Route:
     def output(self, head: Channel, outputs: int) -> int:
         """Return the output of a token, from 0 to ``outputs`` - 1; called once for each token.
 
+        A crossbar raises ``SimulationError`` for any other number.
+
         Args:
-            head: channel with the token at its head.
+            head: channel with the token at its head; the route must not pop it.
             outputs: number of outputs of the network.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define output")
