@@ -109,7 +109,8 @@ def layout(mapping: AddressMap, organisation: Organisation) -> dict[str, tuple[i
 class Decoder:  # C: final
     """A decoder of the addresses within a channel. ``decode`` sets ``bank`` and ``row``.
 
-    ``bank`` is numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank.
+    ``bank`` is numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank. ``row``
+    is not compared with the number of rows of the device, so that an address never lies outside of it.
 
     Args:
         mapping: address map.

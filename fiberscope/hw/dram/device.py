@@ -300,7 +300,7 @@ class Device:  # C: final
             self.column_bank = bank
         else:
             self.row_command = command
-            # -1, all banks of a pseudo-channel, does not fit the signal
+            # The signal shows a command to all banks of a pseudo-channel (-1) as one to bank 0
             self.row_bank = max(bank, 0)
             self.row = row
         if self.log is not None:

@@ -109,6 +109,7 @@ class SumLookahead(WayLookahead):
         self.sums_ring = 1 << (self.sums_room + FORESEEN).bit_length()
         self.arrival_cycles = raw_words.longs(self._pin(array("q", bytes(8 * self.sums_ring))))
         self.pop_cycles = raw_words.longs(self._pin(array("q", bytes(8 * self.sums_ring))))
+        # Sums are pushed ahead of their cycles, so that the channel holds more tokens than its real capacity
         self.sums.widen(self.sums_ring)
         self.merged_tokens = self.multiplied_count = self.added_count = self.multiplied_settled = (
             self.added_settled
@@ -247,6 +248,7 @@ class SumLookahead(WayLookahead):
             self._foresee(self.own_clock.cycle)
         if needed <= self.foreseen_count:
             return self.pop_cycles[(needed - 1) & (self.sums_ring - 1)] + 1
+        # ``engage`` has widened the channel; the difference is never free for the accumulator
         self.sums.want(self.sums_ring - self.sums_room + slots)
         return MAX_TIME
 

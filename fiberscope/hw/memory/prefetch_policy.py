@@ -50,6 +50,9 @@ class PrefetchPolicy(Policy):
         Args:
             fibers: the fibers of the task whose address is known, in the order of the task, at least one.
             now: current cycle of the prefetcher.
+
+        Returns:
+            One of ``fibers``, or None. Fibers whose address becomes known later are offered in later calls.
         """
         return fibers[0]
 

@@ -2,7 +2,7 @@
 
 A request is one token. ``control`` is the operation. ``coordinate`` is a tag, which the reply returns.
 ``reference`` is the byte address of a line; for the burst operations, it is an address within the burst. A
-reply holds the operation, the tag and the address.
+reply holds the operation, the tag and the address; memory replies to ``READ_BURST`` with ``READ``.
 
 The bits of the tag from ``PORT_SHIFT`` up are the requester's port at its network, to which the network
 routes the reply. The bits of the address from ``TENSOR_SHIFT`` up are the number of the tensor, and the
