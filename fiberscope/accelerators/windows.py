@@ -1,4 +1,8 @@
-"""Windows of a sampled run: their length, their bounds, and the choice of some of them."""
+"""Windows of a sampled run: their length, their bounds, and the choice of some of them.
+
+A window is a range of consecutive tasks, such as rows of the first operand. For the use of windows see
+``fiberscope.accelerators.sampling``.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,24 @@ import numpy.typing as npt
 
 from fiberscope.workloads.canonical import Integers
 
-WINDOW_CYCLES = 4000  # smallest window; shorter windows differ by the bursts in which memory writes
-FIRST_CYCLES = 6000  # smallest first and last window
-# Length of the first window, in windows, where rows are dealt in turn: the elements begin at the same
-# time, and are slower until they have drifted apart
+# Smallest default length of a window in cycles; shorter windows differ by the bursts in which memory writes.
+# A request may ask for shorter windows.
+WINDOW_CYCLES = 4000
+FIRST_CYCLES = 6000  # smallest length of the first and of the last window, in predicted cycles
+# Smallest length of the first window, in windows, where rows are dealt to the processing elements in turn:
+# the elements begin at the same time, and are slower until they have drifted apart
 DRIFT_WINDOWS = 10
 TASKS_PER_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
-COMMON_SHARE = 0.9  # share of the operations in tasks no longer than the longest common task
+COMMON_SHARE = 0.9  # smallest share of the operations in tasks no longer than the longest common task
 Numbers = npt.NDArray[np.float64]
 
 
 def window_length(lengths: Integers) -> int:
     """Return the default length of a window in cycles.
 
-    A window has time for ``TASKS_PER_WINDOW`` tasks of the longest common length. A share of ``COMMON_SHARE``
-    of all operations is in tasks that are no longer than this task.
+    A window has time for ``TASKS_PER_WINDOW`` tasks of the longest common length, but at least
+    ``WINDOW_CYCLES``. The longest common length is the smallest length such that a share of ``COMMON_SHARE``
+    of all operations is in tasks that are no longer. Without tasks, the length is ``WINDOW_CYCLES``.
 
     Args:
         lengths: operations of each task, of which a processing element does at most one a cycle.
@@ -39,19 +46,24 @@ def window_length(lengths: Integers) -> int:
 def cut_windows(costs: Numbers, first: float, cost: float, last: float | None = None) -> list[range]:
     """Cut rows into a first window, windows of about equal cost, and a last window.
 
-    A row that costs more than a window becomes a window of its own, or the last row of a window.
+    The first window has the fewest rows that cost at least ``first``, the last window the fewest rows that
+    cost more than ``last``. The rows between them are cut into windows of equal cost, as close to ``cost`` as
+    a whole number of windows allows, each rounded up to whole rows. A row between the first and the last
+    window that costs more than a window becomes a window of its own, or the last row of a window. Within the
+    first and the last window, such a row may be anywhere.
 
     Args:
-        costs: predicted cost of each row.
-        first: smallest cost of the first window.
-        cost: cost of each window between them, in the unit of ``costs``.
-        last: smallest cost of the last window; ``first`` by default.
+        costs: predicted cost of each row, at least one row.
+        first: smallest cost of the first window, in the unit of ``costs``.
+        cost: approximate cost of each window between the first and the last, in the same unit; above 0.
+        last: cost that the last window exceeds, in the same unit; ``first`` by default.
 
     Returns:
         Consecutive ranges that contain every row; a single range if no row is left between the first and the
         last window.
     """
     cumulative = np.cumsum(costs)
+    # The row in which the cost reaches ``first`` belongs to the first window, hence + 1
     start = int(np.searchsorted(cumulative, first)) + 1
     end = int(np.searchsorted(cumulative, cumulative[-1] - (first if last is None else last)))
     if end - start < 1:
@@ -59,6 +71,7 @@ def cut_windows(costs: Numbers, first: float, cost: float, last: float | None = 
     middle = cumulative[end - 1] - cumulative[start - 1]
     count = max(1, round(middle / cost))
     steps = cumulative[start - 1] + middle * np.arange(1, count) / count
+    # A row that costs more than a window reaches several steps, whose equal bounds ``unique`` merges
     bounds = np.unique([start, *(np.searchsorted(cumulative[:end], steps) + 1), end])
     edges = [0, *bounds.tolist(), len(costs)]
     return [range(first_row, end_row) for first_row, end_row in pairwise(edges) if end_row > first_row]
@@ -67,19 +80,26 @@ def cut_windows(costs: Numbers, first: float, cost: float, last: float | None = 
 def windows_with_long_tasks(
     windows: list[range], costs: Numbers, lengths: Integers, limit: float
 ) -> list[int]:
-    """Return the windows between the first and the last in which a long task is in flight.
+    """Return the numbers of the windows between the first and the last in which a long task is in flight.
+
+    A task is taken to begin when the predicted cycles of all tasks before it have passed, and to last one
+    cycle for each of its operations. A long task may therefore be in flight in several windows.
 
     Args:
-        windows: consecutive ranges of tasks.
-        costs: predicted cycles of each task, as a part of the run.
+        windows: consecutive ranges that contain all tasks from the first on.
+        costs: predicted cycles of each task, as a part of the run: tasks of several processing elements that
+            overlap share the cycles.
         lengths: operations of each task, of which a processing element does at most one a cycle.
-        limit: length above which a task is long. A long task may last for several windows.
+        limit: length above which a task is long, in operations.
+
+    Returns:
+        Numbers of windows from 0, in ascending order, without the first and the last window.
     """
-    ends = np.cumsum(costs)
+    ends = np.cumsum(costs)  # predicted cycle in which the next task begins
     long = np.flatnonzero(lengths > limit)
     bounds = ends[[window.stop - 1 for window in windows]]
     first = np.searchsorted([window.stop for window in windows], long, side="right")
-    last = np.searchsorted(bounds, (ends - costs + lengths)[long])
+    last = np.searchsorted(bounds, (ends - costs + lengths)[long])  # window in which begin + length falls
     numbers = {number for start, stop in zip(first, last, strict=True) for number in range(start, stop + 1)}
     return sorted(int(number) for number in numbers if 0 < number < len(windows) - 1)
 
@@ -89,9 +109,11 @@ def choose_windows(count: int, strata: int, seed: int) -> list[int]:
 
     Args:
         count: number of windows to choose from.
-        strata: number of strata, at most ``count``. A stratum is a range of consecutive windows.
+        strata: number of strata and of chosen windows, 1 to ``count``. A stratum is a range of consecutive
+            windows; the sizes of strata differ by at most 1.
         seed: seed of the random choice.
     """
+    # The number of strata is a part of the seed, so that rounds with different numbers choose independently
     generator = np.random.default_rng([seed, strata])
     bounds = np.arange(strata + 1) * count // strata
     return [int(generator.integers(start, stop)) for start, stop in pairwise(bounds)]

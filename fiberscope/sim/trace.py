@@ -1,6 +1,10 @@
-"""Waveforms: the values of selected components and channels after each cycle, as a VCD file.
+"""Waveforms: the values of selected components and channels after each cycle, as a VCD or FST file.
 
-The same machine gives the same file, byte for byte, for every order of ticks, with and without sleep.
+The same machine gives the same VCD file, byte for byte, for every order of ticks, with and without sleep.
+
+A ``Start`` decides in which base ticks the waveform is recorded, possibly with a ``Trigger``. The ``Tracer``
+is what the kernel calls; it owns the file. From the first recorded cycle on, its ``Recorder`` writes the
+changes of each time step. A ``Landmark`` finds the time and the component at which viewers open.
 """
 
 from __future__ import annotations
@@ -40,26 +44,42 @@ def write_vcd(
 ) -> Iterator[Tracer]:
     """Write a waveform of all cycles that run within the ``with`` block. Build the machine if necessary.
 
-    The file has a temporary name beside ``path`` until the run ends, also by a deadlock or a crash.
+    The file has a temporary name beside ``path`` until the block ends. If an exception ends the block, such
+    as a deadlock, the file has the cycles up to the exception; before the start of the waveform, an exception
+    leaves no file. If the block ends normally before the start, the file has only the end state, and a
+    ``UserWarning`` says so.
+
+    Within the block, no component defers work (``fiberscope.sim.deferral``), and a kernel that begins its
+    first run there uses no lookahead models (``fiberscope.sim.lookahead``). A run is therefore slower than
+    without a waveform, also outside the window. Nothing is sampled outside the window.
 
     Args:
         kernel: the machine, with all components added and connected.
         path: the VCD file, replaced if it exists; or an FST file (``.fst``), which ``vcd2fst`` converts.
-        window: cycles of the first clock, ``[start, end)``. The run has full speed outside the window.
+        window: cycles of the first clock, ``[start, end)``; None for all cycles. A window that has begun
+            already is recorded from the current cycle on.
         scopes: shell patterns on instance names, with or without the machine's name, such as ``pe0[0-3]``. A
             scope includes its inner scopes. Empty for all.
         trigger: a condition such as ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``) that starts
             the waveform. It is evaluated every ``CHECK_CYCLES`` cycles of the first clock within the window.
-        cycles: the maximum length of the waveform, in cycles of the first clock.
+        cycles: the maximum length of the waveform, in cycles of the first clock; None for no limit.
         save_file: whether to write the view beside the waveform: ``.gtkw`` for GTKWave, ``.sucl`` for Surfer.
-        colours: whether the save file shows states in colour, by a table ``.enum`` beside it. Without
-            colours, the file is plain IEEE 1364: texts are numbers, listed in the comment and ``.enum``.
+            A view that a user saved is kept, with a ``UserWarning``.
+        colours: whether the save file shows states in colour, by a table ``.enum`` beside it; without a save
+            file, states have no colour. If False, the file is plain IEEE 1364: texts are numbers, listed in
+            the comment of the file. If the ``.gtkw`` file is written, ``.enum`` lists them too.
+
+    Yields:
+        The tracer, whose ``start``, ``end``, ``changes`` and ``failure`` describe the waveform.
 
     Raises:
-        SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
-            the trigger is invalid, ``cycles`` is below 1, or the kernel is traced or has run lookahead.
-        OSError: at the end, if the file could not be written, for example on a full disk. The run continues
-            without it.
+        SimulationError: if the file cannot be written or its ending is that of a file beside it (``.gtkw``,
+            ``.enum``, ``.sucl``), ``vcd2fst`` is not installed for an FST file, the window is empty or past,
+            a scope matches nothing, the trigger is invalid, ``cycles`` is below 1, a signal or its value is
+            invalid, the kernel is traced already, or its lookahead models are engaged. The errors of
+            ``Kernel.build`` too.
+        OSError: at the end of a block without an exception, if the file could not be written, for example on
+            a full disk. The run continues without a waveform.
     """
     if kernel.tracer is not None:
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
@@ -82,6 +102,8 @@ def write_vcd(
 class Start:
     """Start and end of a waveform in base ticks: of a window, or from the cycle in which a trigger holds.
 
+    A trigger counts only within the window. A window that has begun already is clipped to the current time.
+
     Args:
         kernel: the machine, built.
         window, trigger, cycles: as for ``write_vcd``.
@@ -91,7 +113,8 @@ class Start:
 
     Attributes:
         start: base tick at which the waveform begins; with a trigger, of the next evaluation of the trigger.
-        end: base tick before which the waveform ends.
+        end: base tick before which the waveform ends; ``MAX_TIME`` without a limit. With a trigger, the
+            length ``cycles`` limits it only after the trigger holds.
         trigger: the trigger until it holds, then None.
     """
 
@@ -109,22 +132,30 @@ class Start:
             self._fix(self.start)
 
     def _fix(self, time: int) -> None:
+        """Set the start, and limit the end to the maximum length."""
         self.start = time
         self.end = min(self.end, time + self._longest)
 
     def give_up(self, time: int) -> None:
-        """End the wait for the trigger: the run ended at base tick ``time``, and the trigger never held."""
+        """Move the start to base tick ``time``, at which the run ended, if the trigger never held.
+
+        ``trigger`` remains set. Without a trigger, the start of the window remains.
+        """
         if self.trigger is not None:
             self.start = time
 
     def next_check(self, time: int) -> int:
         """Return the base tick of the next check; not in the future if the waveform begins at ``start``.
 
-        The trigger is evaluated for all cycles since the last check, so that sleep does not move the start.
+        The trigger is evaluated at each check point up to ``time``, also if no time step ran there, so that
+        sleep does not move the start. After the window, the result is ``MAX_TIME``.
+
+        Args:
+            time: base tick of the next time step. The machine is in the state before it.
         """
         while self.trigger is not None and self.start <= time:
             if self.start >= self.end:
-                return MAX_TIME
+                return MAX_TIME  # the window is over: no further check
             if self.trigger.holds(self.start):
                 self._fix(self.start)
                 self.trigger = None
@@ -134,13 +165,18 @@ class Start:
 
 
 class Tracer:
-    """The recorder of a waveform: it samples a machine into one VCD file. Created by ``write_vcd``.
+    """The connection between a kernel and the file of one waveform. Created by ``write_vcd``.
 
-    The kernel calls ``begin`` until the waveform starts, then ``sample`` after each time step up to ``end``.
+    The kernel calls ``begin`` until the waveform starts, then ``sample`` after each time step before ``end``.
     ``write_vcd`` calls ``close`` at the end.
 
+    Raises:
+        SimulationError: if the file cannot be written, its ending is that of a file beside it, or the
+            converter to FST is not installed.
+
     Attributes:
-        sample: writes the changes of a time step, given its base tick and the components that ticked.
+        sample: the function for each time step, given its base tick and the components that ticked. The
+            first call writes the initial values, unless ``begin`` did; later calls write changes.
         failure: error that stopped the file, else None.
     """
 
@@ -153,6 +189,7 @@ class Tracer:
         self._waveform = waveform
         self._landmark = Landmark(waveform.variables)
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
+        # Checked before the file is opened, as nothing would remove the partial file after this error
         if path.suffix in {SAVE_FILE_ENDING, TABLE_ENDING, COMMAND_FILE_ENDING}:
             raise SimulationError(f"the waveform {path} cannot end in {path.suffix}: a file beside it does")
         comment = [*_clock_lines(kernel), *_table_lines(waveform)]
@@ -173,12 +210,16 @@ class Tracer:
 
         A base tick that is not in the future tells the kernel to call ``sample`` from now on. If the start is
         this time step, the first ``sample`` writes the initial values; if it has passed, this method does.
+        After an error of the file, the result is ``MAX_TIME``: the kernel calls nothing further.
+
+        Args:
+            time: base tick of the time step that follows the call.
         """
         next_call = self._start.next_check(time)
         if next_call >= time:
             return next_call
         try:
-            self._write_start()  # no value has changed since the start
+            self._write_start()  # no time step ran since the start, so no value has changed
         except OSError as error:
             self._give_up(error)
             return MAX_TIME
@@ -186,7 +227,7 @@ class Tracer:
 
     @property
     def changes(self) -> int:
-        """Number of written changes of values, without initial values."""
+        """Number of changes of values that are recorded so far, without initial values."""
         return 0 if self._recorder is None else self._recorder.changes
 
     def _take_first_sample(self, _time: int, _ticked: list[Component]) -> None:
@@ -210,9 +251,13 @@ class Tracer:
         self._kernel.trace(None)
 
     def _write_start(self) -> None:
-        """Write the header and the value of every variable at base tick ``start``, and begin to record."""
+        """Write the header and the current value of every variable, at base tick ``start``; begin to record.
+
+        If the run ended before its window, these are the values at the end of the run, although their time
+        is the start of the window.
+        """
         probes = self._waveform.probes
-        probes.collect_all()
+        probes.collect_all()  # ``changes`` has all values now, and no position counts as changed
         self._file.begin(self.start, self._waveform.variables, probes.changes)
         self._landmark.look(self.start, probes.changes, probes.changes.all())
         self._recorder = Recorder(probes, self._file.lines, self._landmark, self._write_lines)
@@ -220,6 +265,9 @@ class Tracer:
 
     def close(self, finished: bool) -> None:
         """End the file at the end of the run or window; a run that failed before its window leaves none.
+
+        Args:
+            finished: whether the ``with`` block ended without an exception.
 
         Raises:
             OSError: if the file could not be written and the run itself succeeded.
@@ -240,28 +288,34 @@ class Tracer:
             if self.failure is not None:
                 return
             if finished and self._recorder is None:
-                self._warn()
+                self._warn()  # first, as the message has the start that ``give_up`` changes
                 self._start.give_up(self._kernel.end)
                 self._write_start()
             if self._recorder is not None:
+                # The run may have continued after the window
                 self._file.keep(min(self._last_time(finished), self.end))
                 self._write_views()
         finally:
-            self._file.discard()
+            self._file.discard()  # after ``keep``, only the VCD file from which an FST file was made remains
 
     def _last_time(self, finished: bool) -> int:
-        """Return the file's last base tick: the run's end, or a cycle after the last change on failure."""
+        """Return the file's last base tick: the run's end, or a cycle after the last change on failure.
+
+        Only a failure within the window counts. The caller limits the result to the window.
+        """
         if finished or self._kernel.time >= self.end:
             return max(self._kernel.end, self._file.lines.time)
         return self._file.lines.time + self._kernel.clocks[0].period
 
     def _write_views(self) -> None:
+        """Write the save file for GTKWave and the command file for Surfer, if requested."""
         if self._save_path is not None:
             write_save_file(self._save_path, self._file, self._waveform, self._landmark)
             commands = self._save_path.with_suffix(COMMAND_FILE_ENDING)
             write_command_file(commands, self._file, self._waveform, self._landmark)
 
     def _warn(self) -> None:
+        """Warn that the run ended before the start of the waveform."""
         kernel, period = self._kernel, self._kernel.clocks[0].period
         trigger = self._start.trigger
         cause = f"before its window from {self.start // period}"
@@ -275,8 +329,12 @@ class Tracer:
 
 
 def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, int]:
-    """Return a window in cycles of the first clock as base ticks, clipped to the kernel's time."""
-    now = max(kernel.time, 0)
+    """Return a window in cycles of the first clock as base ticks, clipped to the kernel's time.
+
+    Raises:
+        SimulationError: if the window is empty or past.
+    """
+    now = max(kernel.time, 0)  # the time is -1 before the first time step
     if window is None:
         return now, MAX_TIME
     start, end = window
@@ -289,6 +347,7 @@ def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, in
 
 
 def _clock_lines(kernel: Kernel) -> Iterator[str]:
+    """Yield the frequency and the period in base ticks of each clock."""
     for clock in kernel.clocks:
         ticks = f"{clock.period} base tick{'s' if clock.period > 1 else ''}"
         yield f"clock {clock.name}: {clock.hertz} Hz, a cycle is {ticks}"

@@ -37,7 +37,7 @@ from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_entries
 
-WINDOW_CYCLES = 4000  # smallest window
+WINDOW_CYCLES = 4000  # smallest default length of a window, in predicted cycles
 PAIRS = 4  # smallest number of average pairs of tiles in a window; the buffer holds two pairs at a time
 REFERENCE = "scipy, in the pairs of tiles that were simulated"
 

@@ -37,8 +37,8 @@ from fiberscope.workloads.gemm import SlicedMatrix
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 
-MIN_WINDOW_CYCLES = 4000  # least predicted cycles of a window
-MIN_WINDOW_DEPTHS = 2  # least length of a window, in units of the passes that are in flight at the same time
+MIN_WINDOW_CYCLES = 4000  # smallest default length of a window, in predicted cycles
+MIN_WINDOW_DEPTHS = 2  # the same, in units of the passes that are in flight at the same time
 # Smallest half-width of an interval, as a fraction of the cycles: windows often take exactly the predicted
 # cycles, except at their ends.
 MIN_HALF_WIDTH = 0.001

@@ -1,5 +1,12 @@
 # cython: infer_types=True
-"""Benes networks: the minimal network for permutations, and SIGMA's network for multicasts in one pass."""
+"""Benes networks: the minimal network for permutations, and SIGMA's network for multicasts in one pass.
+
+The functions share these terms. ``form`` is one of ``FORMS``, ``lanes`` is the number N of inputs and of
+outputs, a power of two from 2 on, and n is log2 N. Only ``check_lanes`` and ``route_permutation`` check
+their arguments. ``settings`` are rows of settings: one number for each row of switches or nodes, with the
+bits of ``setting_bits``. The minimal network has *stages* of switches, counted from 0. SIGMA's network has
+*columns* of nodes, counted from 0; a node of column 0 has a single input and hence no multiplexer.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +55,12 @@ def select_word(settings: Sequence[int], lanes: int) -> int:
 
     The bits of all nodes are the low bits of the word, the bits of the outputs follow. With N lanes and n =
     log2(N), the word has 2 N (2 n - 1) + N bits.
+
+    Args:
+        settings: all N rows of settings of a ``double`` network.
+        lanes: N.
     """
+    # From the lowest bit: nodes of row 0, nodes of row 1, ... nodes of row N - 1, output 0, ... output N - 1
     nodes = setting_bits(DOUBLE, lanes) - 1
     word = 0
     for row, bits in enumerate(settings):
@@ -57,7 +69,14 @@ def select_word(settings: Sequence[int], lanes: int) -> int:
 
 
 def distance(column: int, lanes: int) -> int:
-    """Return how many rows a diagonal into this column of SIGMA's network crosses: 1, 2, 4 ... 4, 2, 1."""
+    """Return how many rows a diagonal into this column of SIGMA's network crosses: 1, 2, 4 ... 4, 2, 1.
+
+    The diagonal into row i of the column comes from row i XOR this distance of the column before.
+
+    Args:
+        column: a column with multiplexers, 1 to 2 n.
+        lanes: N.
+    """
     n = lanes.bit_length() - 1
     return 1 << (column - 1 if column <= n else 2 * n - column)
 
@@ -65,16 +84,21 @@ def distance(column: int, lanes: int) -> int:
 def wiring(lanes: int) -> list[list[int]]:
     """Return the wires between the stages of a minimal network with this number of lanes.
 
-    The result has, for each stage after the first, the output of the stage before that feeds each input.
+    The result has a list for each of the 2 n - 2 stages after the first. The list gives, for each input of
+    the stage, the number of the output of the stage before that feeds the input.
     """
     n = lanes.bit_length() - 1
     inward = [_halves(lanes, lanes >> level) for level in range(n - 1)]
+    # Sorting the positions of a permutation by its values gives the inverse permutation
     outward = [sorted(range(lanes), key=permutation.__getitem__) for permutation in reversed(inward)]
     return inward + outward
 
 
 def _halves(lanes: int, block: int) -> list[int]:
-    """Return a permutation that moves even places of each block to its upper half, odd ones to its lower."""
+    """Return a permutation that moves even places of each block to its upper half, odd ones to its lower.
+
+    The upper half has the lower numbers. Entry i is the place whose content moves to place i.
+    """
     half = block // 2
     return [
         start + 2 * position + side
@@ -89,8 +113,14 @@ def route_permutation(sources: Sequence[int]) -> list[int]:
 
     The settings are found by the looping algorithm.
 
+    Args:
+        sources: the input of each output, a permutation of 0 to N - 1.
+
+    Returns:
+        One number for each of the N / 2 rows of switches, with the bits of ``setting_bits``.
+
     Raises:
-        ValueError: if ``sources`` is not a permutation, or its length is not a power of two.
+        ValueError: if ``sources`` is not a permutation, or its length is not a power of two from 2 on.
     """
     lanes = len(sources)
     if sorted(sources) != list(range(lanes)) or lanes & (lanes - 1) or lanes < 2:
@@ -100,15 +130,20 @@ def route_permutation(sources: Sequence[int]) -> list[int]:
 
 
 def _stages_of(sources: list[int]) -> list[list[int]]:
-    """Return the settings of all switches stage by stage, 1 for a switch that crosses."""
+    """Return the settings of all switches stage by stage, 1 for a switch that crosses.
+
+    The first and the last stage connect two networks of half the size, the upper and the lower. Each switch
+    of the first stage sends one of its inputs to each half; each switch of the last stage joins two outputs.
+    """
     if len(sources) == 2:
         return [[int(sources[0] == 1)]]
     lower = _lower_outputs(sources)
+    # Without a cross, an even output gets the upper half; an even input (below) goes to the upper half
     last = [int(lower[even]) for even in range(0, len(sources), 2)]
     halves: list[list[int]] = [[], []]
     first = [0] * (len(sources) // 2)
     for output, source in enumerate(sources):
-        halves[lower[output]].append(source // 2)
+        halves[lower[output]].append(source // 2)  # in a half, each switch has one input and one output
         if not source % 2:
             first[source // 2] = int(lower[output])
     upper_stages, lower_stages = map(_stages_of, halves)
@@ -119,21 +154,27 @@ def _stages_of(sources: list[int]) -> list[list[int]]:
 
 
 def _lower_outputs(sources: list[int]) -> list[bool]:
-    """Return, for each output, whether its path uses the lower half, as one path of each switch does."""
+    """Return, for each output, whether its path uses the lower half.
+
+    Of the two paths through each switch of the first and of the last stage, exactly one uses the lower half.
+    """
     output_by_source = {source: output for output, source in enumerate(sources)}
     lower: dict[int, bool] = {}
     for start in range(0, len(sources), 2):
         output = start
+        # One loop: an output takes the upper half, so the other output of its switch takes the lower half.
+        # The input of the latter shares a switch with another input, which must take the upper half in turn.
         while output not in lower:
             lower[output], lower[output ^ 1] = False, True
-            output = output_by_source[
-                sources[output ^ 1] ^ 1
-            ]  # its input shares a switch with one in the lower half
+            output = output_by_source[sources[output ^ 1] ^ 1]
     return [lower[output] for output in range(len(sources))]
 
 
 def sources_of(form: str, settings: Sequence[int]) -> list[int]:
-    """Return the input that each output receives with these rows of settings."""
+    """Return the input that each output receives with these rows of settings.
+
+    The result is a permutation for ``minimal``; for ``double``, several outputs may receive the same input.
+    """
     if form == MINIMAL:
         return _permuted(settings)
     lanes = len(settings)
@@ -153,8 +194,10 @@ def _permuted(settings: Sequence[int]) -> list[int]:
 
 def _traced(settings: Sequence[int], output: int, lanes: int) -> int:
     """Return the input that an output of SIGMA's network receives, traced from the output."""
+    # wire: 0 for the horizontal output of the node in ``row``, 1 for the diagonal output
     row, wire = output, 0
     for column in range(columns(DOUBLE, lanes), 0, -1):
+        # The bit selects the node's input, which is the same kind of output of a node in the column before
         wire = settings[row] >> (2 * (column - 1) + wire) & 1
         row ^= wire * distance(column, lanes)
     return row
@@ -163,8 +206,12 @@ def _traced(settings: Sequence[int], output: int, lanes: int) -> int:
 def check_lanes(name: str, lanes: int) -> None:
     """Check a number of lanes.
 
+    Args:
+        name: name of the component, which begins the message of an error.
+        lanes: the number to check.
+
     Raises:
-        ValueError: if it is not a power of two from 2 to 256; the message has ``name``.
+        ValueError: if ``lanes`` is not a power of two from 2 to 256.
     """
     minimum, maximum = LANES
     if lanes not in range(minimum, maximum + 1) or lanes & (lanes - 1):
@@ -177,26 +224,31 @@ class BenesNetwork(RowPipeline):
     Interface: a vector is a row of tokens, one on each of ``inputs``, see ``fiberscope.hw.lanes.rows``. A
     token on ``tasks`` holds the number of vectors of a task. It comes with one token on each of
     ``settings``, see ``setting_bits``, which apply to all vectors of the task. Each of ``outputs`` sends the
-    unchanged token of the input that the settings select. With ``double``, several outputs can select the
-    same input.
+    token of the input that the settings select. Elements are unchanged; a stop, or another token that is no
+    element, keeps only its kind. With ``double``, several outputs can select the same input. A task of 0
+    vectors is taken like any other, and the next task replaces its settings.
 
     - ``minimal``: 2 log2 N - 1 stages of N / 2 switches, each of which passes or crosses its two inputs.
       ``route_permutation`` returns the settings of any permutation.
     - ``double``: SIGMA's network, with N rows and 2 log2 N + 1 columns of nodes, numbered from 0. Node (i, j)
-      has a horizontal input from node (i, j - 1) and a diagonal input from ``distance(j)`` rows away. Its
-      horizontal and its diagonal output each select one of the inputs. Nodes of column 0 have one input,
-      nodes of the last column one output. ``fiberscope.hw.networks.benes_router`` finds the settings of any
-      multicast.
+      has a horizontal input from node (i, j - 1) and a diagonal input from node (i XOR d, j - 1), where d
+      is ``distance(j, N)``. Its horizontal and its diagonal output each select one of the inputs. Nodes of
+      column 0 have one input, nodes of the last column one output. ``fiberscope.hw.networks.benes_router``
+      finds the settings of any multicast.
 
     Timing: the settings of a task are popped in one cycle, at the earliest in the cycle in which the last
-    vector of the task before is accepted, and apply from the next cycle. A vector is accepted when all
-    inputs have a token, one a cycle. It is sent ``stages`` + 1 cycles later, when all outputs have a free
-    slot: there is a register after the last column, and ``stages`` registers between columns. The stages
-    move in step, see ``fiberscope.hw.lanes.pipeline``. No settings are popped while the stages stall.
+    vector of the task before is accepted, and apply from the next cycle. Within a task, a vector is accepted
+    when all inputs have a token, one a cycle. It is sent ``stages`` + 1 cycles later at the earliest, when
+    all outputs have a free slot: there is a register after the last column of multiplexers, and ``stages``
+    registers before or between these columns. The registers move in step, see
+    ``fiberscope.hw.lanes.pipeline``. No settings are popped while they stall.
 
-    Accounting: busy while vectors or settings move; waiting for output while the oldest vector is blocked. An
-    empty network waits, within a task, for the first input without a token. Between tasks, it waits for the
-    task or for the first missing setting if any other token has arrived, and is idle otherwise.
+    Accounting: busy while vectors are in the network or settings move; waiting for output while the oldest
+    vector is blocked. An empty network waits, within a task, for the first input without a token. Between
+    tasks, it waits for the task or, if the task has arrived, for the first missing setting. It is idle if no
+    token has arrived.
+
+    Counts: ``vectors``, the vectors accepted; ``settings``, the sets of settings popped, one for each task.
 
     Source: Benes, *Mathematical Theory of Connecting Networks and Telephone Traffic* (1965); SIGMA (HPCA
     2020), Section IV, and its public RTL (georgia-tech-synergy-lab/SIGMA at 213a062, ``benes.v``), whose
@@ -206,12 +258,12 @@ class BenesNetwork(RowPipeline):
         name: instance name.
         form: ``"minimal"`` or ``"double"``.
         lanes: N, a power of two from 2 to 256.
-        stages: registers between columns, 0 to the number of columns of multiplexers.
+        stages: registers before or between columns, 0 to the number of columns of multiplexers.
 
     Raises:
         ValueError: if the form is unknown, or a number is out of its range.
         SimulationError: when built, if the number of connected ports is not that of the lanes or of the rows
-            of settings; during the run, if a setting has more bits than a row.
+            of settings; during the run, if a setting is negative or has more bits than a row.
     """
 
     PORTS = (
@@ -278,7 +330,11 @@ class BenesNetwork(RowPipeline):
         return True
 
     def _load(self, row: int) -> None:
-        """Pop the settings of a row."""
+        """Pop the settings of a row.
+
+        Raises:
+            SimulationError: if the number is negative or has too many bits.
+        """
         source = self.settings[row]  # C: Channel
         self.bits[row] = source.coordinate()
         if self.bits[row] < 0 or self.bits[row] >> setting_bits(self.form, self.lanes):
@@ -301,13 +357,14 @@ class BenesNetwork(RowPipeline):
         if self.left > 0:
             return self.wait_input(self._first_empty_input())
         missing = self._missing_setting()
+        # A task whose settings have all arrived would have been popped by ``_prepare`` in this cycle
         if self.tasks.can_pop():
             return self.wait_input(self.settings[missing])
         settings_show = any(source.can_pop() for source in self.settings)
         return self.wait_input(self.tasks) if valid_inputs > 0 or settings_show else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """Return the numbers of vectors accepted and of settings popped."""
+        """Return the number of vectors accepted, and of sets of settings popped, one for each task."""
         return {"vectors": self.rows, "settings": self.tasks_taken}
 
     def sample(self) -> tuple[int, ...]:

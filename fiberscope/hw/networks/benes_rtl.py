@@ -40,7 +40,7 @@ class BenesParameters(Parameters):
     Args:
         form: ``"minimal"`` or ``"double"``.
         lanes: a power of two, 2 to 128.
-        stages: number of registers between columns, 0 to the number of columns of multiplexers.
+        stages: number of registers before or between columns, 0 to the number of columns of multiplexers.
         vector_bits: bits of the number of vectors of a task, 1 to 62.
         coordinate_bits: bits of a coordinate, 1 to 62.
         reference_bits: bits of a reference, 0 to 64; 0 omits references, which are then 0.

@@ -34,8 +34,8 @@ class PostfixExpression:
     """An expression in postfix order.
 
     Args:
-        location: file, line and column of the expression.
-        tokens: operands and operators.
+        location: file, line and column of the expression, for error messages.
+        tokens: numbers, names of parameters, and operators, each after its operands.
     """
 
     location: str
@@ -44,25 +44,39 @@ class PostfixExpression:
     def evaluate(self, parameters: Mapping[str, object]) -> float:
         """Evaluate the expression.
 
+        Args:
+            parameters: values by name; names that the expression does not use may have any value.
+
+        Returns:
+            The exact result as an int if it is whole, else as a float.
+
         Raises:
-            ConfigurationError: an unknown name or a division by zero; the message has the position.
+            ConfigurationError: an unknown name, a name whose value is not a number, or a division by zero;
+                the message has the location.
         """
         number = references.evaluate(self.tokens, parameters, self.error)
         return int(number) if number.denominator == 1 else float(number)
 
     def error(self, message: str) -> ConfigurationError:
-        """Return an error with the position of the expression."""
+        """Return an error with the location of the expression."""
         return ConfigurationError(f"{self.location}: {message}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)  # compared by identity, since dicts have no hash
 class CostFile:
-    """A compiled file of costs; each load of a file is a different key of a cache.
+    """A compiled file of costs, which can be a key of a cache.
+
+    Two objects are equal only if they are the same object. ``read_cost_file`` returns the same object for an
+    unchanged file, as long as its own cache holds the object, and another object for a changed file.
 
     Args:
-        document: the content of the file. Every expression is ``[place, word, ...]``, every netlist ``[place,
-            block, {parameter: text or expression}]``.
-        energies: the energies of the shipped table, in pJ by ``class.action``, in 45 nm.
+        document: the content of the file, with all sections of ``schema.CostsFile``. Every expression is
+            ``[location, token, ...]``, see ``PostfixExpression``. Every netlist is ``[location, block,
+            {parameter: text or expression}]``.
+        energies: the energies of the shipped table, in pJ by ``owner.action``: ``DRAM.read``,
+            ``gamma.MainMemory.read``. An owner is a class, a name of components, or a component of one
+            machine. The energy of a memory is that of one access, whose number of bits only the table has.
+            On-chip figures are for 45 nm and 0.9 V.
         areas: the areas of the shipped table, in um2 by name, in 45 nm.
     """
 
@@ -72,10 +86,12 @@ class CostFile:
 
 
 def read_cost_file(path: Path) -> CostFile:
-    """Return the compiled costs of a file.
+    """Return the compiled costs of a file, from a cache if the file has not changed.
+
+    A change is noticed by the time of the file's last modification.
 
     Raises:
-        ConfigurationError: the file cannot be read or is invalid; one line with the position.
+        ConfigurationError: the file cannot be read or is invalid; one line with the location.
     """
     try:
         return _load_cost_file(path, path.stat().st_mtime_ns)
@@ -85,20 +101,26 @@ def read_cost_file(path: Path) -> CostFile:
 
 @lru_cache(maxsize=64)
 def _load_cost_file(path: Path, _modified: int) -> CostFile:
-    """Load a file from the cache, or compile the file; a sweep calls this function at every point."""
+    """Load a file from the cache folder, or compile the file and store the result there.
+
+    A sweep needs the costs at every point, therefore the result stays in memory too. ``_modified`` is only a
+    key of that cache: a modified file is loaded again.
+    """
     inputs = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
     cache_file = _cache_path(hashlib.sha256(b"\0".join(inputs)).hexdigest())
+    # A copy that is missing, damaged, or of other fields is compiled again
     with suppress(OSError, ValueError, TypeError):
         checksum, _, text = cache_file.read_bytes().partition(b"\n")
         if checksum == _checksum(text):
             return CostFile(**json.loads(text))
     compiled = _compile(path)
-    with suppress(OSError):
+    with suppress(OSError):  # without a cache, the next process compiles again
         _write_cache(cache_file, vars(compiled))
     return compiled
 
 
 def _cache_path(digest: str) -> Path:
+    """Return the path of the cached copy for inputs with this digest; it may not exist."""
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 
     return cache_folder() / "costs" / f"{digest}.json"
@@ -115,10 +137,17 @@ def _write_cache(path: Path, document: Mapping[str, object]) -> None:
 
 
 def _checksum(text: bytes) -> bytes:
+    """Return the SHA-256 checksum in hexadecimal digits."""
     return hashlib.sha256(text).hexdigest().encode()
 
 
 def _compile(path: Path) -> CostFile:
+    """Read, check and compile a file.
+
+    Raises:
+        ConfigurationError: the file cannot be read or is invalid.
+    """
+    # A run with a cached copy needs none of these modules, which take time to load
     from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
     from fiberscope.accelerators.yaml_schema import validate_document  # noqa: PLC0415
     from fiberscope.results.costs.energies import default_table  # noqa: PLC0415
@@ -126,6 +155,7 @@ def _compile(path: Path) -> CostFile:
 
     document = read_document(path)
     costs = validate_document(CostsFile, document).model_dump(exclude_none=True)
+    # The shipped table, as the expressions of a file name its entries; a user's table is for the models only
     energies = {
         f"{owner}.{name}": action.picojoules
         for owner, actions in default_table().components.items()
@@ -135,6 +165,7 @@ def _compile(path: Path) -> CostFile:
 
 
 def _areas() -> dict[str, float]:
+    """Return the areas of the shipped table, in um2 by name."""
     from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
 
     table: Any = read_document(AREAS).data["ART"]
@@ -143,10 +174,16 @@ def _areas() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class _Compiler:
+    """A compiler of the sections of one file; ``document`` has the locations of its values."""
+
     document: Document
 
     def file(self, costs: dict[str, Any]) -> dict[str, Any]:
-        """Compile all sections of a file."""
+        """Compile all sections of a file. Change ``costs`` in place, and return it.
+
+        Args:
+            costs: the checked content of the file, without sections that have no value.
+        """
         for section in ("memory", "operations"):
             costs[section] = self.expressions((section,), costs.get(section, {}))
         for section in ("parts", "besides"):
@@ -154,7 +191,7 @@ class _Compiler:
         return costs
 
     def part(self, path: tuple[str, ...], part: dict[str, Any]) -> dict[str, Any]:
-        """Compile one part without its source."""
+        """Compile one part, except its ``source``, which is for readers of the file only."""
         srams = {name: self.expressions((*path, "srams", name), text) for name, text in part["srams"].items()}
         return {
             "actions": self.expressions((*path, "actions"), part["actions"]),
@@ -170,18 +207,19 @@ class _Compiler:
         }
 
     def expressions(self, path: tuple[str, ...], texts: Mapping[str, str]) -> dict[str, list[str]]:
-        """Compile expressions by name."""
+        """Compile expressions by name; ``path`` is that of the section that contains them."""
         return {name: self.expression((*path, name), text) for name, text in texts.items()}
 
     def expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
-        """Compile an expression to its position and its words in postfix order."""
+        """Compile an expression to its location and its tokens in postfix order."""
         return [
             self.document.location(path),
             *references.compile_expression(text, lambda message: self.document.error(path, message)),
         ]
 
     def netlist(self, path: tuple[str | int, ...], call: str) -> list[Any]:
-        """Compile a netlist to its position, its block and its parameters as expressions or text."""
+        """Compile a netlist, ``merger(radix=${radix}, stages=6)``, to location, block and parameters."""
+        # Only a parameter with a reference is an expression; others, such as names, remain text
         arguments = {
             name: self.expression(path, text) if "${" in text else text.strip()
             for name, text in _ARGUMENT.findall(call)

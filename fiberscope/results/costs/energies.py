@@ -21,7 +21,8 @@ from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.accelerators.yaml_schema import validate_document
 
-_INSTANCE_RANGE = re.compile(r"\[[^]]*\]")  # as in "pe[0..7].mac"
+# As in "pe[0..7].mac". Removed before a name is split at its last dot, since the range has dots too
+_INSTANCE_RANGE = re.compile(r"\[[^]]*\]")
 _COLUMNS = ("component", "event", "picojoules")
 
 
@@ -31,7 +32,9 @@ class ActionEnergy:
 
     Args:
         picojoules: the energy of one action, in pJ.
-        bits: number of bits that one access of a memory moves; None if an access moves a whole line.
+        bits: number of bits that one access of a memory moves. If None, the trace model takes the width of
+            the component, or 1 bit if the component has none. The analytical model takes 1 bit for an entry
+            of the shipped table; in a user's table, it takes each access as one row and ignores ``bits``.
         source: the origin of the number.
     """
 
@@ -46,7 +49,9 @@ class EnergyTable:
 
     Args:
         name: the name of the table.
-        components: energies by the dotted path of a component, then by action.
+        components: energies by owner, then by action. An owner is a component by its path or last name, a
+            component of one machine (``gamma.MainMemory``), or a class of components (``DRAM``). ``find`` and
+            ``actions`` look owners up.
     """
 
     name: str
@@ -56,11 +61,12 @@ class EnergyTable:
     def from_tables(cls, tables: Iterable[ErtComponent], name: str, *, bare: bool = False) -> EnergyTable:
         """Collect the tables of a file by component, without the instance ranges of names such as ``[0..7]``.
 
-        An action can have several entries that differ in arguments. The largest energy is used.
+        An action can have several entries that differ in arguments. The largest energy is used, as an upper
+        bound, also if components whose names become equal have the same action.
 
         Args:
             tables: the tables of the file.
-            name: the name of the file.
+            name: the name of the file, which is also the source of entries without one.
             bare: whether to keep only the part of a component's name after the last dot.
         """
         components: dict[str, dict[str, ActionEnergy]] = {}
@@ -95,8 +101,11 @@ class EnergyTable:
     def actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
         """Return the actions of a component; None if it has no entry.
 
-        Its full path has priority. Otherwise the first entry with the same last name is used, in the order
-        of the file, since several components can share a last name.
+        Its full path has priority. Otherwise the first entry with the same last name is used. Several
+        components can share a last name; of their entries, the first in the file is used.
+
+        Args:
+            path: the dotted path of the component, without instance ranges.
         """
         if path in self.components:
             return self.components[path]
@@ -106,7 +115,10 @@ class EnergyTable:
 
 
 class ErtAction(BaseModel):
-    """An action of a component, with its energy in pJ and the ``bits`` that one access of a memory moves."""
+    """An action of a component, with its energy in pJ and the ``bits`` that one access of a memory moves.
+
+    ``arguments`` are accepted, as Accelergy writes them, and not used.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -118,7 +130,10 @@ class ErtAction(BaseModel):
 
 
 class ErtComponent(BaseModel):
-    """The actions of a component; ``also`` lists further components with the same actions."""
+    """The actions of a component; ``also`` lists further components with the same actions.
+
+    Other keys are ignored.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -128,12 +143,16 @@ class ErtComponent(BaseModel):
 
 
 class _ErtSchema(BaseModel):
+    """An energy reference table (ERT) of Accelergy."""
+
     model_config = ConfigDict(frozen=True)
 
     tables: list[ErtComponent]
 
 
 class _FileSchema(BaseModel):
+    """The content of a file; other sections are ignored."""
+
     model_config = ConfigDict(frozen=True)
 
     ERT: _ErtSchema
@@ -141,7 +160,11 @@ class _FileSchema(BaseModel):
 
 @cache
 def default_table() -> EnergyTable:
-    """Return the shipped table: published figures for 45 nm, LPDDR4 and HBM2."""
+    """Return the shipped table: figures for 45 nm, LPDDR4 and HBM2.
+
+    They are published, or derived from published figures; the source of each entry says which. Owners are
+    classes, names of components, and components of one machine.
+    """
     text = (files("fiberscope.results.costs") / "energies.yaml").read_text("utf-8")
     return EnergyTable.from_tables(_parse_ert(text, "energies.yaml"), "energies.yaml")
 
@@ -149,7 +172,12 @@ def default_table() -> EnergyTable:
 def read_table(path: Path) -> EnergyTable:
     """Read a user's table: YAML of Accelergy, or CSV with the columns component, event and picojoules.
 
-    In Accelergy's tables only the part of a component's name after the last dot is used.
+    In Accelergy's tables only the part of a component's name after the last dot is used, without an instance
+    range. In CSV, the component is used as it is; of several rows of one action, the last counts. A further
+    CSV column, ``source``, is optional. Other columns are ignored.
+
+    Args:
+        path: the file; the ending ``.csv`` means CSV, any other ending YAML.
 
     Raises:
         ConfigurationError: the file cannot be read, or is no energy table; one line with file and line.
@@ -161,12 +189,15 @@ def read_table(path: Path) -> EnergyTable:
 
 
 def _parse_ert(text: str, name: str) -> list[ErtComponent]:
+    """Return the tables of a YAML text; ``name`` is the file in messages."""
     with yaml_errors(name):
+        # A table has no parameters to refer to, so that a text with ${...} remains as it is
         document = Document.from_nodes(compose(text), name, lambda value, _complain: value)
     return validate_document(_FileSchema, document).ERT.tables
 
 
 def _parse_csv(text: str, name: str) -> EnergyTable:
+    """Return the table of a CSV text; ``name`` is the file in messages."""
     rows = csv.DictReader(io.StringIO(text))
     missing = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
     if missing:
@@ -181,6 +212,15 @@ def _parse_csv(text: str, name: str) -> EnergyTable:
 
 
 def _parse_picojoules(text: str | None, location: str) -> float:
+    """Return an energy in pJ.
+
+    Args:
+        text: the text of the column; None in a row that is too short.
+        location: file and line, for the message.
+
+    Raises:
+        ConfigurationError: the text is not a finite number from 0 on, or there is none.
+    """
     try:
         number = float(text or "")
     except ValueError:
