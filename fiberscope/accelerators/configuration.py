@@ -128,7 +128,7 @@ def layers(
         The entry with the highest precedence of each dotted key.
 
     Raises:
-        ConfigurationError: if a file cannot be read.
+        ConfigurationError: if a file cannot be read, is not YAML or not a mapping, or has a key twice.
     """
     entries = dict(
         _shipped(shipped, f"{name}/{shipped.name}", shipped.stat().st_mtime_ns if shipped.is_file() else 0)
@@ -172,6 +172,8 @@ def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> 
 def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
     """Parse the settings of a command line, each written ``key=value``, for ``load``.
 
+    Of several settings with the same key, the last counts.
+
     Raises:
         ConfigurationError: if a setting has no ``=`` or no key.
     """
@@ -185,7 +187,11 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Entry]:
 
 
 def parameters(shipped: Path) -> list[Parameter]:
-    """Return every parameter in a machine's ``config.yaml``, in the order of the file."""
+    """Return every parameter in a machine's ``config.yaml``, in the order of the file.
+
+    Raises:
+        ConfigurationError: as of ``layers``.
+    """
     return [Parameter(key, entry.value, entry.comment) for key, entry in read_yaml(shipped).items()]
 
 

@@ -22,12 +22,12 @@ class Counts:
 
 
 class MarkedRun:
-    """A run of a machine in steps that grow shorter before a mark.
+    """A run of a machine in steps that grow shorter before a mark, an amount of work.
 
     Args:
         machine: machine that has not run.
         progress: function that returns the work that the machine has done.
-        rate: predicted work a cycle; by default all steps have the smallest length.
+        rate: predicted work a cycle, above 0; by default all steps have the smallest length.
         step: smallest number of cycles between two checks of the progress.
     """
 
@@ -38,8 +38,19 @@ class MarkedRun:
         self.limit = 0
 
     def run_until(self, work: int) -> Counts:
-        """Run until ``work`` is done, or to the end; raise ``KeyboardInterrupt`` if stopped."""
+        """Run until ``work`` is done, or to the end of the run.
+
+        Args:
+            work: total work since the start of the run, in the unit of ``progress``.
+
+        Returns:
+            The counts at the end of the last step. The machine may have done more than ``work`` by then.
+
+        Raises:
+            KeyboardInterrupt: if the run was interrupted.
+        """
         while (remaining := work - self.progress()) > 0:
+            # At most half the predicted remaining time, since the machine may be faster than predicted
             self.limit += max(self.step, int(remaining / (2 * self.rate)))
             outcome = self.machine.kernel.run(cycle_limit=self.limit)
             if outcome.complete:
@@ -50,11 +61,14 @@ class MarkedRun:
 
 
 def run_to_end(machine: Machine, progress: Callable[[int], None] | None = None) -> Counts:
-    """Run a machine to its end; raise ``KeyboardInterrupt`` if stopped.
+    """Run a machine to its end, and return its counts.
 
     Args:
         machine: machine that may have run for some cycles.
         progress: function that the kernel calls with the cycle from time to time.
+
+    Raises:
+        KeyboardInterrupt: if the run was interrupted.
     """
     outcome = machine.kernel.run(progress=progress)
     if not outcome.complete:
@@ -63,4 +77,5 @@ def run_to_end(machine: Machine, progress: Callable[[int], None] | None = None) 
 
 
 def _count(machine: Machine, cycles: int) -> Counts:
+    """Return the present counts of a machine; copies, as the machine may change its own."""
     return Counts(cycles, dict(machine.operations()), dict(machine.traffic()), machine.memory())

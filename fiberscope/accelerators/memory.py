@@ -132,7 +132,11 @@ class MemoryParameters(ChannelParameters):
         return DramChannel(name, self.dram(request_bytes))
 
     def dram(self, request_bytes: int) -> DramSpecification:
-        """Return the specification of a DRAM channel, which is one pseudo-channel of the standard."""
+        """Return the specification of a DRAM channel, which is one pseudo-channel of the standard.
+
+        Raises:
+            ValueError: if no such channel serves requests of this size; ``check`` names the parameter.
+        """
         return _dram(self, request_bytes)
 
     def simple(self, request_bytes: int) -> SimpleSpecification:

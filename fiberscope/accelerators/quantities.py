@@ -112,7 +112,11 @@ TIME = Quantity(
 
 
 def in_base_units(value: object) -> object:
-    """Return a text with a unit as a number of base units; return any other value unchanged."""
+    """Return a text that is a quantity as a number of base units; return any other value unchanged.
+
+    The text may have the unit of a size, frequency, bandwidth or time. A text of a whole number without a
+    unit, such as ``"64"``, is also converted.
+    """
     if isinstance(value, str):
         for quantity in (SIZE, FREQUENCY, BANDWIDTH, TIME):
             with suppress(ValueError):

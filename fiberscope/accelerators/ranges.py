@@ -33,7 +33,10 @@ class Range:
 
 
 def ranges(model: type[BaseModel]) -> dict[str, Range]:
-    """Return the range of every parameter of a configuration, by dotted key."""
+    """Return the range of every parameter of a configuration, by dotted key.
+
+    Exclusive bounds of a field (``gt``, ``lt``) are not a part of its range.
+    """
     return {key: _range(field) for key, field in leaf_fields(model)}
 
 

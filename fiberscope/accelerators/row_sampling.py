@@ -226,7 +226,11 @@ class RowSampler:
         return self._sampled(*self.rounds.run(self.measure, self.estimate))
 
     def _with_warm_ups(self, windows: Sequence[int]) -> list[tuple[range, range]]:
-        """Return the rows of the warm-up of each window, and the rows of the window."""
+        """Return the rows of the warm-up of each window, and the rows of the window.
+
+        The first window has no warm-up, as the whole run begins with it too. A warm-up is shorter if the
+        window before is close, and empty if it is adjacent.
+        """
         costs_before = np.concatenate([[0], np.cumsum(self.costs)])
         pieces, end = list[tuple[range, range]](), 0
         for window in (self.ranges[number] for number in windows):
@@ -240,7 +244,11 @@ class RowSampler:
     def measure(self, windows: Sequence[int]) -> SplicedRun:
         """Simulate windows and their warm-ups, one behind another.
 
+        Args:
+            windows: numbers of the windows from 0, in ascending order.
+
         Raises:
+            KeyboardInterrupt: the run was interrupted.
             ConfigurationError: the machine does not do the operations that the operands ask for.
         """
         tasks, pieces = self.tasks, self._with_warm_ups(windows)
@@ -253,6 +261,7 @@ class RowSampler:
         warmer = tasks.warmer(machine) if tasks.warmer else None
         marks, expected, end = list[tuple[Counts, Counts]](), 0, 0
         for warm, window in pieces:
+            # The machine skips the rows between two windows; its caches would lack what these rows fetch
             if warmer is not None and warm.start > end:
                 warmer.advance(warm.start)
                 warmer.warm()

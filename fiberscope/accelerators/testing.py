@@ -170,7 +170,11 @@ def check_laws(case: MachineCase, variant: str) -> None:
 
 
 def check_order(case: MachineCase, variant: str) -> None:
-    """Check that neither sleep nor the order of ticks changes a run, even if sums are rounded."""
+    """Check that neither sleep nor the order of ticks changes a run, even if sums are rounded.
+
+    Raises:
+        AssertionError: with the options of the kernel that change the run.
+    """
     operands = case.inexact_operands()
     expected = outcome(run_to_end(case.build(variant, operands)))
     for options in KERNELS:
@@ -179,7 +183,15 @@ def check_order(case: MachineCase, variant: str) -> None:
 
 
 def check_turns(case: MachineCase, *variants: str) -> None:
-    """Check that machines that run alternately, ``TURN`` cycles at a time, behave as if each ran alone."""
+    """Check that machines that run alternately, ``TURN`` cycles at a time, behave as if each ran alone.
+
+    Args:
+        case: the machine.
+        variants: variants of the machines that take turns; the same variant may occur several times.
+
+    Raises:
+        AssertionError: if a machine behaves differently, or runs longer than ``CYCLE_LIMIT`` cycles.
+    """
     operands = case.operands()
     expected = [outcome(run_to_end(case.build(variant, operands))) for variant in variants]
     machines = [case.build(variant, operands) for variant in variants]
@@ -192,7 +204,11 @@ def check_turns(case: MachineCase, *variants: str) -> None:
 
 
 def check_end(case: MachineCase, variant: str) -> None:
-    """Check the accounting of every component, that all work is done, and that reading changes nothing."""
+    """Check the accounting of every component, that all work is done, and that reading changes nothing.
+
+    Raises:
+        AssertionError: if one of these does not hold, or if the machine has no work at all.
+    """
     machine = run_to_end(case.build(variant, case.operands()))
     check_accounting(machine.kernel.statistics())
     done, work = machine.progress()
@@ -202,7 +218,12 @@ def check_end(case: MachineCase, variant: str) -> None:
 
 
 def check_requests(case: MachineCase, variant: str) -> None:
-    """Check that memory gets exactly the requests that the machine's layouts allow."""
+    """Check that memory gets exactly the requests that the machine's layouts allow.
+
+    Raises:
+        AssertionError: with the faults.
+        ConfigurationError: if the machine has no memory or no layouts.
+    """
     machine = case.build(variant, case.operands())
     with checked_requests(machine) as check:
         run_to_end(machine)

@@ -48,7 +48,10 @@ class Document:
         return ConfigurationError(f"{self.location(path, key=key, offset=offset)}: {message}")
 
     def location(self, path: Path, *, key: bool = False, offset: int = 0) -> str:
-        """Return file, line and column of a value or its key as a text; arguments as of ``error``."""
+        """Return file, line and column of a value or its key as a text; arguments as of ``error``.
+
+        The text is the name of the file alone if the file has no section of the path.
+        """
         while path and path not in self.keys:
             path = path[:-1]
         if not path:

@@ -73,7 +73,8 @@ class ChangeLines:  # C: final
         Args:
             changes: values of all variables, and positions of the changed variables.
             count: number of changed variables, whose positions come first.
-            time: the base tick of the changes. Its line comes first, unless the last lines have this time.
+            time: the base tick of the changes. Its line comes first, unless the last lines have the same time
+                in the units of the file.
 
         Raises:
             Exception: of ``value_error``, if a value does not fit its variable. The buffer keeps its lines.

@@ -2,7 +2,9 @@
 
 The reader sees a token that was pushed in cycle t from cycle t + latency. The writer can use the slot of a
 token that was popped in cycle t from cycle t + 1. The result of a cycle therefore does not depend on the
-order in which components tick.
+order in which components tick. If the clocks differ, the reader sees the token from its first cycle that
+begins at or after the writer's cycle t + latency, and the writer uses the slot from its first cycle that
+begins after the pop.
 """
 
 from __future__ import annotations
@@ -111,7 +113,10 @@ class Fifo:
         return self.fits(1)
 
     def fits(self, tokens: int) -> bool:
-        """Return whether the writer may push ``tokens`` tokens in this cycle; if not, wake it later."""
+        """Return whether the writer may push ``tokens`` tokens in this cycle; if not, wake it later.
+
+        More tokens than the capacity of a bounded channel never fit, and the writer would never wake.
+        """
         if self._free() >= tokens or not self.bounded:
             return True
         self.want(tokens)
@@ -187,7 +192,11 @@ class Fifo:
         return self._stamp(age) + 1 if age < self.pops else 0
 
     def want(self, slots: int) -> None:
-        """Wake the writer when ``slots`` slots are free."""
+        """Wake the writer when a pop of this cycle or later completes ``slots`` free slots.
+
+        If so many slots are free already, no pop completes them, and the writer does not wake. A channel has
+        one request: a further ``want`` or ``space``, or a ``can_push`` or ``fits`` that fails, replaces it.
+        """
         self._wanted_slots = slots
         if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
@@ -200,7 +209,7 @@ class Fifo:
                 omitted.
 
         Raises:
-            ChannelError: if the channel is full.
+            ChannelError: if the channel is full; a channel without a bound grows instead.
         """
         if self._free() <= 0:
             self._overflow()
@@ -235,6 +244,7 @@ class Fifo:
         self._reader_clock.wake(self._reader_index, arrival)
 
     def _arrival(self, cycle: int) -> int:
+        """Return the reader's cycle from which it sees a token of the writer's cycle ``cycle``."""
         if self._one_clock:
             return cycle + self.latency
         time = (cycle + self.latency) * self._writer_clock.period

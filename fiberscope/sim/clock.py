@@ -149,8 +149,8 @@ class Clock(Schedule):
         hertz: exact frequency.
 
     ``period`` is in base ticks of the kernel and is set when the machine is built. ``cycle`` is the current
-    cycle of the domain, ``time`` is its base tick. ``due`` is the base tick that ``next_wake`` or
-    ``next_edge`` returned last.
+    cycle of the domain, ``time`` is its base tick; both are -1 before the first cycle. ``due`` is the base
+    tick that ``next_wake`` or ``next_edge`` returned last, ``due_cycle`` its cycle.
 
     The file ``clock.pxd`` repeats the bodies of ``wake`` and ``pop``, which C inlines. Change both files.
     """

@@ -129,6 +129,9 @@ class Accounted:
     def wait_input(self, channel: Channel) -> int:
         """Sleep until a token arrives. Count the cycles as waiting for input from this channel.
 
+        A token at another input, wanted space at an output, and ``wake_at`` end the sleep too. A token that
+        is visible already does not.
+
         Raises:
             SimulationError: if the component does not read this channel, or the port is not connected.
         """
@@ -139,6 +142,9 @@ class Accounted:
 
     def wait_output(self, channel: Channel) -> int:
         """Sleep until the channel has space. Count the cycles as backpressure from this channel.
+
+        The channel wakes the component for the space that its last ``can_push``, ``fits`` or ``space`` found
+        lacking. Other channels and ``wake_at`` end the sleep too, as for ``wait_input``.
 
         Raises:
             SimulationError: if the component does not write this channel, or the port is not connected.
@@ -151,8 +157,11 @@ class Accounted:
     def wait_any_input(self, channels: Sequence[Channel]) -> int:
         """Sleep until a token arrives at any port of an array. Count the cycles as waiting for input.
 
+        Args:
+            channels: all channels of one array of ports, at least one.
+
         Raises:
-            SimulationError: if the component does not read these channels.
+            SimulationError: if the component does not read the first of these channels.
         """
         first = channels[0]
         self.wait_input(first)
@@ -162,8 +171,12 @@ class Accounted:
     def wait_any_output(self, channels: Sequence[Channel]) -> int:
         """Sleep until any port of an array has space. Count the cycles as backpressure.
 
+        Args:
+            channels: all channels of one array of ports, at least one. Each wakes the component only for
+                space that its last ``can_push``, ``fits`` or ``space`` found lacking.
+
         Raises:
-            SimulationError: if the component does not write these channels.
+            SimulationError: if the component does not write the first of these channels.
         """
         first = channels[0]
         self.wait_output(first)
@@ -171,7 +184,7 @@ class Accounted:
         return NEVER
 
     def idle(self) -> int:
-        """Sleep until a channel wakes the component. Count the cycles as idle."""
+        """Sleep until a channel or ``wake_at`` wakes the component. Count the cycles as idle."""
         self._state = IDLE
         return NEVER
 
@@ -327,6 +340,12 @@ class Component(Accounted):
         """Tick in this future cycle too, whatever the current tick returns: a timer for idle components.
 
         Without effect before the component is in a kernel.
+
+        Args:
+            cycle: a cycle of the component's clock, later than the current one, which is not checked.
+
+        Raises:
+            SimulationError: if the cycle is too far in the future for 64-bit times.
         """
         if self._clock is not None:
             self._clock.wake(self._index, cycle)

@@ -76,7 +76,10 @@ class Standstill:
             raise DeadlockError(cycle, blocked, f"no token has moved for {stalled_steps:,} time steps")
 
     def _blocked(self, components: Sequence[Component]) -> list[str]:
-        """Return the lines of a deadlock report about components."""
+        """Return the lines of a deadlock report about components.
+
+        Lookahead models put the tokens that they hold into the channels for this report.
+        """
         if not components:
             return []
         models = [model for model in self.lookahead_models if model.engaged]

@@ -13,7 +13,7 @@ from fiberscope.sim.waveform import STATE, Variable
 
 
 class Landmark:
-    """The first mark that is set, or without marks the first stall.
+    """The first mark that is set or, if no mark is set during the waveform, the first stall.
 
     ``time`` is the base tick, None before the landmark; ``scope`` is the instance name of its component.
 
@@ -79,7 +79,7 @@ class FirstMark:
 
 
 class FirstStall:
-    """The first component that waits at a port after it was busy.
+    """The first component whose state changes from busy to waiting at a port.
 
     If a machine has several equal parts that consist of components, such as processing elements, only these
     parts count. The other parts exist to prevent their stalls.
@@ -102,7 +102,7 @@ class FirstStall:
             for position, scope in states.items()
             if not elements or part_of(scope) in elements
         }
-        self._busy: set[int] = set()  # positions of the states of busy components
+        self._busy: set[int] = set()  # positions of the states of components that are busy now
 
     @property
     def is_sought(self) -> bool:

@@ -39,7 +39,7 @@ class LookaheadModel(Component):
         self.worked = 0  # of the settled cycles, the end of the last cycle in which a component was not idle
 
     def engage(self) -> None:
-        """Replace the components. Called when the machine is built, before the first cycle."""
+        """Replace the components. The kernel calls this method at the start of the first run, after build."""
         raise NotImplementedError(f"{type(self).__name__} does not define engage")
 
     def last_event_cycle(self) -> int:
@@ -87,7 +87,7 @@ class LookaheadKernel(Kernel):
         self.engaged = False
 
     def add_lookahead(self, model: LookaheadModel) -> None:  # C: def
-        """Register a model that replaces its components."""
+        """Register a model, which replaces its components from the start of the first run on."""
         self.lookahead_models.append(model)
 
     def trace(self, tracer: Tracer | None, start: int = 0) -> None:  # C: def

@@ -169,7 +169,10 @@ class Probes:  # C: final
         self.probes = list(probes)
 
     def collect_all(self) -> None:
-        """Update every value, and forget which values have changed."""
+        """Update every value, and forget which values have changed.
+
+        From now on, the channels mark the variables of their occupancies at every push and pop.
+        """
         for index in range(len(self.probes)):
             self._collect_from(index)
         self.changes.observe_channels()

@@ -17,12 +17,13 @@ def seek(kernel: Kernel, start: int, end: int, conditions: Sequence[Predicate]) 
     Args:
         kernel: a built machine that has simulated everything before cycle ``start``.
         start, end: cycles of the first clock.
-        conditions: at least one. The machine is checked at ``start``, then after the pause that each
-            condition returns.
+        conditions: at least one. The machine is checked at ``start``, then after the shortest pause that a
+            condition returns, and not at ``end``.
 
     Returns:
-        The cycle that the machine has reached. If the run ends, deadlocks or is interrupted, the cycle is
-            before ``end``, and the next ``kernel.run`` reports the reason.
+        The cycle in which a condition holds, or ``end``. If the run ends, deadlocks or is interrupted, the
+            result is the cycle of the last check, before ``end``, although the machine may have run further.
+            The next ``kernel.run`` reports the reason.
     """
     with on_interrupt(kernel.interrupt):
         return _seek(kernel, start, end, Disjunction(conditions))
@@ -32,11 +33,13 @@ def _seek(kernel: Kernel, cycle: int, end: int, condition: Disjunction) -> int: 
     """Run as ``seek`` does, with the conditions combined into one."""
     period: int = kernel.clocks[0].period
     while cycle < end:
+        # Cycles to the end of the next cycle in which a component ticks
         quiet = kernel._next_time() // period + 1 - cycle
         pause = condition.pause(cycle * period, max(1, quiet))
         if pause == 0:
             return cycle
         next_cycle = min(cycle + pause, end)
+        # A momentary condition observes each time step of the last cycle before the next check
         unobserved_end = (next_cycle - condition.momentary) * period
         reason = kernel._advance(unobserved_end, MAX_TIME) if unobserved_end > cycle * period else LIMIT
         if condition.momentary and reason == LIMIT:

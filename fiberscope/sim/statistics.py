@@ -13,9 +13,10 @@ from fiberscope.sim.wiring import Wiring
 class Run:
     """End of a run.
 
-    ``reason`` is ``"done"``, ``"cycle limit"`` or ``"interrupted"``. ``complete`` is true only for a run that
-    is done. ``cycles`` is the length of the run in cycles of the first clock, ``time`` in base ticks,
-    ``seconds`` in simulated time.
+    ``reason`` is ``"done"``, ``"cycle limit"`` or ``"interrupted"``. A run is done if no work is left, or
+    after ``Kernel.stop``; ``complete`` is true only for such a run. ``cycles`` is the length of the run in
+    cycles of the first clock, rounded up, ``time`` in base ticks, ``seconds`` in simulated time. All three
+    count from the first cycle of the machine, also if the machine has run before.
     """
 
     complete: bool

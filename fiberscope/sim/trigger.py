@@ -9,8 +9,8 @@
 The pattern is a shell pattern on instance names (``fiberscope.sim.scopes``). A comparison holds if it holds
 for any matching component. Names are:
 
-- ``busy``, ``idle``, ``input_stall``, ``output_stall``: cycles that the component has spent in this state
-  since the start of the run;
+- ``busy``, ``idle``, ``input_stall``, ``output_stall``: cycles of its own clock that the component has spent
+  in this state since the start of the run;
 - ``state``: the current accounting state by name: ``busy``, ``idle``, ``wait:port``, ``full:port``;
 - a counter, or a signal, by number or by the name of its state: ``pe03.merger.phase == merging``;
 - a port: the number of tokens in its channel, ``pe03.merger.ways[2] >= 3``; for an array, the total.

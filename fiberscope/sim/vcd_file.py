@@ -37,7 +37,7 @@ class VcdFile:
         comment: lines for the header.
 
     Raises:
-        SimulationError: if the file cannot be written there.
+        SimulationError: if the file cannot be written there, or the converter to FST is not installed.
     """
 
     def __init__(self, path: Path, tick: Fraction, comment: Sequence[str]) -> None:
@@ -101,7 +101,11 @@ class VcdFile:
         return _value_error(self._variables[position], value)
 
     def write(self) -> None:
-        """Write the buffer to the file; after an error, ``keep`` does not rename the file."""
+        """Write the buffer to the file; after an error, ``keep`` does not rename the file.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
         try:
             self._file.write(self.lines.take())
         except OSError:
@@ -113,7 +117,16 @@ class VcdFile:
         return time * self._units // self._ticks
 
     def keep(self, time: int) -> None:
-        """End the file at this base tick. Rename it to its final path if it is complete."""
+        """End the file at this base tick. Rename it to its final path, or convert it to FST, if complete.
+
+        A conversion leaves the temporary VCD file, which ``discard`` removes.
+
+        Args:
+            time: the base tick; the file ends no earlier than its last change.
+
+        Raises:
+            OSError: if the file cannot be written, renamed or converted.
+        """
         self.write()
         last = self.stamp(self.lines.time)
         self.span = self.span[0], max(self.stamp(time), last)
@@ -128,7 +141,7 @@ class VcdFile:
             fst.convert(self._converter, self._partial.path, self.path)
 
     def discard(self) -> None:
-        """Remove the file unless ``keep`` renamed it."""
+        """Remove the temporary file, unless ``keep`` renamed it. May be called several times."""
         with suppress(OSError):  # a full disk must not hide the first error
             self._file.close()
         self._partial.discard()

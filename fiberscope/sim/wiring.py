@@ -92,7 +92,11 @@ class Wiring:
         return list(self._by_channel.values())
 
     def link(self, channel: Channel) -> Link:
-        """Return the ends of a channel."""
+        """Return the ends of a channel.
+
+        Raises:
+            KeyError: if the channel belongs to another machine.
+        """
         return self._by_channel[id(channel)]
 
     def peers(self, stall: Stall) -> tuple[str, ...]:
@@ -237,7 +241,10 @@ class Wiring:
         component._cycles = array("q", bytes(8 * (FIRST_STALL + len(stalls))))
 
     def stalls(self, component: Component) -> list[Stall]:
-        """Return the meaning of each stall state of a component, from ``FIRST_STALL`` on."""
+        """Return the meaning of each stall state of a component, from ``FIRST_STALL`` on.
+
+        The list is empty before ``attach``.
+        """
         return self._stalls.get(id(component), [])
 
     def links(self, component: Component) -> list[Stall]:
