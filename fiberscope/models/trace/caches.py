@@ -20,6 +20,9 @@ WORD_MASK = (1 << WORD_BITS) - 1
 class Instants:  # C: final
     """A set of integers from 0 to ``size - 1``: a tree of bit words with 32 children a node.
 
+    A bit of a level is 1 if the word below it is not 0. The largest member is therefore found in a step a
+    level.
+
     Attributes: ``count``: number of members.
     """
 
@@ -29,7 +32,7 @@ class Instants:  # C: final
         while True:
             level_starts.append(total)
             size = (size + WORD_MASK) >> WORD_BITS
-            total += max(size, 1)
+            total += max(size, 1)  # a set of size 0 has a word, too
             if size <= 1:
                 break
         self.levels = len(level_starts)
@@ -44,7 +47,7 @@ class Instants:  # C: final
             word = self.level_starts[level] + (instant >> WORD_BITS)
             old_bits = self.bits[word]
             self.bits[word] = old_bits | bit << (instant & WORD_MASK)
-            if old_bits:
+            if old_bits:  # the levels above already have the bits of this word
                 return
             instant >>= WORD_BITS
 
@@ -57,7 +60,7 @@ class Instants:  # C: final
         for level in range(self.levels):
             word = self.level_starts[level] + (instant >> WORD_BITS)
             self.bits[word] ^= bit << (instant & WORD_MASK)
-            if self.bits[word]:
+            if self.bits[word]:  # another member keeps the bits of the levels above
                 break
             instant >>= WORD_BITS
         return True
@@ -83,7 +86,15 @@ MAX_OWNERS = 256
 
 
 class AccessList:  # C: final
-    """Accesses to a cache in their order. Lines have numbers in the order of their first access."""
+    """Accesses to a cache in their order. Lines have numbers in the order of their first access.
+
+    Attributes:
+        length: number of accesses.
+        lines: number of different lines.
+        accesses: by access, the line's number and, in the lowest ``KIND_BITS`` bits, the kind. The array is
+            longer than ``length``.
+        owners: by line, the number of its binding. The array is longer than ``lines``.
+    """
 
     def __init__(self) -> None:
         self.length = 0
@@ -112,7 +123,7 @@ class AccessList:  # C: final
         """Append an access.
 
         Args:
-            line: number of the line, from ``add_line``.
+            line: number of the line, from ``add_line``; not checked.
             kind: ``READ``, ``WRITE`` or ``PINNED``.
         """
         if self.length == len(self.accesses):
@@ -147,13 +158,14 @@ class CacheFeed(Recorder):
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """Record an access to an element; see ``Recorder``."""
         line = self.line_of(fiber, position)
-        if line != self.last_line:
+        if line != self.last_line:  # most accesses stay in a line, and need no lookup
             self.last_line = line
             self._look_up_line(line)
         kind = READ if not write else WRITE if position < self.shape else PINNED
         self.cache.add(self.last_number, kind)
 
     def _look_up_line(self, line: int) -> None:
+        """Set ``last_number`` to the line's number in the cache; number a new line."""
         lines = self.table.count
         number = self.table.number(line)
         if number == lines:
@@ -161,6 +173,7 @@ class CacheFeed(Recorder):
         self.last_number = self.numbers[number]
 
     def _number_line(self) -> None:
+        """Give the last line of the table the next number in the cache."""
         number = self.table.count - 1
         if number == len(self.numbers):
             self.numbers = double_array("i", self.numbers)
@@ -172,14 +185,16 @@ class BeladyCache:  # C: final
 
     A read miss fetches the line, a write miss does not. A line without a further use leaves at once. Another
     line stays if the cache has space, or if some line has a later next use: the line with the latest next use
-    is evicted. A dirty line is written back when it is evicted, or at once if it bypasses the cache.
+    is evicted. A dirty line is written back when it is evicted, or at once if it bypasses the cache. At the
+    end of the replay no line is dirty, since every line leaves after its last use. Writes of the kind
+    ``PINNED`` make no line dirty.
 
     Attributes: ``lines_read``, ``lines_written``: by owner.
 
     Source: Belady, IBM Systems Journal 5(2), 1966; with bypass, as the public TeAAL tool counts.
 
     Args:
-        lines: capacity.
+        lines: capacity; with 0, every access bypasses the cache.
     """
 
     def __init__(self, lines: int) -> None:
@@ -188,7 +203,7 @@ class BeladyCache:  # C: final
         self.lines_written = array("q", bytes(8 * MAX_OWNERS))
 
     def replay(self, access_list: AccessList) -> None:
-        """Count the traffic of a list of accesses."""
+        """Count the traffic of a list of accesses, from an empty cache; the counts add up over calls."""
         self.accesses = access_list.accesses
         self.owners = access_list.owners
         self.next_uses = _next_uses(access_list)  # C: int[::1]
@@ -201,7 +216,7 @@ class BeladyCache:  # C: final
 
     def _access(self, now: int) -> None:
         line, kind = self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND_MASK
-        is_hit = self.uses.remove(now)
+        is_hit = self.uses.remove(now)  # a line in the cache is the instant of its next use, which is now
         if not is_hit and kind == READ:
             self.lines_read[self.owners[line]] += 1
         if kind == WRITE:
@@ -213,7 +228,11 @@ class BeladyCache:  # C: final
             self.uses.add(next_use)
 
     def _evict_later_than(self, instant: int) -> bool:  # C: noexcept
-        """Evict the line with the latest next use, if that use is later than ``instant``; return whether."""
+        """Evict the line with the latest next use if that use is later than ``instant``.
+
+        Returns:
+            Whether a line was evicted; False if the cache is empty, as with a capacity of 0.
+        """
         latest = self.uses.latest()
         if latest < instant:
             return False
@@ -222,6 +241,7 @@ class BeladyCache:  # C: final
         return True
 
     def _evict(self, line: int) -> None:  # C: noexcept
+        """Write a line back if it is dirty; the caller has removed its next use."""
         self.lines_written[self.owners[line]] += self.dirty[line]
         self.dirty[line] = 0
 
@@ -231,7 +251,7 @@ def _next_uses(access_list: AccessList) -> array[int]:  # C: cdef
     next_use_by_line = array("i", [NEVER]) * (access_list.lines + 1)  # C: int[::1]
     uses = array("i", [NEVER]) * (access_list.length + 1)  # C: int[::1]
     accesses = access_list.accesses  # C: int[::1]
-    for now in range(access_list.length - 1, -1, -1):
+    for now in range(access_list.length - 1, -1, -1):  # backwards, so that later uses are known
         line = accesses[now] >> KIND_BITS  # C: long
         uses[now] = next_use_by_line[line]
         next_use_by_line[line] = now
@@ -245,7 +265,8 @@ class SetAssociativeCache:  # C: final
     """Traffic of a set-associative cache with SRRIP replacement; empty at first.
 
     The address of a line is its number in the order of first use. A read miss fetches the line, a write miss
-    only allocates it. A dirty line is written back when it is evicted, or at the end of the run.
+    only allocates it. A dirty line is written back when it is evicted, or at the end of the replay. Writes of
+    the kind ``PINNED`` allocate a line but do not make it dirty.
 
     Attributes: ``lines_read``, ``lines_written``: by owner.
 
@@ -262,7 +283,10 @@ class SetAssociativeCache:  # C: final
         self.lines_written = array("q", bytes(8 * MAX_OWNERS))
 
     def replay(self, access_list: AccessList) -> None:
-        """Count the traffic of a list of accesses."""
+        """Count the traffic of a list of accesses, dirty lines at its end included.
+
+        Call this once: the lines stay in the cache, so that a second call would begin with hits.
+        """
         self.accesses = access_list.accesses
         self.owners = access_list.owners
         for now in range(access_list.length):

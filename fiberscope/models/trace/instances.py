@@ -12,7 +12,7 @@ class Instances(Recorder):
 
     Args:
         recorders: one recorder an instance, all alike.
-        serials: number of bodies begun, by loop, of the nest.
+        serials: number of bodies begun, by loop: the array of the running nest itself.
         level: the index of the loop in space in ``serials``.
     """
 
@@ -33,9 +33,11 @@ class Instances(Recorder):
 class Multicast(Instances):
     """Buffets by instance; requests for one line in the same round share one read.
 
-    A round is an iteration of each instance.
+    A round is one iteration of the loop in space for each instance. The buffets count every read of their
+    own: the caller subtracts ``lines_shared`` from the sum.
 
-    Attributes: ``lines_shared``: reads that another instance's read answers.
+    Attributes: ``lines_shared``: lines read that an earlier read in the same round brings. The earlier read
+    can be of the same instance, if its buffet evicts or bypasses lines within an iteration.
 
     Args:
         recorders: the buffet of each instance.
@@ -52,13 +54,13 @@ class Multicast(Instances):
         """Record an access to an element; see ``Recorder``."""
         serial = self.serials[self.level]  # C: long
         buffet: Buffet = self.recorders[serial % self.number]
-        old_lines = buffet.lines_read
+        old_lines = buffet.lines_read  # the buffet decides whether the access moves a line
         buffet.touch(fiber, position, write, group)
         if buffet.lines_read > old_lines:
             self._share(serial // self.number, self.line_of(fiber, position), buffet.lines_read - old_lines)
 
     def _share(self, round_number: int, line: int, lines: int) -> None:
-        """Count lines as shared if another instance has read them in this round."""
+        """Count lines as shared if any instance has read the line earlier in this round."""
         if round_number != self.round:
             self.round = round_number
             self.table.clear()
@@ -69,6 +71,8 @@ class Multicast(Instances):
 
 class ElementCounter(Recorder):
     """A counter of elements: the accesses of a buffer that compute units cause.
+
+    Every access counts, repeated accesses to one element included.
 
     Attributes: ``reads``, ``writes``: elements.
     """
@@ -100,5 +104,5 @@ class BodyCounter(Recorder):
         self.number = len(bodies)
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """Count a body; see ``Recorder``."""
+        """Count a body; see ``Recorder``. Only ``group`` matters: the iteration of the loop in space."""
         self.bodies[group % self.number] += 1

@@ -28,6 +28,7 @@ class LineTable:  # C: final
         self._allocate(6)
 
     def _allocate(self, bits: int) -> None:
+        """Allocate an empty table of ``2**bits`` slots, without a change of ``count``."""
         self.shift = HASH_BITS - bits
         self.mask = (1 << bits) - 1
         self.numbers = array("i", [FREE_SLOT]) * (1 << bits)
@@ -35,7 +36,7 @@ class LineTable:  # C: final
         self.lines = array("q", [0]) * (1 << (bits - 1))  # at most half of the slots are used
 
     def number(self, line: int) -> int:
-        """Return the number of a line; a new line gets the next number."""
+        """Return the number of a line; a new line gets the next number, which is the old ``count``."""
         slot = self._slot(line)
         if self.numbers[slot] != FREE_SLOT:
             return self.numbers[slot]
@@ -49,6 +50,7 @@ class LineTable:  # C: final
         """Return the slot of the line's number, used or free."""
         product = line * MULTIPLIER  # C: unsigned long
         slot = (product & HASH_MASK) >> self.shift  # C: long
+        # linear probing ends, since at least half of the slots are free
         while self.numbers[slot] != FREE_SLOT and self.lines[self.numbers[slot]] != line:
             slot = (slot + 1) & self.mask
         return slot
@@ -74,7 +76,12 @@ class LineTable:  # C: final
 
 
 def double_array(code: str, numbers: array[int]) -> array[int]:
-    """Return an array of twice the length with the same numbers first."""
+    """Return an array of twice the length; both halves contain the numbers.
+
+    Args:
+        code: type code of the array, the same as that of ``numbers``.
+        numbers: an array that is not empty, for the result to be longer.
+    """
     doubled = array(code)
     for _half in range(2):
         doubled.frombytes(memoryview(numbers).cast("B"))
@@ -94,8 +101,8 @@ class Recorder:
 
     Args:
         elements_per_line: at least 1.
-        shape: of the rank; positions from the shape on are the side buffer of a populate with insertions,
-            which is never written back.
+        shape: shape of the rank. Positions from the shape on are the side buffer of a populate with
+            insertions, which is never written back.
         evict_level: see above.
     """
 
@@ -138,8 +145,10 @@ class Buffet(Recorder):
     """Lines read and written between a buffet and the level above it.
 
     The accesses to a line within one iteration of the evict-on loop are a residency. The line is read once if
-    the residency begins with a read, and written once if the residency has a write. Without ``capacity`` a
-    buffet is unlimited. Otherwise a line without space is not kept: every return to the line moves it again.
+    the residency begins with a read, and written once if the residency has a write. A write to the side
+    buffer (see ``Recorder``) does not count. Without ``capacity`` a buffet is unlimited. Otherwise a line
+    without space is not kept: each return from another line begins a new residency of the line. Such a line
+    gets no space before the next iteration of the evict-on loop, even if another binding frees space.
 
     Attributes: ``lines_read``, ``lines_written``.
 
@@ -157,13 +166,13 @@ class Buffet(Recorder):
         self.lines_read = 0
         self.lines_written = 0
         self.capacity = capacity
-        self.size = 1  # lines moved at once
+        self.size = 1  # lines moved at once: 1, or the subtree of an ``EagerBuffet``
         self.allocated = 0  # lines allocated from the capacity
         self.group = NO_LINE
         self.last_line = NO_LINE
         self.last_number = NO_LINE
         self.table = LineTable()
-        self.states = array("B", bytes(64))  # of lines: WRITTEN, PASSING
+        self.states = array("B", bytes(64))  # by number of the line: IS_WRITTEN and IS_BYPASSED
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """Record an access to an element; see ``Recorder``."""
@@ -182,21 +191,24 @@ class Buffet(Recorder):
         lines = self.table.count
         self.last_line = line
         self.last_number = self.table.number(line)
-        if self.last_number == lines:
+        if self.last_number == lines:  # the table numbered the line as new
             self._begin_residency(write)
         elif self.states[self.last_number] & IS_BYPASSED:
-            self.states[self.last_number] = IS_BYPASSED
+            self.states[self.last_number] = IS_BYPASSED  # without IS_WRITTEN: the next write moves it again
             self._count_read(write)
 
     def _drain(self) -> None:
-        """Evict all lines."""
+        """Evict all lines of this binding, and return their space to the shared capacity.
+
+        Written lines were counted at their first write.
+        """
         self.table.clear()
         if self.capacity is not None:
             self.capacity.used_lines -= self.allocated
             self.allocated = 0
 
     def _begin_residency(self, write: bool) -> None:
-        """Begin a residency."""
+        """Begin the residency of a line that this iteration has not touched before."""
         if self.last_number == len(self.states):
             self.states = double_array("B", self.states)
         self.states[self.last_number] = 0 if self._allocate_line() else IS_BYPASSED
@@ -221,7 +233,9 @@ class Buffet(Recorder):
 class EagerBuffet(Buffet):
     """Lines read into a buffet that fetches whole subtrees of an input at the first access to a root fiber.
 
-    ``touch`` gets root fibers alone, at position 0.
+    A subtree is fetched once in an iteration of the evict-on loop. A subtree without space is fetched again
+    whenever the loops return to it. ``touch`` gets root fibers alone, at position 0, and counts every access
+    as a read.
 
     Args:
         footprints: by root fiber: lines of the bound rank below it, as 64-bit integers.
@@ -248,6 +262,6 @@ class HeadExchange(Buffet):
     """
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """Record a new node; see ``Recorder``."""
+        """Record a new node; see ``Recorder``. Reads do not count: only an append moves a head."""
         self.lines_read += write
         self.lines_written += write

@@ -30,8 +30,11 @@ class Stamps:
 
     Args:
         einsum: its name.
-        places: the place of each body, numbered from 0 in the order of the ranks in space.
-        times: the step of each body, numbered from 0.
+        places: the place of each body: the number of its position in the ranks in space, from 0 in
+            lexicographic order. Only positions at which a body runs have a number. Without ranks in space,
+            all bodies are at place 0.
+        times: the step of each body: with slip, the number of earlier bodies at its place; otherwise the
+            number of its position in the ranks in time, as of ``places``.
         is_truncated: whether bodies were left out.
     """
 
@@ -42,14 +45,21 @@ class Stamps:
 
     @property
     def busy(self) -> float:
-        """Return the number of bodies, divided by the number of places times the number of steps."""
+        """Return the number of bodies, divided by the number of places times the number of steps.
+
+        Places and steps without a body do not count, so that a place that is never used does not lower the
+        share. Without bodies the result is 0.
+        """
         if len(self.places) == 0:
             return 0.0
         return len(self.places) / ((1 + int(self.places.max())) * (1 + int(self.times.max())))
 
 
 class _IterationRecorder(Recorder):
-    """A recorder of the iteration of one loop in which each body runs."""
+    """A recorder of the iteration of one loop in which each body of the innermost loop runs.
+
+    Attributes: ``groups``: by body, the number of the loop's iteration, counted over the whole run.
+    """
 
     def __init__(self, evict_level: int) -> None:
         super().__init__(1, 1, evict_level)
@@ -74,7 +84,10 @@ class Watcher:
     recordings: list[tuple[Prepared, list[_IterationRecorder]]] = field(default_factory=list)
 
     def observe(self, prepared: Prepared) -> Sequence[BodyAttachment]:
-        """Return a recorder of the bodies for each loop; none without spacetime or loops."""
+        """Return a recorder of the bodies for each loop; none without spacetime or loops.
+
+        Each call that returns recorders adds an entry to ``recordings``, one a round of an iterated cascade.
+        """
         einsum = prepared.einsum
         if einsum.spacetime is None or not einsum.loop_order:
             return ()
@@ -100,11 +113,16 @@ def _stamps(prepared: Prepared, serials: Sequence[_IterationRecorder]) -> Stamps
 
 
 def _positions(groups: Integers) -> list[Integers]:
-    """Return the position of each body in each loop: iterations since the enclosing iteration began."""
+    """Return the position of each body in each loop: iterations since the enclosing iteration began.
+
+    Args:
+        groups: by loop, outermost first, and body: the number of the loop's iteration, which never decreases.
+    """
     positions, is_first = [], np.zeros(groups.shape[1], bool)
     for iterations in groups:
         if groups.shape[1]:
             is_first[0] = True
+        # ``is_first`` marks the first body of each enclosing iteration; its number holds until the next mark
         firsts = np.where(is_first, iterations, 0)
         positions.append(iterations - np.maximum.accumulate(firsts))
         is_first = is_first | np.concatenate([[True], np.diff(iterations) != 0])[: groups.shape[1]]
@@ -112,7 +130,12 @@ def _positions(groups: Integers) -> list[Integers]:
 
 
 def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
-    """Return the rank of each tuple among all tuples."""
+    """Return the number of each tuple among the distinct tuples in lexicographic order, from 0.
+
+    Args:
+        columns: the components of the tuples, the most significant first; without columns all numbers are 0.
+        count: number of tuples.
+    """
     if not columns or count == 0:
         return np.zeros(count, np.int64)
     _unique, ordinals = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
@@ -120,7 +143,7 @@ def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
 
 
 def _earliest_times(ordinals: Integers) -> Integers:
-    """Return the number of earlier bodies at the same place."""
+    """Return for each body the number of earlier bodies at the same place, whose numbers are ``ordinals``."""
     order = np.argsort(ordinals, kind="stable")
     ordered = ordinals[order]
     firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(ordered))])
@@ -153,7 +176,7 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
 
 
 def outermost_in_space(prepared: Prepared) -> str | None:
-    """Return the outermost loop in space, or None."""
+    """Return the outermost loop in space; None without a spacetime mapping, or if all loops are in time."""
     spacetime = prepared.einsum.spacetime
     in_space = {stamp.rank for stamp in spacetime.space} if spacetime else set[str]()
     return next((rank for rank in prepared.einsum.loop_order if rank in in_space), None)
@@ -163,15 +186,23 @@ def outermost_in_space(prepared: Prepared) -> str | None:
 class Imbalance:
     """The bodies of the innermost loop by instance, of an Einsum with a loop in space.
 
+    Iterations of the outermost loop in space go round-robin to the instances.
+
     Args:
-        work: by number of instances, the bodies of each; for each number above 1 in the architecture.
+        work: by number of instances, the bodies of each instance. The keys are the numbers above 1 in the
+            architecture.
     """
 
     work: dict[int, BodyCounter]
 
     @classmethod
     def create(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
-        """Return the recorder of an Einsum; None without loops in space."""
+        """Return the recorder of an Einsum; None without loops in space.
+
+        Args:
+            prepared: the Einsum before its run.
+            configuration: the architecture with the numbers of instances.
+        """
         space = outermost_in_space(prepared)
         if space is None:
             return None
@@ -181,7 +212,7 @@ class Imbalance:
         return cls(work)
 
     def attachments(self) -> Sequence[BodyAttachment]:
-        """Return the recorders."""
+        """Return the recorders, for the observer of ``run`` to attach before the Einsum runs."""
         return [BodyAttachment(work) for work in self.work.values()]
 
     def factor(self, instances: int) -> float:
