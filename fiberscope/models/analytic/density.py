@@ -25,7 +25,7 @@ _FEW = 32  # tiles up to which the search for equal tiles would cost more than i
 
 
 def elements_of(tile: Tile) -> Integers:
-    """Return the number of elements of a tile."""
+    """Return the number of elements of a tile; 1 for a tile without ranks."""
     elements = np.ones((), np.int64)
     for extent in tile:
         elements = elements * np.asarray(extent, np.int64)
@@ -42,7 +42,11 @@ def tiles_of(parent: Tile, tile: Tile) -> Integers:
 
 
 def distinct(rows: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct rows of an array, and the index of each row among them."""
+    """Return the distinct rows of an array, in lexicographic order, and the index of each row among them.
+
+    Args:
+        rows: rows x columns, at least one column, with numbers from 0 up.
+    """
     extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
     if prod(extents) >= 1 << 63:  # the keys of rows overflow
         distinct_rows, inverse = np.unique(rows, axis=0, return_inverse=True)
@@ -122,6 +126,10 @@ class Density(ABC):
     def quantile(self, tile: Sequence[int], confidence: float) -> int:
         """Return the smallest occupancy that a share ``confidence`` of the tiles do not exceed.
 
+        Args:
+            tile: extents of a single tile.
+            confidence: from 0 to 1; with 1, the result is the largest occupancy, however improbable it is.
+
         Raises:
             ValueError: the confidence is not from 0 to 1.
         """
@@ -130,6 +138,7 @@ class Density(ABC):
         if confidence == 1.0:
             return int(self.maximum(tile))
         occupancies, probabilities = self.distribution(tile)
+        # a sum of rounded probabilities may lie just below an exact confidence
         index = np.searchsorted(np.cumsum(probabilities), confidence * (1.0 - 1e-12))
         return int(occupancies[min(int(index), len(occupancies) - 1)])
 
@@ -150,7 +159,7 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Integers]) -> Nu
         The statistic, in the shape of the extents.
     """
     shape = extents[0].shape if extents else ()
-    if extents and extents[0].size == 1:
+    if extents and extents[0].size == 1:  # plain integers permit a cached answer
         answer = question([int(extent.flat[0]) for extent in extents])
         return np.full(shape, np.asarray(answer, np.float64).reshape(-1)[0])
     if extents[0].size <= _FEW:

@@ -75,11 +75,15 @@ class Energies:
     ) -> Energies:
         """Return the energies of a machine.
 
+        An action for which a component's entry has no energy costs 0 pJ. Levels that store nothing cost 0 pJ.
+        The scale of a level or compute unit multiplies its energies, whichever table they are from.
+
         Args:
             architecture: the machine.
             table: the table of the user, by path of component; None without one.
             default: the default table, by class of component, for components that ``table`` lacks. Its
-                energies per bit are scaled to a row of the level.
+                energies per bit are scaled to a row of the level; an entry without bits counts as one bit. It
+                must have the classes ``storage`` and ``intmac``, which stand for classes that it lacks.
             tool: whether missing actions have the energies that the public tool uses.
         """
         table = table or EnergyTable(default.name)
@@ -120,7 +124,16 @@ def _picojoules(actions: Mapping[str, ActionEnergy]) -> dict[str, float]:
 def _class_actions(
     kind: str, default: EnergyTable, actions_by_name: Mapping[str, tuple[str, ...]], fallback: str
 ) -> Mapping[str, ActionEnergy]:
-    """Return the actions of a class in the default table, or of a fallback class."""
+    """Return the actions of a class in the default table, or of a fallback class.
+
+    A class without any of the actions, such as a storage class for a compute unit, does not count.
+
+    Args:
+        kind: class of the component, in any case.
+        default: the default table.
+        actions_by_name: names in tables by action.
+        fallback: class for components whose class the table lacks.
+    """
     names = {name for names in actions_by_name.values() for name in names}
     by_class = {
         class_name.lower(): actions
@@ -133,6 +146,7 @@ def _class_actions(
 def _energies_by_action(
     picojoules: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], scale: float
 ) -> dict[str, float]:
+    # the first name that the table has counts: names are in the order of preference
     return {
         action: scale * next((picojoules[name] for name in names if name in picojoules), 0.0)
         for action, names in actions.items()

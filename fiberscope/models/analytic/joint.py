@@ -34,10 +34,11 @@ class Operand:
 def count_nonempty_pairs(a: Operand, b: Operand) -> tuple[int, int]:
     """Count pairs of tiles with equal coordinates in the shared ranks: nonempty pairs, and all pairs.
 
-    For tiles of one element, the first number is the number of products of two nonzeros.
+    For tiles of one element, the first number is the number of products of two nonzeros. Tensors without a
+    shared rank form pairs of any two tiles. A tile at the far edge counts as a whole tile.
 
     Raises:
-        ValueError: the tensors differ in the extents of a shared rank.
+        ValueError: the tensors differ in the extent or in the size of tiles of a shared rank.
     """
     shared = [rank for rank in a.ranks if rank in b.ranks]
     _check_extents(a, b, shared)
@@ -52,7 +53,13 @@ def count_nonempty_pairs(a: Operand, b: Operand) -> tuple[int, int]:
 
 
 def share_of_nonempty_pairs(a: Operand, b: Operand) -> float:
-    """Return the share of pairs in which both tiles are nonempty."""
+    """Return the share of pairs in which both tiles are nonempty.
+
+    Both tensors must have elements: without a pair, the division fails.
+
+    Raises:
+        ValueError: as of ``count_nonempty_pairs``.
+    """
     nonempty, pairs = count_nonempty_pairs(a, b)
     return nonempty / pairs
 
@@ -77,7 +84,7 @@ def _rank_index(operand: Operand, rank: str) -> int:
 
 
 def _coordinates(operand: Operand, shared: Sequence[str]) -> Integers:
-    """Return the coordinates of each nonempty tile in the shared ranks."""
+    """Return the coordinates of each nonempty tile in the shared ranks, in tiles: nonempty tiles x ranks."""
     density = operand.density
     tiles = density.nonempty_tiles(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile))
     return tiles.positions[:, [_rank_index(operand, rank) for rank in shared]]
@@ -107,16 +114,17 @@ def have_counted_densities(problem: Problem, tensors: Sequence[int]) -> bool:
 
 
 def share_both_nonempty(problem: Problem, a: int, a_box: Integers, b: int, b_box: Integers) -> Numbers:
-    """Return the share of pairs in which both tiles are nonempty.
+    """Return the share of pairs in which both tiles are nonempty, for each mapping.
 
     Args:
         problem: the problem.
-        a, b: the indices of the tensors.
+        a, b: the indices of the tensors, which fulfil ``have_counted_densities``.
         a_box, b_box: extents of the tiles: mappings x dimensions. In shared dimensions, those of the
             first tensor count for both.
     """
     shared = problem.touches[a] & problem.touches[b]
     second = np.where(shared, a_box, b_box)
+    # counting costs far more than this search for mappings with equal tiles
     rows = np.concatenate([a_box, second], axis=1)
     distinct_rows, inverse = np.unique(rows, axis=0, return_inverse=True)
     half = a_box.shape[1]
@@ -132,7 +140,7 @@ def share_effectual(problem: Problem, a: int, b: int) -> float:
 
     Args:
         problem: the problem.
-        a, b: indices of the operands, whose nonzeros are known.
+        a, b: indices of the operands, which fulfil ``have_counted_densities``.
     """
     box = np.ones((1, len(problem.dimensions)), np.int64)
     return float(share_both_nonempty(problem, a, box, b, box)[0])

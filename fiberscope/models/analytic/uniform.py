@@ -27,7 +27,8 @@ class Uniform(Density):
     Args:
         shape: the shape of the tensor.
         density: share of nonzeros, from 0 to 1.
-        nonzeros: their number, if it is known; an array represents several tensors.
+        nonzeros: their number, if it is known, in place of the product; an array represents several tensors.
+            ``exact``, ``distribution`` and ``quantile`` need a single number.
     """
 
     def __init__(self, shape: Sequence[int], density: float, nonzeros: ArrayLike | None = None) -> None:
@@ -45,7 +46,7 @@ class Uniform(Density):
         return np.asarray(elements_of(tile) * (self.nonzeros / self.elements), np.float64)
 
     def probability_empty(self, tile: Tile) -> Numbers:
-        """Return C(N - r, n) / C(N, n)."""
+        """Return C(N - r, n) / C(N, n); 0 if a tile has more elements than the tensor has zeros."""
         draws = elements_of(tile)
         if draws.ndim == self.nonzeros.ndim == 0:
             return _cached_probability_none(self.elements, int(self.nonzeros), int(draws))
@@ -68,7 +69,7 @@ class Uniform(Density):
         return hypergeometric(self.elements, int(self.nonzeros), int(elements_of(tile)))
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Uniform:
-        """Return a uniform density of the parent's nonzeros."""
+        """Return a uniform density of the parent's nonzeros; ``density`` is that of the mean occupancy."""
         extents = [int(np.asarray(extent)) for extent in parent]
         share = float(np.mean(np.asarray(occupancy))) / int(elements_of(extents))
         return Uniform(extents, share, occupancy)

@@ -24,7 +24,8 @@ class Chain:
         copies: number of copies of the shared store: 1, or the number of copies of its level.
         cached: whether the path contains a cache, which also accepts writes.
         kept: whether a buffer of the instance keeps the data that has arrived.
-        buffer: name of the instance's buffer and its capacity in bits; None if the capacity has no bound.
+        buffer: name of the instance's buffer and its capacity in bits; None if the capacity has no bound, or
+            if the store nearest to the instance is not its own.
         lingers: whether the buffer keeps the data of a task until the next task has ended.
         evict_on: loop whose next iteration evicts the data from the buffer; empty if no loop does.
     """
@@ -68,8 +69,9 @@ Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and 
 def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, tuple[str, ...]]) -> Chains:
     """Return the chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
 
-    Data that is bound to memory alone, or not bound, is not moved, as in the trace. A tensor whose ranks are
-    read or written in another order than its format accepts is not moved either.
+    Data that is bound to memory alone, or not bound, is not moved, as in the trace. Entries of 0 bits are not
+    moved. A tensor whose ranks are read or written in another order than its format accepts is not moved
+    either.
 
     Args:
         specification: the specification of the stage.
@@ -95,6 +97,7 @@ def _build_chain(specification: Specification, stage: Stage, bindings: list[Stor
     """
     configuration = specification.configurations[stage.einsums[0].bindings.config]
     components = configuration.components
+    # reversed, so that the first of several bindings to a store counts
     bindings_by_store = {binding.component: binding for binding in reversed(bindings)}
     # components are listed from the root of the architecture down
     path = [component for name, component in components.items() if name in bindings_by_store]

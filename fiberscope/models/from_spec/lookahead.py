@@ -73,7 +73,7 @@ def _downstream_blocks(
     """
     blocks: list[StreamBlock] = [first]
     names = {first.name}
-    for block in blocks:
+    for block in blocks:  # the list grows meanwhile: a block is visited after those that feed it
         for link in outgoing[block.name]:
             reader = link.consumer.component
             if reader.name in names or not isinstance(reader, StreamBlock):

@@ -45,8 +45,13 @@ def find_fiber_lists(
 ) -> FiberLists | None:
     """Return the operands whose fibers the loops after the cut intersect in pairs; None for other loops.
 
-    The loops must meet three conditions: the innermost intersector skips ahead, stores load the operands'
-    subtrees as a whole, and a pair without a match contributes nothing.
+    The loops must meet these conditions:
+
+    - There are three loops after the cut. The first scans the rows, the second the columns.
+    - The innermost loop intersects the two operands, which are the only ones. Its intersector skips ahead.
+    - Stores load the operands' subtrees as a whole.
+    - The arithmetic is the standard one, so that a pair without a match contributes nothing.
+    - The stage has no lanes, and no operand has a rank in which coordinates are looked up.
 
     Args:
         specification: the specification of the stage.
@@ -106,6 +111,8 @@ def _einsum_has_eager_stores(
 
 def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> None:
     """Add the unit that intersects the pairs, the blocks that it feeds, and the sum over all tasks.
+
+    The references of both operands are replaced by those that the unit sends.
 
     Args:
         blocks: the graph's blocks, to which the blocks are added.

@@ -28,6 +28,10 @@ def explain_deadlock(
         deadlocked: the machine after the deadlock.
         build_unbounded: returns a new machine with channels without bounds.
         build_with_depth: returns a new machine with channels of this depth in tokens.
+
+    Returns:
+        A line for each full channel, and a line with the depth, or with the failure of a run with deeper
+        channels. If the graph fails or deadlocks without bounds, too, a single line says so.
     """
     unbounded_run = build_unbounded()
     try:
@@ -78,7 +82,7 @@ def _runs(machine: GraphMachine) -> bool:
 
 
 def _largest_capacity(unbounded_run: GraphMachine) -> int:
-    """Return an upper bound of the tokens that any channel without a bound held."""
+    """Return an upper bound of the tokens that any channel without a bound held: the slots it grew to."""
     return max(channel.capacity for channel in unbounded_run.kernel.channels())
 
 
@@ -87,7 +91,11 @@ def _is_full(channel: Channel) -> bool:
 
 
 def _describe(machine: GraphMachine, number: int, unbounded: Channel) -> str:
-    """Describe a full channel, and the paths that meet after it."""
+    """Describe a full channel, and the paths that meet after it.
+
+    The first empty stream into the same block is the path for which the block waits. Without an empty stream,
+    only the channel is described.
+    """
     graph = machine.graph
     stream = graph.streams[number]
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
@@ -113,12 +121,13 @@ def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
 
 
 def _sources(machine: GraphMachine, stream: Stream) -> list[str]:
-    """Return the blocks before a stream, the nearest first."""
+    """Return the blocks before a stream, the nearest first, each once; the first is its own source."""
     sources, pending = [], [stream.source]
     while pending:
         name = pending.pop(0)
         if name not in sources:
             sources.append(name)
             inputs = machine.graph.streams_into(machine.graph.nodes[name])
+            # skip streams run backwards, from a joiner to a scanner
             pending += [feeding.source for feeding in inputs if feeding.input != "skip"]
     return sources

@@ -39,7 +39,7 @@ class Node:
     location: Location | None = field(default=None, compare=False)
 
     def __getitem__(self, attribute: str) -> str:
-        """Return an attribute, or its default; empty if the type has no such attribute."""
+        """Return an attribute, or its default if it is missing or empty; empty if there is no default."""
         return self.attributes.get(attribute) or {**COMMON, **self.primitive.attributes}.get(attribute) or ""
 
     @property

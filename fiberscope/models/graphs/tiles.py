@@ -68,7 +68,10 @@ class TileLoops:
                 )
 
     def inner_output(self, node: Node) -> tuple[str, Nest] | None:
-        """Return the output of a block with the most loops, and these; None for a block outside of tiles."""
+        """Return the output of a block with the most loops, and its nest; None for a block outside of tiles.
+
+        A block is inside of tiles if that output has a loop which is no loop over tiles.
+        """
         outputs = {output: nest for (name, output), nest in self.nests.items() if name == node.name}
         if not outputs:
             return None
@@ -77,7 +80,10 @@ class TileLoops:
         return (output, nest) if len(nest) > self.depth_of(nest) else None
 
     def enters_tile(self, stream: Stream) -> bool:
-        """Return whether a stream carries the references to tiles from the outer loops to the inner graph."""
+        """Return whether a stream carries the references to tiles from the outer loops to the inner graph.
+
+        Such a stream lies in all loops over tiles and in no other loop.
+        """
         nest = self.nests.get((stream.source, stream.output))
         target = self.graph.nodes[stream.target]
         return (
@@ -108,8 +114,13 @@ class TileLoops:
 def tile_loops(graph: Graph, parameters: TileParameters) -> TileLoops:
     """Return the loops over tiles of a graph.
 
+    Args:
+        graph: a checked graph.
+        parameters: names the loops; without names, the loops over chunks of split variables are taken.
+
     Raises:
-        InputError: the loops are unknown, or are not the outermost loops.
+        InputError: the loops are unknown, or are not the outermost loops; or none is named, and the graph
+            splits no variable.
     """
     variables = parameters.variables or [part_names(variable)[0] for variable in graph.splits]
     if not variables:
@@ -151,7 +162,7 @@ def checked_sizes(loops: TileLoops, name: str, tensor: StoredTensor, parameters:
         parameters: capacity of the memory, bytes of coordinates and values.
 
     Raises:
-        InputError: two tiles do not fit in the memory.
+        InputError: the two largest tiles, or the only tile, do not fit in the memory.
     """
     sizes = tile_sizes(tensor, loops.outer_levels(tensor, name), parameters)
     least = int(np.sort(sizes)[-2:].sum())
@@ -174,7 +185,10 @@ def memory_names(graph: Graph, parameters: TileParameters | None) -> Callable[[S
 
     Args:
         graph: the graph.
-        parameters: the settings of tiles; None for a graph without memories of tiles.
+        parameters: the settings of tiles; None, or a capacity of 0, for a graph without memories of tiles.
+
+    Raises:
+        InputError: as of ``tile_loops``.
     """
     if parameters is None or not parameters.capacity:
         return lambda stream: None
@@ -207,18 +221,18 @@ class TileMemories:
         return self.memories.get((stream.source, stream.output), ("", None))[1]
 
     def next_output(self, stream: Stream) -> str:
-        """Return the port of the memory for the next consumer of a stream."""
+        """Return the port of the memory for the next consumer of a stream; each call returns another port."""
         self._consumers[stream.source, stream.output] += 1
         return f"out_ref[{self._consumers[stream.source, stream.output] - 1}]"
 
     def build(self, stream: Stream) -> TileMemory:
-        """Return the memory of the tiles that a stream of references names.
+        """Build the memory of the tiles that a stream of references names, and register it for ``memory``.
 
         Args:
-            stream: a stream that enters a tile.
+            stream: a stream that enters a tile; call this once for each output at which such streams begin.
 
         Raises:
-            InputError: two tiles do not fit in the memory.
+            InputError: the two largest tiles, or the only tile, do not fit in the memory.
         """
         tensor, parameters = self.loops.graph.tensor_at(stream), self.parameters
         sizes = checked_sizes(self.loops, tensor, self.tensors[tensor], parameters)
@@ -257,5 +271,5 @@ class TileMemories:
 
     @property
     def minimum_bytes(self) -> int:
-        """Return the bytes of all tiles that were loaded, each counted once."""
+        """Return the bytes of all tiles that were loaded; a tile counts once for each memory that loads it."""
         return sum(memory.minimum_bytes for _tensor, memory in self.memories.values())

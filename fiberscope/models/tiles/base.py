@@ -27,9 +27,11 @@ def capacity_of(kernel: Kernel, buffer: int) -> int:
     places, without the 259 words of rows and segments. So the edge of the dense tile follows from two words a
     place, and the capacity is the size of the dense tile if this is more than the buffer: 33,027 words.
 
+    A buffer without space for a dense tile of edge 2 has the capacity of its words.
+
     Args:
-        kernel: the kernel; its operand with most ranks determines the number of ranks.
-        buffer: size of the buffer of one operand, in bytes.
+        kernel: the kernel; its operand with most ranks determines the number of ranks, at least 1.
+        buffer: size of the buffer of one operand, in bytes; a part of a word does not count.
     """
     words = buffer // WORD_BYTES
     ranks = _most_ranks(kernel)
@@ -74,7 +76,11 @@ def cut_all(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -
     Args:
         kernel: names the operands.
         tensors: by name, with their ranks as the kernel writes them.
-        shape: the shape of tiles, by index.
+        shape: the shape of tiles, by index; limited to the extents.
+
+    Raises:
+        WorkloadError: a side of a tile is below 1, an operand has no rank or another number of ranks than the
+            kernel, or 63 bits cannot number its positions.
     """
     return {name: cut_one(kernel, name, tensors[name], shape) for name in kernel.inputs}
 
@@ -86,6 +92,9 @@ def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Ti
         kernel, shape: the arguments of ``cut_all``.
         name: name of the operand.
         tensor: the operand, with its ranks as the kernel writes them.
+
+    Raises:
+        WorkloadError: as of ``cut_all``.
     """
     return tile(tensor, [shape[index] for index in kernel.indices[name]])
 
@@ -101,7 +110,7 @@ def pack_all(
         base: the shape of base tiles, by index.
 
     Raises:
-        WorkloadError: 63 bits cannot number the positions of an operand.
+        WorkloadError: as of ``cut_all``, for the base tiles and for the grid of base tiles.
     """
     return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
 
@@ -130,7 +139,10 @@ def _edge(ranks: int, capacity: int, metric: Metric, base: Base) -> int:
 
 
 def _largest_edge(fits: Callable[[int], bool]) -> int:
-    """Return the largest number that fits, or 0; every number below a number that fits is taken to fit."""
+    """Return the largest number that fits, or 0; every number below a number that fits is taken to fit.
+
+    Some number must not fit; otherwise the search does not end.
+    """
     above = 1
     while fits(above):
         above *= 2

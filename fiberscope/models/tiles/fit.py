@@ -40,7 +40,13 @@ class Fitter:
         self._cache: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """Return the size of the fullest tile of any operand in a buffer."""
+        """Return the size of the fullest tile of any operand in a buffer; 0 without nonzeros.
+
+        The size is in the metric's unit, or in words for packed tiles. The result is kept for each shape.
+
+        Raises:
+            WorkloadError: the shape or an operand cannot be partitioned, see ``cut_all``.
+        """
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._cache:
             sizes = [self._tile_sizes(name, shape) for name in self.kernel.inputs]
@@ -54,7 +60,12 @@ class Fitter:
         return pack_one(self.kernel, name, tensor, shape, self._packed).words
 
     def round_shape(self, sizes: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
-        """Return a shape rounded down to integers or whole base tiles, at least one, at most the extents."""
+        """Return a shape rounded down to integers or whole base tiles, at least one, at most the extents.
+
+        Args:
+            sizes: real sizes of tiles, by index.
+            extents: limits of the shape. A side at its limit need not be a multiple of the base tile.
+        """
         units = dict.fromkeys(sizes, 1) if self._packed is None else self._packed
         multiples = {
             index: max(1, math.floor(size / units[index])) * units[index] for index, size in sizes.items()
@@ -84,7 +95,8 @@ class Fitter:
                 indices of the result by the factor.
 
         Returns:
-            The shape and the factor; None if none of at most eight factors above 1 fits.
+            The shape and the factor; None if the first factor is at most 1, or if none of at most eight
+            factors above 1 fits.
         """
         scaled_indices = self.kernel.order if every else growing_indices(self.kernel)
         for _round in range(_ROUNDS):
@@ -97,6 +109,7 @@ class Fitter:
             candidate = self.round_shape(sizes, extents)
             if self.fits(candidate):
                 return candidate, factor
+            # sizes grow about in proportion to the factor, so that this one would just fit
             factor *= self.capacity / self.fullest(candidate)
         return None
 
@@ -104,12 +117,13 @@ class Fitter:
         """Double a shape in each of its summed indices as often as its tiles fit, up to the extent.
 
         The shape must fit, and must cover the tensors in all other indices. A doubled tile is then a pair of
-        whole tiles, so that its size grows with each step, and a binary search finds the last that fits.
+        whole tiles, so that its size grows with each step, and a binary search finds the last that fits. The
+        indices grow one after another in loop order: the first takes as much of the buffer as it can.
         """
         sizes = dict(shape)
         for index in self.kernel.contracted:
             steps = list(_doublings(sizes[index], extents[index]))
-            low, high = 0, len(steps)
+            low, high = 0, len(steps)  # the step ``low`` fits, the step ``high`` does not or does not exist
             while high - low > 1:
                 middle = (low + high) // 2
                 fits = self.fits({**sizes, index: steps[middle]})

@@ -47,8 +47,12 @@ def level_counts(
         outside: summed indices whose loops are outside of the partial result: each iteration over their tiles
             writes a partial result.
         shape: sides of a tile by index.
+
+    Returns:
+        One number more than ``output`` has indices. For a scalar output there is only the number of visits.
     """
     points = [dict(zip(indices, tensor.coordinates, strict=True)) for indices, tensor in operands]
+    # the last join is not carried out: ``_distinct`` counts its results as nonzeros of a product of patterns
     left, right = reduce(join, points[:-1], _POINT), points[-1]
     tiles = {index: shape[index] for index in (*output, *outside)}
     steps = [tiles | dict.fromkeys(output[:depth], 1) for depth in range(len(output) + 1)]
@@ -60,7 +64,10 @@ def _count(points: Points) -> int:
 
 
 def join(left: Points, right: Points) -> Points:
-    """Return all pairs of points that agree in their common indices, with the coordinates of both."""
+    """Return all pairs of points that agree in their common indices, with the coordinates of both.
+
+    Without a common index, every point is paired with every other. The pairs are in the order of ``left``.
+    """
     left_numbers, right_numbers, bound = _number_shared(left, right)
     order = np.argsort(right_numbers, kind="stable")
     counts = np.bincount(right_numbers, minlength=bound)
@@ -97,13 +104,17 @@ def _number_shared(left: Points, right: Points) -> tuple[Integers, Integers, int
 
 
 def _number_points(columns: Iterable[Integers], count: int) -> tuple[Integers, int]:
-    """Number points, equally where all columns are equal; return the numbers and their bound."""
+    """Number points, equally where all columns are equal; return the numbers and their bound.
+
+    Without columns, all points have the number 0.
+    """
     numbers, bound = np.zeros(count, np.int64), 1
     for column in columns:
         extent = int(column.max(initial=0)) + 1
         if bound * extent > MAX_POINTS:
             numbers, bound = _renumber(numbers)
         numbers, bound = numbers * extent + column, bound * extent
+    # callers allocate arrays of ``bound`` entries, which must not be much longer than the points
     return (numbers, bound) if bound <= 4 * count else _renumber(numbers)
 
 
@@ -119,9 +130,12 @@ def _csr_pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> C
 
 
 def _count_product_nonzeros(left: CsrArray, right: CsrArray) -> int:
-    """Return the nonzeros of a product of patterns, computed in portions of rows."""
+    """Return the nonzeros of a product of patterns, computed in portions of rows.
+
+    A row with more than ``MAX_PRODUCTS`` products is a portion of its own.
+    """
     products = np.cumsum(left.astype(np.int64) @ np.diff(right.indptr).astype(np.int64)) // MAX_PRODUCTS
-    starts = np.flatnonzero(np.diff(products, prepend=-1))
+    starts = np.flatnonzero(np.diff(products, prepend=-1))  # -1: the first row begins a portion
     portions = pairwise([*starts, left.shape[0]])
     return sum(int((left[start:end] @ right).nnz) for start, end in portions)
 
@@ -131,9 +145,10 @@ class OutputTraffic:
     """Traffic of the output.
 
     Args:
-        visits: number of partial results that are written; each is a tile of the result.
-        words: size of all partial results in words of 4 bytes.
-        nonzeros: nonzeros of all partial results.
+        visits: number of partial results that are written; each is a tile of the result. An iteration whose
+            tiles have no product of two nonzeros writes none.
+        words: size of all partial results in words of 4 bytes; one word each for a scalar.
+        nonzeros: nonzeros of all partial results. Sums that cancel to 0 count, as values are not computed.
     """
 
     visits: int
@@ -188,6 +203,8 @@ def measure(
 
     Raises:
         InputError: the kernel is not a single product.
+        WorkloadError: a side of a tile is below 1, an operand has no rank or another number of ranks than the
+            kernel, or 63 bits cannot number the positions of an operand.
     """
     if not kernel.is_product:
         raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")

@@ -41,7 +41,9 @@ def optimise(
 ) -> Scheme:
     """Return the tiles of the candidate with the least expected traffic, enlarged as far as they fit.
 
-    Among candidates within 1 % of the least traffic, the one with fewest iterations is chosen.
+    Among candidates within 1 % of the least traffic, the one with fewest iterations is chosen. A search on a
+    grid (``options.search``) chooses among shapes that fit, and does not enlarge its choice. If no size of
+    the chosen shape fits, the result is the base tiling, and ``fallback`` of the scheme gives the reason.
 
     Args:
         kernel: the expression and the order of its loops.
@@ -50,12 +52,13 @@ def optimise(
         options: variants of the model, and the kind of search.
         statistics: statistics of the operands' base tiling, by operand; collected if None.
         judge: returns the measured traffic of a shape, and of the shape of its base tiles if they are packed.
-            If given, the base tiling replaces a scheme with more traffic, and ``fallback`` of the scheme
-            gives the reason.
+            If given, the base tiling replaces a scheme with more traffic, with a reason in ``fallback``, too.
+            It is not called for a scheme that is the base tiling.
 
     Raises:
         InputError: a base tile does not fit the capacity, the operands do not match, or the model or the
             search does not support the kernel.
+        WorkloadError: an operand cannot be partitioned, see ``cut_all``.
     """
     return _Search(kernel, tensors, capacity, options, statistics).scheme(judge)
 
@@ -77,7 +80,7 @@ class _Search:
     @cached_property
     def edge(self) -> int:
         """Return the side of a base tile (T in the paper) before it is limited to the extents."""
-        unlimited = dict.fromkeys(self.kernel.order, self.capacity)
+        unlimited = dict.fromkeys(self.kernel.order, self.capacity)  # no edge exceeds the capacity
         shape = base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
         return shape[self.kernel.order[0]]
 
@@ -161,6 +164,7 @@ class _Search:
         """Return the scheme of a reorder factor and its shape, enlarged by TileFactor as far as it fits."""
         tile_factor = self.capacity / max(1, self._largest_tile(shape))
         grow_all, shape = self.options.size == "all", self.fitter.round_shape(shape, self.extents)
+        # the factor multiplies the shape before its rounding, so that rounding occurs once
         unrounded_shape = real_shape(self.kernel, self.edge, factor)
         enlargement = self.fitter.enlarge(unrounded_shape, tile_factor, self.extents, grow_all)
         scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates, self.packed)
@@ -168,6 +172,7 @@ class _Search:
             scheme = replace(scheme, shape=enlargement[0], tf=enlargement[1])
         elif not self.fitter.fits(shape):
             return self._fall_back(scheme, "not even the shape without a larger size fits")
+        # ``grow_summed_indices`` requires that the shape covers the tensors in the indices of the result
         if self.options.grow == "contracted" and self._covers(scheme.shape):
             scheme = replace(scheme, shape=self.fitter.grow_summed_indices(scheme.shape, self.extents))
         return replace(scheme, fullest=self.fitter.fullest(scheme.shape))
@@ -196,6 +201,7 @@ class _Search:
         sizes = [self._sizes(extent) for extent in self.extents.values()]
         shapes = (dict(zip(self.kernel.order, sides, strict=True)) for sides in itertools.product(*sizes))
         candidates = tuple(self._candidate(shape) for shape in shapes)
+        # there is such a candidate: the base tiling fits (``_check_base``) and is on the grid
         best = _best_candidate([candidate for candidate in candidates if candidate.fits])
         assert best.fullest is not None
         return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
@@ -208,7 +214,11 @@ class _Search:
 
 
 def _best_candidate(candidates: Iterable[Candidate]) -> Candidate:
-    """Return the candidate with least traffic; within 1 %, with fewest iterations, then the squarest."""
+    """Return the candidate with least traffic; within 1 %, with fewest iterations, then the squarest.
+
+    Raises:
+        ValueError: there is no candidate.
+    """
     all_candidates = list(candidates)
     limit = NEAR * min(candidate.prediction.total for candidate in all_candidates)
     similar = [candidate for candidate in all_candidates if candidate.prediction.total <= limit]

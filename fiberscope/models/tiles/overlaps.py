@@ -24,6 +24,11 @@ def with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> Integer
     """Renumber row-major positions so that ``rank`` varies fastest, and sort them.
 
     Digits above the ranks of ``shape`` (a tile's number) stay above.
+
+    Args:
+        positions: positions in increasing order. If ``rank`` is the last rank, they are returned as they are.
+        shape: the extents of the ranks.
+        rank: number of the rank, from 0.
     """
     inner_volume = int(np.prod(shape[rank + 1 :], dtype=np.int64))
     if inner_volume == 1:
@@ -36,7 +41,8 @@ def with_last(positions: Integers, shape: tuple[int, ...], rank: int) -> Integer
 def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
     """Return for each distance below ``extent`` the number of pairs of members of a set at that distance.
 
-    At distance 0, this is the number of members. Pairs of members of different sets do not count.
+    At distance 0, this is the number of members. Pairs of members of different sets do not count. Counts of
+    large sets come from a Fourier transform, and have its rounding errors: callers round unweighted counts.
 
     Args:
         members: number of the set * extent + position, increasing, without duplicates.
@@ -65,6 +71,7 @@ def _count_by_pairs(
     counts[:, 0] = weights @ (sizes * is_small)
     lower = np.arange(len(members))
     for offset in range(1, _MAX_PAIRED):
+        # a member without a partner at this offset has none at larger offsets: sets are contiguous
         lower = lower[: np.searchsorted(lower, len(members) - offset)]
         lower = lower[set_of[lower + offset] == set_of[lower]]
         distances = members[lower + offset] - members[lower]
@@ -81,6 +88,7 @@ def _count_by_spectra(
     if not len(large):
         return np.zeros((len(weights), extent))
     length = 1 << (2 * extent - 1).bit_length()  # at least twice the extent, as the transform is cyclic
+    # the sum over the sets is taken before the transform back, which is linear: one inverse a variant
     power = np.zeros((len(weights), length + 2))  # squares of real and imaginary parts, alternating
     step = max(1, _BATCH // length)
     for start in range(0, len(large), step):

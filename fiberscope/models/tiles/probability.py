@@ -28,7 +28,7 @@ def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
 
     Args:
         statistics: statistics of a tensor.
-        index: the index.
+        index: a summed index of the tensor; other indices have no Corrs.
         reading: ``pooled``, ``per_tile``, or ``unbiased`` for ``pooled`` without the effect of tile edges.
     """
     by_reading = statistics.corrs[index]
@@ -53,7 +53,10 @@ def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> 
 
 
 def partial_sum(terms: Numbers, number: float) -> float:
-    """Return the sum of the first ``number`` terms; a fraction counts the next term in part."""
+    """Return the sum of the first ``number`` terms; a fraction counts the next term in part.
+
+    Terms beyond the last one count as 0.
+    """
     full_terms = math.floor(number)
     next_term = float(terms[full_terms]) if full_terms < len(terms) else 0.0
     return float(terms[:full_terms].sum()) + (number - full_terms) * next_term
@@ -66,7 +69,10 @@ def _remove_edge_bias(terms: Numbers) -> Numbers:
 
 
 def union(probabilities: Iterable[float], union_rule: Union) -> float:
-    """Return the probability of a union: the sum, at most 1, or with ``exact`` of independent events."""
+    """Return the probability of a union: the sum, at most 1, or with ``exact`` of independent events.
+
+    A union of no events has the probability 0.
+    """
     if union_rule == "exact":
         return 1.0 - math.prod(1.0 - probability for probability in probabilities)
     return min(1.0, sum(probabilities))
@@ -88,7 +94,10 @@ def nonzero(expression: Expression, probability: Callable[[str], float], union_r
 
 
 def share_at_bound(statistics: Statistics, bound: Collection[str]) -> float:
-    """Return the probability that a tensor has tiles at given outer coordinates of its bound indices."""
+    """Return the probability that a tensor has tiles at given outer coordinates of its bound indices.
+
+    The shares of the bound indices are multiplied as if they were independent; without one, the result is 1.
+    """
     return math.prod(
         share
         for index, share in zip(statistics.indices, statistics.pr_tile_index, strict=True)
@@ -100,6 +109,9 @@ def share_beside(
     expression: Expression, tensor: str, bound: Collection[str], statistics: Known, union_rule: Union
 ) -> float:
     """Return the probability that the other factors of a tensor's product have a nonzero.
+
+    The factors of all products that contain the tensor count; other terms of sums do not. The result is 1 for
+    a tensor that is multiplied by nothing.
 
     Args:
         expression: the expression, in which the tensor occurs once.

@@ -89,7 +89,7 @@ class Statistics:
         nonzeros: the nonzeros of the tensor.
         tiles: number of nonempty tiles.
         size_tile: mean traffic of one fetch of a nonempty tile; 0 without any.
-        max_tile: size of the fullest tile in a buffer.
+        max_tile: size of the fullest tile in a buffer; 0 without any.
         fullest: outer coordinate of the fullest tile by index; empty without nonempty tiles.
         pr_tile_index: for each rank, the mean share of nonempty coordinates in a fiber of tiles.
         beginnings: for each rank, the number of tiles with a nonzero at each tuple of inner coordinates up to
@@ -165,7 +165,7 @@ def collect(
         tiled: with its ranks in loop order.
         indices: the indices of its ranks.
         contracted: the summed indices, for which Corrs are collected.
-        sample: the share of tiles from which Corrs are collected, at least 32 tiles.
+        sample: the share of tiles from which Corrs are collected; at least 32 tiles, or all of fewer tiles.
         seed: seed of the sample.
         metric: the metric of sizes.
         as_written: the same tiles with ranks as the kernel writes them, which determine sizes; default:
@@ -238,7 +238,7 @@ def _fullest(
 
 def _pr_tile_index(tiled: TiledTensor) -> tuple[float, ...]:
     """Return for each rank the mean share of nonempty coordinates in a fiber of tiles."""
-    probabilities, fibers = [], min(1, len(tiled))
+    probabilities, fibers = [], min(1, len(tiled))  # the root is a single fiber, if there is a tile
     for rank, extent in enumerate(tiled.grid, start=1):
         coordinates = int(mark_changes(tiled.tiles // math.prod(tiled.grid[rank:])).sum())
         probabilities.append(coordinates / (fibers * extent) if fibers else 0.0)
@@ -252,6 +252,7 @@ def _beginnings(tiled: TiledTensor, ranks: int) -> Integers:
     keys = tiled.positions // suffixes
     if suffixes > 1:
         keys = keys[mark_changes(keys)]
+    # a position is tile * volume + place in the tile: equal prefixes of one tile are adjacent and count once
     prefixes = tiled.volume // suffixes
     counts: Integers = np.bincount(keys % prefixes, minlength=prefixes)
     return counts
@@ -275,7 +276,7 @@ def _corrs(tiled: TiledTensor, rank: int, sample_tiles: Integers) -> Correlation
     members = with_last(positions, tiled.shape, rank)
     fiber_starts = np.flatnonzero(mark_changes(members // extent))
     tile_of = np.searchsorted(tiled.tiles, members[fiber_starts] // tiled.volume)
-    weights = np.stack([np.ones(len(fiber_starts)), 1.0 / tiled.nonzeros[tile_of]])
+    weights = np.stack([np.ones(len(fiber_starts)), 1.0 / tiled.nonzeros[tile_of]])  # by nonzero; by tile
     pooled, per_tile = overlaps(members, extent, weights)
     return {"pooled": _normalise(np.rint(pooled)), "per_tile": _normalise(per_tile)}
 
@@ -299,7 +300,7 @@ def _normalise(counts: Numbers) -> Numbers:
 
 
 def to_document(statistics: Statistics) -> dict[str, Any]:
-    """Return the contents of ``to_json`` as plain dictionaries, lists and numbers."""
+    """Return the contents of ``to_json`` as plain data; ``from_json`` does not read ``p_tile`` and ``pr``."""
     return {
         "version": VERSION,
         "indices": list(statistics.indices),
@@ -341,7 +342,8 @@ def from_json(text: str, location: str) -> Statistics:
         location: the source of the text, for messages.
 
     Raises:
-        InputError: the text is not JSON, is incomplete, or has another version or a value of a wrong type.
+        InputError: the text is not JSON, is incomplete, has another version, a value of a wrong type or a
+            negative number, or its lists by rank differ in length.
     """
     try:
         document = json.loads(text)

@@ -29,7 +29,8 @@ class Overflow:
 
     Args:
         capacity: the capacity of the buffer, in words.
-        resident: words of a larger tile that stay in the buffer; its other words are fetched at each use.
+        resident: words of a larger tile that stay in the buffer, at most ``capacity``; its other words are
+            fetched at each use.
     """
 
     capacity: int
@@ -40,7 +41,7 @@ class Overflow:
 
         Args:
             sizes: words of each tile.
-            uses: number of consecutive uses of each tile.
+            uses: number of consecutive uses of each tile, at least 1: iterations of the loops inside.
         """
         streamed = self.resident + uses * (sizes - self.resident)
         words: Integers = np.where(sizes > self.capacity, streamed, sizes)
@@ -67,8 +68,8 @@ def walk(
     deeper indices iterate, and no longer.
 
     Args:
-        order: the order of the outer loops.
-        operands: by name, the indices of the ranks, and the tiles.
+        order: the order of the outer loops; each loop has an operand with its index.
+        operands: by name, the indices of the ranks, at least one, and the tiles.
         overflow: the handling of tiles that exceed their buffer; None: tiles do not overflow.
     """
     trees = [_Tree(sorted(indices, key=order.index), indices, tiled) for indices, tiled in operands.values()]
@@ -141,9 +142,10 @@ class _Level:
         """Return the child of each node at a coordinate; -1 without a child."""
         keys = nodes * self.extent + coordinates
         if self.table is not None:
-            children = self.table.take(keys, mode="clip")
+            children = self.table.take(keys, mode="clip")  # clipped keys are replaced by -1 below
         else:
             candidates = np.searchsorted(self.keys, keys)
+            # -1 stands behind the keys, since a key above all others has the index behind the last key
             children = np.where(np.append(self.keys, -1)[candidates] == keys, candidates, -1)
         children[coordinates >= self.extent] = -1  # whose keys are those of other nodes
         return children
@@ -169,9 +171,10 @@ class _Walk:
         if depth == len(self.order):
             return np.ones(len(nodes[0]), np.int64)
         levels = [tree.level(self.order[depth]) for tree in self.trees]
-        sums = [np.zeros(0, np.int64)]
+        sums = [np.zeros(0, np.int64)]  # not empty even without points, for ``concatenate``
         for points in _portions(levels, nodes):
             parents, children = _advance(levels, points)
+            # first the loops inside, because a tile is fetched only if one of their iterations needs it
             iterations = self.descend(depth + 1, children)
             self._fetch(self.order[depth], children, iterations)
             sums.append(_sum_by_parent(parents, iterations, len(points[0])))
@@ -198,7 +201,7 @@ def _sum_by_parent(parents: Integers, numbers: Integers, parent_count: int) -> I
 
 
 def _portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Iterator[list[Integers]]:
-    """Yield the points in portions with a bounded number of children."""
+    """Yield the points in portions of about ``MAX_CHILDREN`` children; a point is never divided."""
     portions = np.cumsum(_driving_tree(levels, nodes)[1]) // MAX_CHILDREN
     starts = np.flatnonzero(np.diff(portions, prepend=-1))
     for start, end in pairwise([*starts, len(portions)]):
@@ -206,7 +209,10 @@ def _portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Ite
 
 
 def _driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[int, Integers]:
-    """Return the tree with the fewest children below the points, and the children of each point."""
+    """Return the number of the tree with the fewest children below the points, and how many each point has.
+
+    At least one tree has the loop's index.
+    """
     counts = {tree: level.counts(nodes[tree]) for tree, level in enumerate(levels) if level is not None}
     driver = min(counts, key=lambda tree: int(counts[tree].sum()))
     return driver, counts[driver]
@@ -214,6 +220,7 @@ def _driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) ->
 
 def _advance(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[Integers, list[Integers]]:
     """Return the points of the next loop: the parent of each point, and the node of each tree."""
+    # the children of one tree are looked up in the others: the fewest children need the fewest lookups
     driver, counts = _driving_tree(levels, nodes)
     level = levels[driver]
     assert level is not None
@@ -225,7 +232,7 @@ def _advance(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tupl
     for tree, tree_level in enumerate(levels):
         if tree == driver:
             next_nodes.append(children)
-        elif tree_level is None:
+        elif tree_level is None:  # the loop does not advance in this tree
             next_nodes.append(nodes[tree][parents])
         else:
             next_nodes.append(tree_level.find(nodes[tree][parents], coordinates))

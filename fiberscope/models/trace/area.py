@@ -18,9 +18,9 @@ ATTRIBUTES = ("width", "depth", "inputs", "radix")
 def chip_parts(specification: Specification) -> ChipParts:
     """Return the number of instances of each component on the chip, and the price of an instance.
 
-    DRAM is not on the chip. The price is None if an attribute that it needs has no bound.
-
-    A component of several configurations counts once.
+    DRAM is not on the chip. The price is None if an attribute that it needs has no bound, or if the file of
+    costs has no entry for the component's class. A component of several configurations counts once, as in the
+    last of them.
     """
     return {
         name: (component.all_instances, _part(component))
@@ -38,8 +38,9 @@ def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:
 
 
 def _part(component: Component) -> PartCosts | None:
-    """Return the area of one instance; None if a required attribute has no bound."""
+    """Return the price of one instance; None if a required attribute has no bound, or without an entry."""
     attributes = {name: getattr(component, name) for name in ATTRIBUTES}
+    # such as ``Compute.mul``: of several operations, the first determines the price
     kind = ".".join([component.kind, *component.operations[:1], *filter(None, [component.intersection])])
     return price_part(
         read_cost_file(COSTS), kind, {name: each for name, each in attributes.items() if each is not None}

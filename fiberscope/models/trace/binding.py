@@ -47,7 +47,8 @@ def read_format(tensor: str, name: str, schema: FormatSchema, document: Document
         document: the file, for the places in messages.
 
     Raises:
-        ConfigurationError: a rank is not in the rank order, or the layout lacks bits.
+        ConfigurationError: a rank is not in the rank order, an interleaved layout lacks bits, or a linked
+            list is not the second of at least three ranks or lacks bits for its links.
     """
     path: Path = ("format", tensor, name)
     for rank, stored in schema.ranks.items():
@@ -104,7 +105,8 @@ class BindingReader:
         """Return the bindings of a list of entries; the first entry names the configuration.
 
         Raises:
-            ConfigurationError: an entry does not fit the Einsum, its formats or its architecture.
+            ConfigurationError: the first entry is missing or names no configuration, or an entry does not fit
+                the Einsum, its formats or its architecture.
         """
         path: Path = ("bindings", self.einsum.name)
         first = steps[0] if steps else StepSchema()
@@ -275,6 +277,7 @@ class BindingReader:
             for split in self.einsum.partitioning
             if isinstance(split, Split) and split.rank in reduced_ranks
         ]
+        # the merger's ranks may be pieces: a piece of a reduced rank is reduced, too
         reduced_ranks |= {name for split in splits for name in split.names}
         if initial[:-2] != final[:-2]:
             message = f"{component.name} reduces: it exchanges the last two ranks, and no others"
@@ -296,7 +299,7 @@ class BindingReader:
 
 
 def _operations(einsum: Einsum) -> set[str]:
-    """Return the names of the functions that an Einsum computes."""
+    """Return the names of the functions that an Einsum computes; a summed rank adds that of ``+``."""
     expression = einsum.computed.expression
     operations = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}
     reduces = set(einsum.ranks) - set(einsum.computed.output.ranks)

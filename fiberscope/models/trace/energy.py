@@ -58,7 +58,11 @@ class Energy:
 
     @property
     def items(self) -> list[EnergyItem]:
-        """Return the energy of each component by action; a memory's action names its tensor."""
+        """Return the energy of each component by action; a memory's action names its tensor.
+
+        An action without an entry in the table has the cost ``UNKNOWN``, without its tensor. The last item
+        says that wires are not counted.
+        """
         costs: dict[tuple[str, str], Cost] = {}
         for total in self.totals:
             action = f"{total.action} {total.tensor}".rstrip() if total.energy else total.action
@@ -112,8 +116,8 @@ def compute_energy(
 
     The actions are the accesses ``read`` and ``write`` of a memory, the operations of a compute unit, ``try``
     (a step) and ``success`` (a match) of an intersector, ``merge`` (a step) of a merger, and ``iterate`` (a
-    body) of a sequencer. An access has the bits of the table's entry, or else of a line; the count is rounded
-    up.
+    body) of a sequencer. An access has the bits of the table's entry, else of a line, else one bit. The count
+    is rounded up for each tensor and Einsum.
 
     Args:
         specification: the cascade; the machine of ``extensor-energy`` is ``extensor``.

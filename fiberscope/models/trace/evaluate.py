@@ -55,6 +55,8 @@ class BodyAttachment:
 def attach(nest: Nest, attachment: Attachment | BodyAttachment) -> None:
     """Attach a recorder to the cursors of its rank; without such a rank in the nest nothing is recorded.
 
+    A tensor that the equation reads several times has a cursor for each access, and all of them record.
+
     Args:
         nest: a nest that has not run.
         attachment: the recorder, and the accesses or bodies that it records.
@@ -163,8 +165,10 @@ class CascadeRun:
 
     Args:
         runs: the runs of the Einsums in their order, of every round.
-        tensors: all tensors at the end, by name, in the order of their ranks.
-        rounds: number of executions of the cascade.
+        tensors: all tensors at the end, by name: inputs as they were given, outputs in their order of
+            storage. After an interrupt, outputs that the last round did not reach are those of the round
+            before, or missing.
+        rounds: number of complete executions of the cascade.
         interrupted: whether Ctrl-C ended the run early; ``runs`` then has the Einsums that ended.
     """
 
@@ -230,7 +234,10 @@ class _Cascade:
             self._run_once()
 
     def _carry(self) -> bool:
-        """Make results the inputs of the next round; return whether another round is due."""
+        """Make results the inputs of the next round; return whether another round is due.
+
+        Another round is due if an input changes, or, with ``until_empty``, if that tensor has elements.
+        """
         iteration = self.specification.iteration
         assert iteration is not None
         changed = False
@@ -238,6 +245,7 @@ class _Cascade:
         for name, tree in results.items():
             changed = changed or not _have_same_elements(self.tensors.get(name), tree)
         if iteration.until_empty is not None:
+            # read before the results replace the inputs: the tensor as this round left it
             changed = self.tensors[iteration.until_empty].nonzeros > 0
         self.tensors |= results
         return changed
@@ -314,7 +322,7 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
         tensors: trees by name, with the ranks of their declarations.
 
     Raises:
-        InputError: the tensor is missing.
+        InputError: ``tensors`` lacks the tensor.
     """
     declared = specification.tensors[access.tensor]
     tree = tensors.get(access.tensor)
@@ -327,7 +335,7 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
 
 
 def _have_same_elements(previous: FiberTree | None, current: FiberTree) -> bool:
-    """Return whether two trees of one tensor have the same elements."""
+    """Return whether two trees of one tensor have the same elements; a NaN differs from every value."""
     if previous is None or previous.nonzeros != current.nonzeros:
         return False
     previous = previous.swizzle(current.names)

@@ -107,7 +107,7 @@ def _join_reasons(entries: Iterable[tuple[MemoryEntry, str]]) -> str:
 
 
 def _inputs_and_results(specification: Specification) -> list[str]:
-    """Return the inputs of a cascade, and its results: outputs that no later Einsum reads."""
+    """Return the inputs of a cascade, and its results: outputs that no Einsum reads."""
     inputs = {name for einsum in specification.einsums for name in einsum.inputs}
     outputs = dict.fromkeys(einsum.output for einsum in specification.einsums)
     return [*specification.inputs, *(name for name in outputs if name not in inputs)]

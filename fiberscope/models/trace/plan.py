@@ -181,14 +181,17 @@ class LoopPlan:
         return None
 
     def piece_size(self, loop: str) -> int:
-        """Return the coordinates of a piece of a loop by shape; 0 for other loops."""
+        """Return the coordinates of a piece of a loop by shape; 0 for other loops, by occupancy included."""
         for split in self.splits.values():
             if loop in split.names[:-1]:
                 return self.piece_sizes(split)[split.names.index(loop)]
         return 0
 
     def piece_sizes(self, split: Split) -> list[int]:
-        """Return the coordinates of a piece for each directive of a split; 0 for a partition by occupancy."""
+        """Return the coordinates of a piece for each directive of a split; 0 for a partition by occupancy.
+
+        A directive with a number of ways divides the pieces of the directive by shape before it.
+        """
         shape = self.shape(split.rank)
         sizes = []
         for directive in split.directives:
@@ -202,6 +205,10 @@ def rank_shapes(
     specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree]
 ) -> dict[str, int]:
     """Return the shapes of the ranks of an Einsum by name: from tensors, declarations, or affine indices.
+
+    The shape of a rank of the output with an affine index has the name of the rank and `` of the output``.
+    Affine indices are used in the order of the equation, each once. An index with two unknown ranks
+    determines neither of them, even if a later index determines one.
 
     Args:
         specification: has the declared shapes.
@@ -247,7 +254,11 @@ def _infer_missing_shapes(
 
 
 def _infer_shape(index: Index, size: int, shapes: dict[str, int]) -> None:
-    """Infer the only unknown shape of an affine index: the largest with which the index fits."""
+    """Infer the only unknown shape of an affine index: the largest with which the index fits.
+
+    The shape is 0 if the index never fits. It stays unknown if its factor is negative, since then any shape
+    fits at the upper end.
+    """
     unknown = [rank for rank in index.ranks if rank not in shapes]
     if len(unknown) != 1:
         return

@@ -57,7 +57,10 @@ class Operand:
         return replace(self.ordered, tree=rename_ranks(self.tree, self.format_names), names=names)
 
     def use(self, rank: str) -> RankUse | None:
-        """Return the use of a rank that was neither partitioned nor flattened, or None."""
+        """Return the use whose rank has this name; None for a piece, or a flattened rank.
+
+        The innermost piece with a halo keeps the name of the rank, and has its use.
+        """
         return next((use for use in self.uses if use.name == rank), None)
 
 
@@ -153,6 +156,7 @@ def _cut_by_occupancy(
     leader = next((operand for operand in operands if operand.name == directive.leader), None)
     if leader is None or not _has_rank(leader, rank):
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
+    # boundaries are those of each fiber under the outer ranks; a tensor without these ranks cannot have them
     outer = [name for name in _outer_ranks(plan, leader, rank, piece) if name != rank]
     leader.tree = _move_to_root(leader.tree, outer, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
@@ -170,7 +174,7 @@ def _cut_by_occupancy(
 
 
 def _follow_at_run_time(operand: Operand, rank: str, inner: str) -> None:
-    """Rename a whole rank to its innermost piece; the loops bound the rank to the current piece."""
+    """Rename a whole rank to the piece below the directive; the loops bound the rank to the current piece."""
     operand.tree = rename_ranks(operand.tree, {rank: inner})
     operand.followers = [name for name in operand.followers if name != rank] + [inner]
 
@@ -238,7 +242,7 @@ def _cut_with_halo(
     low = high = use.index.constant
     for rank, factor in use.index.terms:
         if rank != follow.leader:
-            reach = factor * (plan.shape(rank) - 1)
+            reach = factor * (plan.shape(rank) - 1)  # negative for a negative factor
             low, high = low + min(0, reach), high + max(0, reach)
     tree = operand.tree
     outer: tuple[str, int] | None = None
@@ -286,9 +290,9 @@ class _HaloPieces:
     def _members(self, start: int, columns: Mapping[str, Integers], rank: str) -> Integers:
         """Return the positions, in tree order, of the elements in the piece that begins at ``start``."""
         last = min(start + self.size, self.shape) - 1
-        bounds = self.coefficient * start, self.coefficient * last
+        bounds = self.coefficient * start, self.coefficient * last  # decreasing for a negative coefficient
         is_member = (columns[rank] >= min(bounds) + self.low) & (columns[rank] <= max(bounds) + self.high)
-        if self.outer is not None:
+        if self.outer is not None:  # an element in several outer pieces has a copy in each
             name, size = self.outer
             is_member &= (columns[name] <= start) & (start < columns[name] + size)
         return np.flatnonzero(is_member)
