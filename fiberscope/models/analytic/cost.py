@@ -51,7 +51,8 @@ def row_ratio(
     """Return the rows of a tensor's tiles at a level, divided by the rows of its packed nonzeros.
 
     The nonzeros of a tile may lie in more rows than their number requires, as each tile begins a new row. The
-    ratio is 1 for a level with one word a row, and for an uncompressed tensor.
+    ratio is 1 for a level with one word a row, for an uncompressed tensor, for tiles without nonzeros, and
+    with ``options.timeloop`` for tiles whose nonzeros the public tool takes as packed.
 
     Args:
         problem, features, traffic, counts, options: as for ``cost``.
@@ -85,7 +86,10 @@ def _evaluate_tiles(
 
 
 def _is_row_exact(block: int, density: Numbers, tile: Integers) -> Booleans:
-    """Return whether the public tool counts rows exactly, and does not take the nonzeros as packed."""
+    """Return whether the public tool counts rows exactly, and does not take the nonzeros as packed.
+
+    The tool does so for no number of words in a row that its table lacks.
+    """
     limits = np.array(_TOOL_LIMITS.get(block, (0,) * 10))
     column = np.where(density >= 0.1, np.floor(density / 0.1) - 1, 0).astype(np.int64)
     return (limits[np.clip(column, 0, 9)] > tile // block) & (density < 1.0)
@@ -97,12 +101,12 @@ class LevelCost:
 
     Args:
         cycles: lower bound of the total from compute and this level.
-        own_cycles: cycles that the bandwidths need.
+        own_cycles: cycles that the bandwidths need; 0 for a level with unlimited bandwidths.
         read_words, write_words: words of an instance, actual and gated, with metadata, by tensor.
         format_read_words, format_write_words: the words of metadata among them.
         energy_pj: energy of an instance, by tensor.
         instances: mean number of used instances, by tensor.
-        leak_pj: the leakage of all instances, in pJ.
+        leak_pj: the leakage of all instances of the machine, used or not, in pJ.
     """
 
     cycles: Numbers
@@ -162,6 +166,7 @@ def cost(
         options: options of the model.
     """
     units = traffic.instances[:, -1]
+    # 1e-9: a whole number with a rounding error is not rounded up to the next cycle
     compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
     rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
     level_traffic = [rows.level(number) for number in range(len(architecture.levels))]
@@ -170,7 +175,7 @@ def cost(
     leaks = _leaks(architecture, energies)
     levels = tuple(
         _level_cost(moves, cycles, compute_cycles, leak * slowest)
-        for moves, cycles, leak in zip(level_traffic, level_cycles, leaks, strict=False)
+        for moves, cycles, leak in zip(level_traffic, level_cycles, leaks, strict=False)  # the last: compute
     )
     compute_pj = _compute_energy(counts.computes, energies) + leaks[-1] * slowest
     total = compute_pj + sum(level.total_pj for level in levels)
@@ -352,15 +357,27 @@ def _widths(kind: Format, default: int, width: int) -> Numbers:
 
 
 def _format_words(bits: Numbers | None, level: Level) -> tuple[Numbers, Numbers]:
-    """Return the words of bandwidth that metadata takes, read and written: actual and gated."""
+    """Return the words of bandwidth that metadata takes, read and written: actual and gated.
+
+    Args:
+        bits: bits of metadata in the order of ``_actions``; None without a format.
+        level: the level with the bits of a word.
+    """
     if bits is None:
         return _NONE, _NONE
+    # columns 0, 1: reads; 3, 4: fills; 6, 7: updates; skipped accesses (2, 5, 8) move no metadata
     read, write = bits[:, 0] + bits[:, 1], bits[:, 3] + bits[:, 4] + bits[:, 6] + bits[:, 7]
     return np.floor(read / level.word_bits), np.floor(write / level.word_bits)
 
 
 def bits_needed(kind: Format | None, level: Level, largest: Units | None) -> Numbers:
-    """Return the largest number of bits of metadata of a tile."""
+    """Return the largest number of bits of metadata of a tile; 0 without a format.
+
+    Args:
+        kind: the format.
+        level: the level, with the default bits and the width of a row of metadata.
+        largest: the largest number of units by rank.
+    """
     if kind is None or largest is None:
         return np.zeros(1)
     return total_bits(kind, level, np.ceil(largest.metadata), np.ceil(largest.payload))

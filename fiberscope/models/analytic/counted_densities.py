@@ -37,7 +37,7 @@ class TileCounts:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Number of tiles by occupancy; occupancies are in increasing order."""
+    """Number of tiles by occupancy; occupancies are in increasing order, and there is at least one tile."""
 
     occupancies: Integers
     tiles: Integers
@@ -125,7 +125,7 @@ class CountedDensity(Density):
         return histogram.occupancies, histogram.shares
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
-        """Return the density in parents with a given occupancy."""
+        """Return the density in parents with a given occupancy; the parent's extents are single numbers."""
         return _ParentDensity(self, _extents(parent), np.asarray(occupancy, np.int64))
 
     @staticmethod
@@ -177,7 +177,10 @@ class Families:
         return self._sum(self._by_parent, self._by_parent, occupancy)
 
     def histogram(self, occupancy: int) -> Histogram:
-        """Return the histogram of the tiles of the parents with an occupancy."""
+        """Return the histogram of the tiles of the parents with an occupancy.
+
+        If no parent with a nonzero has the occupancy, the histogram is that of one empty parent of full size.
+        """
         occupancies, counts = np.unique(self._occupancies[self._parent == occupancy], return_counts=True)
         tiles = int(self.tiles(np.array(occupancy))) if len(occupancies) else self._empty_parent
         if tiles > counts.sum():

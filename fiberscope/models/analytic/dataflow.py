@@ -58,12 +58,12 @@ class Traffic:
     computes: Integers
 
     def child(self, level: int, tensor: int) -> int | None:
-        """Return the next inner level that keeps a tensor; None: compute."""
+        """Return the next inner level that keeps a tensor; None if compute is next."""
         inner = [other for other in self.chains[tensor] if other > level]
         return inner[0] if inner else None
 
     def parent(self, level: int, tensor: int) -> int | None:
-        """Return the next outer level that keeps a tensor, or None."""
+        """Return the next outer level that keeps a tensor; None for the outermost of them."""
         outer = [other for other in self.chains[tensor] if other < level]
         return outer[-1] if outer else None
 
@@ -139,13 +139,17 @@ class _Walk:
         if not self.slides:
             return np.asarray(bounds.prod(axis=1) * tile)
         outside = np.cumprod(bounds[:, ::-1], axis=1)[:, ::-1]  # tiles of each loop and the loops outside
-        words = tile.copy()
+        words = tile.copy()  # the first tile is fetched whole
+        # of the ``tiles`` of a loop, ``tiles // bound`` begin the loop: they count in a loop further outside
         for overlap, tiles, bound in zip(self._overlaps(level), outside.T, bounds.T, strict=True):
             words += (tiles - tiles // bound) * (tile - overlap)
         return words
 
     def _moving_bounds(self, level: int) -> Integers:
-        """Return the bounds of the temporal loops outside a level, innermost first; 1 if stationary."""
+        """Return the bounds of the temporal loops outside a level, innermost first; 1 if stationary.
+
+        A loop is stationary if neither the loop nor a loop inside of it moves the tile.
+        """
         slots = self.nest.temporal_outside(level)
         bound = self.nest.bound[:, slots]
         is_moving = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)

@@ -49,7 +49,7 @@ class _Rank:
 
 @lru_cache(maxsize=1024)
 def _kinds(kind: Format) -> dict[str, Numbers]:
-    """Return a mask of the ranks of each kind."""
+    """Return a mask of the ranks of each kind, as factors 0 and 1; cached, so callers must not change it."""
     names = [rank.kind for rank in kind.ranks]
     return {
         name: np.array([float(kind_name == name) for kind_name in names])
@@ -189,7 +189,7 @@ def maximum_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -
     """
     density = problem.densities[tensor]
     extents = problem.extents(tensor, fibers.tiles)
-    tiles = [extent[:, -1:] + 0 * extent for extent in extents]
+    tiles = [extent[:, -1:] + 0 * extent for extent in extents]  # the whole tile, once for each rank
     count = len(extents)
 
     def maximum_nonempty(extents_pair: list[Any]) -> Numbers:
@@ -221,7 +221,10 @@ def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
 
 
 def _round_to_divisor(bits: int, width: int) -> int:
-    """Return the smallest divisor of ``width`` from ``bits`` on; whole rows if ``bits`` exceeds ``width``."""
+    """Return the smallest divisor of ``width`` from ``bits`` on; whole rows if ``bits`` exceeds ``width``.
+
+    Without bits or without a width, nothing is rounded.
+    """
     if bits > width > 0:
         return -(-bits // width) * width
     while width and bits and width % bits:

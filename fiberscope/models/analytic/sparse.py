@@ -45,7 +45,10 @@ class Saved:
 
 @dataclass(frozen=True)
 class Sparse:
-    """The sparse traffic of mappings, by level and tensor."""
+    """The sparse traffic of mappings, by level and tensor; ``saved`` lacks tensors without omitted reads.
+
+    ``computes`` are those of all units.
+    """
 
     stored_tiles: Mapping[TileKey, StoredTile]
     saved: Mapping[TileKey, Saved]
@@ -91,7 +94,7 @@ def sparse(
 def _choose_savings(
     features: SparseFeatures, leaders: Leaders, weights: Mapping[TileKey, Numbers]
 ) -> dict[TileKey, Saved]:
-    """Return for each tensor and level the feature with the larger share; gating comes first."""
+    """Return for each tensor and level the feature with the larger share; of equal shares, gating counts."""
     savings: dict[TileKey, Saved] = {}
     ordered = [
         (level, omission)
@@ -252,7 +255,7 @@ def _keep_products(actions: LevelActions, dense: Dense) -> None:
         remaining = np.divide(access.actual, accesses, out=np.ones(len(accesses)), where=access.actual > 0)
         access.actual = accesses.astype(np.float64)
         if units is not None:
-            units.shrink(1.0 - 1.0 / remaining)
+            units.shrink(1.0 - 1.0 / remaining)  # a share below 0: the units grow as the accesses do
 
 
 def _count_conversions(
@@ -288,7 +291,10 @@ def count_computes(
     saved: Mapping[tuple[int, int], Saved],
     options: Options,
 ) -> Computes:
-    """Return the computes of all units: actual, gated, skipped and absent."""
+    """Return the computes of all units: actual, gated, skipped and absent.
+
+    Of each operand, only the innermost omission in ``saved`` removes computes.
+    """
     innermost = {tensor: _innermost(traffic, saved, tensor) for tensor in problem.operands}
     remaining = traffic.computes.astype(np.float64)
     gated = np.zeros_like(remaining)

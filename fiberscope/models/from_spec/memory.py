@@ -136,6 +136,8 @@ class MappedMemory:
     def work_address(self, array: ArrayKey, size: int) -> int:
         """Return the address of an array of an output that all instances read and write.
 
+        The array does not count for the size of a shared store without a given depth.
+
         Args:
             array: key of the array.
             size: bytes of the array.

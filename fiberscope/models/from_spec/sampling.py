@@ -157,6 +157,7 @@ class _WarmStores:
 
     def __init__(self, machine: MappedMachine, a: CsrArray) -> None:
         self.a, self.row = a, 0
+        # by name of the store: its banks, their model, and for each array the lines of the rows of B
         self.stores: dict[str, tuple[list[Any], FunctionalCache, list[tuple[Integers, Integers]]]] = {}
         for tensor, level, array, chain in _shared_arrays(machine):
             prefix = f"{machine.NAME}.{chain.shared.lower()}.bank"

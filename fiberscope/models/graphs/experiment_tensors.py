@@ -62,7 +62,7 @@ def generate(text: str) -> tuple[SparseTensor, str]:
     first or second vector of a pair), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
 
     Raises:
-        WorkloadError: a generator, key or value is invalid.
+        WorkloadError: a generator, key or value is invalid, or runs or blocks do not fit their vector.
     """
     name = text.partition(":")[0]
     if name not in _GENERATORS:
@@ -73,7 +73,7 @@ def generate(text: str) -> tuple[SparseTensor, str]:
 
 
 def ones(shape: tuple[int, ...]) -> SparseTensor:
-    """Return a full tensor of ones."""
+    """Return a full tensor of ones; without dimensions, the number 1."""
     return _entries(np.ones(shape, np.int64))
 
 

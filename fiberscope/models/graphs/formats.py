@@ -56,6 +56,8 @@ class Format:
 def format_of(text: str) -> Format:
     """Return the format of a text in the notation of graph files: ``ss01``, ``s`` or ``none``.
 
+    Without digits, the levels store the dimensions in order. An empty text is a scalar's, as ``none``.
+
     Raises:
         ValueError: the text is no format.
     """
@@ -70,7 +72,7 @@ def format_of(text: str) -> Format:
 
 
 def dense(dimensions: int) -> Format:
-    """Return the default format, in which all levels are dense."""
+    """Return the default format, in which all levels are dense; without dimensions, that of a scalar."""
     return Format("d" * dimensions, tuple(range(dimensions)))
 
 

@@ -36,7 +36,8 @@ class Operand:
     Args:
         name, source, origin, notice: as in ``fiberscope.workloads.Workload``.
         stored: the tensor in the layout of the graph.
-        nonzeros: number of entries before storage; dense levels add explicit zeros.
+        nonzeros: number of entries before storage; dense levels add explicit zeros. For a folder, all of its
+            values count; a number counts as one entry.
         has_shape: whether the shape is explicit, and not just the largest coordinates.
         undivided: the undivided tensor if ``stored`` is divided into chunks; else None.
     """

@@ -80,11 +80,15 @@ class CountedModel:
         return max(self._side(name, shape).fullest for name in self._kernel.inputs)
 
     def predict(self, shape: Shape) -> Prediction:
-        """Return the traffic of a shape: exact for inputs (partitioned anew), estimated for outputs."""
+        """Return the traffic of a shape: exact for inputs (partitioned anew), estimated for outputs.
+
+        The tiles of each operand are kept for further shapes with the same sides.
+        """
         sides = {name: self._side(name, shape) for name in self._kernel.inputs}
         inputs, repeats = {}, {}
         for name, partner in (self._kernel.inputs, self._kernel.inputs[::-1]):
             is_refetched = self._is_refetched(name, partner)
+            # a tile is fetched for each partner in its place of the summed index, or once if there is any
             partners = sides[partner].tiles if is_refetched else np.minimum(1.0, sides[partner].tiles)
             inputs[name] = float(sides[name].fetched @ partners)
             repeats[name] = inputs[name] / max(1.0, float(sides[name].fetched.sum()))

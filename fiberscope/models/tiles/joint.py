@@ -71,7 +71,8 @@ class Joint:
         """Return two ratios of computed to predicted numbers for the base tiling.
 
         The first is of nonempty partial results, the second of the nonzeros of each; both are 1 without
-        results. Each product of tiles counts as a partial result.
+        results. Each product of tiles counts as a partial result. The sample determines shares; a walk over
+        all tiles counts the products of tiles.
         """
         kernel = self._kernel
         tiled = cut_all(kernel, tensors, base)

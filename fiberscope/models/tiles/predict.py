@@ -31,6 +31,7 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
     Returns:
         The traffic, in the unit of the statistics' metric.
     """
+    # tiles along each index: a tile at the edge counts in part, unlike in ``iterations_of``
     blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, statistics).items()}
     repeats = {name: _repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
     inputs = {

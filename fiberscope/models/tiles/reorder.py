@@ -56,6 +56,7 @@ def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
         return dict.fromkeys(kernel.order, float(edge))
     sizes = dict.fromkeys(kernel.contracted, _summed_edge(edge, factor, len(kernel.contracted)))
     for number, index in enumerate(growing_indices(kernel)):
+        # the first growing index takes T RF; the others take what the operands' base tiles leave
         limits = list(_limits(kernel, edge, sizes, index))
         sizes[index] = min(limits) if limits and number else min([edge * factor, *limits])
     return {index: sizes[index] for index in kernel.order}

@@ -55,7 +55,10 @@ def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noex
 
 
 def apply_seldom(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
-    """Return the result of an operation that ``apply`` leaves out, for speed."""
+    """Return the result of an operation that ``apply`` leaves out, for speed.
+
+    The square root stands last, without a test of the opcode; of a negative number it is NaN.
+    """
     if operation == DIV:
         return divide(left, right)
     if operation == OR:

@@ -42,7 +42,7 @@ class Coiteration(Loop):
             self._advance_past(coordinate)
         for item in self.cursors:
             cursor: Cursor = item
-            if cursor.head_coordinate != AT_END:
+            if cursor.head_coordinate != AT_END:  # this head was read, too, before the loop could end
                 cursor.record_coordinate()
         return 0
 
@@ -135,7 +135,10 @@ class PieceLoop(Coiteration):
         return self.iterate()
 
     def iterate(self) -> int:
-        """Run the body for every piece in which the condition holds."""
+        """Run the body for every piece in which the condition holds.
+
+        If the leader has no element, the whole range is a single piece, at coordinate 0.
+        """
         leader: Cursor = self.cursors[0]
         start, end = 0, AT_END  # C: start=long
         if self.outer_loop != NO_WINDOW:
@@ -143,6 +146,7 @@ class PieceLoop(Coiteration):
             end = self.state.piece_ends[self.outer_loop]
         if leader.head_coordinate == AT_END:
             return self._visit_piece(start, end, AT_END)
+        # the first piece begins where the range begins: followers may have elements before the leader's first
         while leader.head_coordinate != AT_END:
             coordinate, leader_head = leader.head_coordinate, leader.head
             next_start = (
@@ -161,7 +165,7 @@ class PieceLoop(Coiteration):
             cursor: Cursor = self.cursors[number]
             if self.followers[number]:
                 self.presence[number] = cursor.reaches_piece(start, end)
-            else:
+            else:  # chained comparison: in this piece, or without a leader at any element, and not at the end
                 self.presence[number] = (
                     cursor.head_coordinate == (coordinate if has_leader else cursor.head_coordinate) < AT_END
                 )

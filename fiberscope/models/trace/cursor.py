@@ -72,9 +72,13 @@ class Cursor:  # C: final
         self.value = 0.0  # C: public
 
     def attach(self, state: NestState) -> None:  # C: cpdef
-        """Attach the cursor to a nest, at the root."""
+        """Attach the cursor to a nest, at the root.
+
+        Recorders must be attached before.
+        """
         self.state = state
         self.has_recorders = bool(self.coordinate_recorders or self.payload_recorders)
+        # the only fiber of a root rank is entered here, the fibers of other ranks by ``enter``
         self.last = self.segments[1] if len(self.segments) == 2 else 0
 
     def attach_blocks(self, blocks: Blocks) -> None:  # C: cpdef
@@ -112,7 +116,10 @@ class Cursor:  # C: final
         return 0
 
     def mark_absent(self) -> None:  # C: cdef, noexcept
-        """Mark the tensor as absent at the current point, with empty fibers in all ranks below."""
+        """Mark the tensor as absent at the current point, with an empty fiber in the rank below.
+
+        Ranks further below keep their fibers until the loops inside find the empty fiber, and mark them.
+        """
         self.present = False
         next_rank = self.next_rank
         if next_rank is None:
@@ -274,7 +281,10 @@ class Cursor:  # C: final
         return 0
 
     def look_up(self, coordinate: int) -> bool:
-        """Enter the element at a coordinate, record the lookup, and return whether the element exists."""
+        """Enter the element at a coordinate, record the lookup, and return whether the element exists.
+
+        The lookup of an absent element records the position at which the search ended.
+        """
         if self.fiber_recorders and self.first < self.last:
             self._record_fiber()
         element = self.find(coordinate, self.first, self.last)

@@ -76,6 +76,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         for symbol, node in declared.items():
             entries_by_symbol[symbol] = entries.get(symbol) or _read_symbol(node, source.file, values)
             has_value = entries_by_symbol[symbol].value is not None
+            # references of the symbols that follow use this value: the order of the file matters
             values[symbol] = _number(symbol, entries_by_symbol[symbol]) if has_value else STAND_IN
         document = Document.from_nodes(
             source.node, source.file, lambda text, say: resolve_references(text, values, say)
@@ -123,6 +124,9 @@ class Draft:
     def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
         """Read the specification again with values of symbols, also in references; settings take precedence.
 
+        Args:
+            symbols: values of symbols by name; all symbols without a value must be among them.
+
         Raises:
             ConfigurationError: as ``complete``.
         """
@@ -130,6 +134,9 @@ class Draft:
 
     def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
         """Return the specification, with values for symbols without one; references do not use these values.
+
+        Args:
+            symbols: values by name. A value of the file or of the settings takes precedence.
 
         Raises:
             ConfigurationError: a symbol has no value, or the specification is invalid.
@@ -189,6 +196,7 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: 
     """Refuse unknown settings; the message suggests the nearest symbol, parameter or option."""
     parameters = tuple(keys)
     for key, entry in settings.items():
+        # a section is a valid key, too; the dots keep ``cache`` from matching ``cache_stages``
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
             advice = nearest(key, [*source.symbols, *parameters, *Options.model_fields])
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")

@@ -119,7 +119,7 @@ class OutputRank:  # C: final
 
     def _search(self, coordinate: int, start: int, count: int) -> int:
         """Advance from the last place to the first element whose coordinate is not smaller."""
-        if not self.has_recorders:
+        if not self.has_recorders:  # a recorded search reads every element on the way
             self.scan = self._bisect(coordinate, start + self.scan, start + count) - start
         while self.scan < count and self.coordinates[start + self.scan] < coordinate:
             if self.coordinates[start + self.scan] >= self.next_insert:
@@ -274,7 +274,7 @@ class OutputRank:  # C: final
         return 0
 
     def allocate_fiber(self) -> int:  # C: cdef
-        """Return a fiber without elements."""
+        """Return a fiber without elements; the spare fiber first, so that empty elements use up no fibers."""
         if self.spare_fiber:
             fiber, self.spare_fiber = self.spare_fiber, 0
             return fiber
@@ -345,14 +345,14 @@ class OutputRank:  # C: final
 
 
 def double_integers(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
-    """Return an array of twice the length with the same numbers first."""
+    """Return an array of twice the length with the same numbers first; the others are not set."""
     doubled = np.empty(2 * len(numbers), np.int64)
     doubled[: len(numbers)] = numbers
     return doubled
 
 
 def double_values(values: FloatArray) -> FloatArray:  # C: cpdef
-    """Return an array of twice the length with the same values first."""
+    """Return an array of twice the length with the same values first; the others are not set."""
     doubled = np.empty(2 * len(values))
     doubled[: len(values)] = values
     return doubled

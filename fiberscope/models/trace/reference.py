@@ -35,6 +35,7 @@ Floats: TypeAlias = "npt.NDArray[np.float64]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 Binary: TypeAlias = Callable[[Floats, Floats], Floats]
 
+# All take two arguments, so that a function of one argument gets the argument twice, see ``Arithmetic``.
 FUNCTIONS: Mapping[str, Binary] = {
     "mul": np.multiply,
     "add": np.add,
@@ -187,6 +188,7 @@ def point_by_point(work: Computation) -> tuple[dict[str, Integers], Floats]:
     values, mask = arithmetic.value(work.equation.expression)
     indices = [np.broadcast_to(_index(index, grid), full) for index in work.equation.output.indices]
     inside = np.broadcast_to(mask, full).copy()
+    # an affine index of the output may lie outside of a declared shape
     for index, size in zip(indices, work.sizes, strict=True):
         inside &= (index >= 0) & (index < size)
     coordinates = {rank: index[inside] for rank, index in zip(work.declared, indices, strict=True)}
@@ -216,6 +218,7 @@ def _gather(
         key = key * shapes[rank] + np.clip(coordinate, 0, shapes[rank] - 1)
     if len(values) == 0:
         return np.full(key.shape, empty), np.zeros(key.shape, bool)
+    # a key above all others is compared with the last key, from which it differs
     indices = np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)
     present = inside & (keys[order[indices]] == key)
     return np.where(present, values[order[indices]].astype(np.float64), empty), present
@@ -237,6 +240,7 @@ def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integ
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
+    # also without points, for which ``reduceat`` fails
     if len(first) == len(keys) or not accumulates(einsum):
         return keys[first], values[first], np.abs(values[first])
     name = einsum.operators["+"]

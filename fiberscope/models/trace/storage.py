@@ -342,7 +342,7 @@ class Storage:
         return [name for name in self.components if name in components]
 
     def _recorder(self, binding: StorageBinding, buffer: Buffer, copy: int) -> Recorder:
-        elements = buffer.component.width // self._bits(binding)
+        elements = buffer.component.width // self._bits(binding)  # at least 1, as the binding was checked
         if buffer.component.kind == "Cache":
             return CacheFeed(buffer.copies[copy], len(buffer.bound), elements, self._shape(binding))
         return self._buffet(binding, elements, buffer.capacities[copy] if buffer.capacities else None)

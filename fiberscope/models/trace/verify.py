@@ -167,6 +167,7 @@ class _Projection:
 
     def apply_weights(self, table: Points, ranks: set[str]) -> Points:
         """Multiply a table by the weights of some of its ranks."""
+        # one array for both means that no value is negative; weights are positive, and keep it so
         values, sizes, positive = table.values, table.sizes, table.values is table.sizes
         for rank in ranks & set(table.columns) & set(self.weights):
             factor = self.weights[rank][table.columns[rank]]
@@ -194,6 +195,7 @@ class _Projection:
             ranks = dict.fromkeys([*product.columns, *table.columns])
             later_ranks = {rank for factor in tables[number + 1 :] for rank in factor.columns}
             product = product.join(table, self.work.shapes)
+            # ranks that no later factor has are summed at once, so that the product stays small
             product = self.sum_over_others(
                 product, [rank for rank in ranks if rank == self.first_rank or rank in later_ranks]
             )
@@ -241,6 +243,8 @@ class Verification(Comparison):
 def verify(work: Computation, output: FiberTree, rounding: Rounding = DOUBLE_LIMITS) -> Verification:
     """Compare the output of an Einsum with its reference; without a feasible reference, the output passes.
 
+    Up to ``MAX_POINTS`` points every point is evaluated. Larger iteration spaces need ``can_project``.
+
     Args:
         work: the Einsum and its inputs.
         output: with the ranks of its declaration.
@@ -265,6 +269,8 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     our_keys = keys_of([our_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
     function = work.einsum.operators["+"] if accumulates(work.einsum) else ""
     if function in CHOICES:
+        # Any of a key's values is right, as the mapping decides their order. A value that the output has is
+        # moved to where the function takes its value: ``second`` takes the last, ``first`` the first.
         is_ours = np.isin(_pairs(keys, values), _pairs(our_keys, ours))
         order = np.argsort(is_ours if function == "second" else ~is_ours, kind="stable")
         keys, values = keys[order], values[order]

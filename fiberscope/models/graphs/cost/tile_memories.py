@@ -66,12 +66,14 @@ class TileEstimate:
     def memory(self, stream: Stream, references: ExpectedStream) -> ExpectedMemory:
         """Return the estimate of the memory in a stream of references to tiles.
 
+        Streams of one output share a memory, and the estimate of the first call.
+
         Args:
             stream: a stream that enters a tile.
-            references: its expected references.
+            references: its expected references; ignored after the first call for its output.
 
         Raises:
-            InputError: two tiles do not fit in the memory.
+            InputError: the two largest tiles, or the only tile, do not fit in the memory.
         """
         place = stream.source, stream.output
         if place not in self.memories:

@@ -71,8 +71,10 @@ def drt(
 ) -> Dynamic:
     """Grow tiles for A times B, with loops in the order i, k, j.
 
+    A group without nonzeros belongs to no task, and moves nothing.
+
     Args:
-        a, b: matrices.
+        a, b: matrices; A has as many columns as B has rows.
         capacity: words of A's buffer, and of B's buffer.
         microtile: side of a microtile, in coordinates.
         panel: initial columns of microtiles of a panel; a panel widens while all rows fit.

@@ -82,7 +82,8 @@ class Squares:
         """Return the largest squares without an overflow.
 
         Args:
-            min_side: a side that fits, the smallest that is tried.
+            min_side: a side that fits. The smallest side that is tried is ``min_side``, or the next multiple
+                of ``step``; it is returned if no larger side fits, without a check that it fits.
             scan: try every side from the largest down, in place of a binary search.
         """
         return self._search(min_side, lambda candidate: candidate.overflowing == 0, scan)
@@ -91,7 +92,7 @@ class Squares:
         """Return the largest squares with which at most a share ``MAX_OVERFLOWING`` of all tiles overflows.
 
         Args:
-            min_side, scan: as for ``prescient``.
+            min_side, scan: as for ``prescient``; a side that fits is one with few enough overflows.
         """
         return self._search(min_side, lambda candidate: candidate.overflowing <= MAX_OVERFLOWING, scan)
 
@@ -100,7 +101,7 @@ class Squares:
         return self._scan(low, high, accepts) if scan else self._bisect(low, high, accepts)
 
     def _bisect(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """Return the largest side that a binary search accepts."""
+        """Return the squares of the largest side that a binary search accepts, else of the lowest side."""
         best = self._evaluate(low)
         while low < high:
             middle = (low + high + 1) // 2
@@ -112,7 +113,10 @@ class Squares:
         return best
 
     def _scan(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """Return the largest accepted side, else the lowest; partition only if lower bounds are accepted."""
+        """Return the squares of the largest accepted side, else of the lowest side.
+
+        The tensors are partitioned only for sides whose lower bounds are accepted.
+        """
         for steps in range(high, low, -1):
             side = steps * self.step
             if accepts(self.square_of(self._lower_bounds(side), side)):
@@ -131,6 +135,7 @@ class Squares:
         for name in self.kernel.inputs:
             nonzeros = _occupancies(self.tensors[name], side)
             ranks = len(self.kernel.indices[name])
+            # a nonempty tile has at least one fiber in each rank below the root
             bounds.append(self.metric.buffered(nonzeros, np.full_like(nonzeros, ranks - 1), ranks))
         return bounds
 
