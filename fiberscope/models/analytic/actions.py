@@ -82,13 +82,13 @@ class FormatAccess:
         for access in (self.metadata, self.payload):
             removed = np.floor(access.actual * share[:, None])
             removed[:, ranks:] = 0.0
-            access.lose(removed, skipping[:, None])
+            access.lose(removed, skipping[:, None])  # one decision by mapping, for all ranks
 
     def shrink(self, share: Numbers, ranks: int | None = None) -> None:
         """Remove a share of the accesses, and count them neither as skipped nor as gated.
 
         Args:
-            share: share to remove, from 0 to 1, by mapping.
+            share: share to remove, at most 1, by mapping; a share below 0 adds accesses.
             ranks: number of innermost ranks, which alone lose accesses; None: all ranks.
         """
         for access in (self.metadata, self.payload):

@@ -117,7 +117,13 @@ def _symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[s
 def _section(
     raw_document: Document, name: str, parameters: Mapping[str, object] | None = None
 ) -> Iterator[tuple[str, object]]:
-    """Yield the entries of a section whose keys are parameters."""
+    """Yield the entries of a section, nothing without the section; refuse keys that name no parameter.
+
+    Args:
+        raw_document: the file, without resolved references.
+        name: name of the section.
+        parameters: parameters by name; None to accept any key.
+    """
     section = raw_document.data.get(name)
     for key, value in section.items() if isinstance(section, Mapping) else ():
         if parameters is not None and key not in parameters:

@@ -91,11 +91,13 @@ class Problem:
         return tuple(number for number, tensor in enumerate(self.tensors) if not tensor.output)
 
     def shape(self, tensor: int) -> tuple[int, ...]:
-        """Return the extents of a tensor."""
+        """Return the extents of a tensor; a scalar has a single rank of extent 1."""
         return tuple(int(extent) for extent in self.extents(tensor, np.array(self.bounds)))
 
     def extents(self, tensor: int, box: Integers) -> Sequence[Integers]:
         """Return the extents of the tile of a box of loops: for ``a i + b j``, a (I - 1) + b (J - 1) + 1.
+
+        A scalar has a single rank of extent 1.
 
         Args:
             tensor: its index.
@@ -105,5 +107,9 @@ class Problem:
         return list(np.moveaxis((box - 1) @ table.T + 1, -1, 0))
 
     def size(self, tensor: int, box: Integers) -> Integers:
-        """Return the number of elements in the tile of a box."""
+        """Return the number of elements in the tile of a box; 1 for a scalar.
+
+        Args:
+            tensor, box: the arguments of ``extents``.
+        """
         return np.asarray(((box - 1) @ self.coefficients[tensor].T + 1).prod(axis=-1))

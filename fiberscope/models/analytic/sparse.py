@@ -45,10 +45,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Sparse:
-    """The sparse traffic of mappings, by level and tensor; ``saved`` lacks tensors without omitted reads.
-
-    ``computes`` are those of all units.
-    """
+    """The sparse traffic of mappings, by level and tensor; ``saved`` lacks tensors without omitted reads."""
 
     stored_tiles: Mapping[TileKey, StoredTile]
     saved: Mapping[TileKey, Saved]

@@ -124,7 +124,8 @@ class Cascade(Problem):
             answer: the outputs of the machine.
 
         Returns:
-            The first comparison that failed, else the comparison of the Einsums.
+            The first comparison that failed, else the comparison of the Einsums. If the answer was compared
+            with a problem's reference, too, ``reference`` then names both references.
         """
         specification = answer.specification
         tensors, begins = dict(self._trees), round_begins(specification)

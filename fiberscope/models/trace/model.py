@@ -110,6 +110,7 @@ def count_swap_steps(tree: FiberTree, final: Sequence[str], merger: Component) -
         )
         names = list(tree.names)
         names[depth : depth + 2] = names[depth + 1], names[depth]
+        # the last exchange is counted above; its tree is not needed
         tree = tree.swizzle(names) if tuple(names) != tuple(final) else tree
     return steps
 
@@ -170,6 +171,7 @@ class Model:
         interrupted Einsum is left out.
         """
         metrics: dict[str, Any] = {}
+        # after an interrupt there is a storage without a run
         for run, storage, imbalance in zip(outcome.runs, self.storages, self.imbalances, strict=False):
             if storage is not None:
                 counts = dict(self._component_counts(run, storage, imbalance, outcome))
@@ -249,7 +251,11 @@ def _counter_names(einsum: Einsum, function: str) -> set[str]:
 
 
 def _merger_input(run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> FiberTree:
-    """Return the tensor in the order in which a merger reads it."""
+    """Return the tensor in the order in which a merger reads it.
+
+    An output of an earlier Einsum in this order is read as it was stored. Otherwise the Einsum's own tree,
+    which is partitioned, is reordered.
+    """
     for earlier in reversed(outcome.runs[: outcome.runs.index(run)]):
         if earlier.prepared.einsum.output == binding.tensor and earlier.stored.names == binding.init_ranks:
             return earlier.stored

@@ -197,7 +197,7 @@ def _component_kinds(specification: Specification, einsum: str) -> dict[str, str
 
 
 def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
-    """Return the bytes of each tensor at DRAM; without DRAM, at the first store of the Einsum."""
+    """Return the bytes of each tensor at DRAM, rounded down; without DRAM, at the Einsum's first store."""
     bits: dict[str, dict[str, int]] = {}
     for einsum, components in _einsum_metrics(modelled.metrics).items():
         kinds = _component_kinds(modelled.specification, einsum)
@@ -261,7 +261,10 @@ def _verification(modelled: ModelledRun) -> parts.Verification:
 
 
 def bottleneck(metrics: Mapping[str, Any]) -> str:
-    """Describe the slowest component of each block, and its share of the time."""
+    """Describe the slowest component of each block, and its share of the time.
+
+    Blocks that take no time are left out; without others, the text is empty.
+    """
     phrases, einsums = [], _einsum_metrics(metrics)
     for block in metrics["blocks"]:
         times: dict[str, float] = {}

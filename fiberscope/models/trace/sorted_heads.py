@@ -21,12 +21,12 @@ def merge_steps(
     Args:
         segments: merge i reads the lists ``segments[i]`` to ``segments[i + 1]``.
         starts: the first element of each list, and the end of the last list.
-        radix: lists merged at a time; None for all.
+        radix: lists merged at a time, at least 2; None for all.
         sum_coordinates: the elements' coordinates, if each round sums elements with equal coordinates.
     """
     elements, steps = np.diff(starts), 0
     while (lists := np.diff(segments)).max(initial=0) > 1:
-        is_merged = np.repeat(lists > 1, lists)
+        is_merged = np.repeat(lists > 1, lists)  # by list: a merge with one list left is done
         steps += int(is_merged.sum() + elements[is_merged].sum())
         width = radix or int(lists.max())
         positions = np.arange(len(elements)) - np.repeat(segments[:-1], lists)

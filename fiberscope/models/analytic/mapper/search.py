@@ -61,7 +61,7 @@ def evaluate(design: Design, mappings: Mappings, metrics: Sequence[str]) -> Outc
     Args:
         design: the design.
         mappings: the mappings.
-        metrics: names in ``METRICS``; each further metric breaks ties of those before.
+        metrics: names in ``METRICS``, at least one; each further metric breaks ties of those before.
     """
     faults = [
         *mesh_faults(design.problem, design.architecture, mappings),
@@ -156,7 +156,7 @@ class SearchState:
         return ", ".join(f"{count:,} {reason}" for reason, count in self.rejected.most_common())
 
     def is_over(self, limits: Limits) -> bool:
-        """Return whether a limit is reached, and set ``end_reason``."""
+        """Return whether a limit is reached; then set ``end_reason`` to the first such limit."""
         limits_reached = {
             f"{limits.points:,} mappings were looked at": self.evaluated >= limits.points,
             f"the last {limits.victory} that can be had were no better": _exceeds(

@@ -115,6 +115,7 @@ class Space:
         )
         temporal, spatial = bounds[:, : self.levels], bounds[:, self.levels :]
         single = np.take_along_axis(temporal, orders, axis=2) == 1
+        # sort keys: loops that iterate keep their order, the others follow them by dimension
         rank = np.where(single, self.dimensions + orders, np.arange(self.dimensions))
         canonical = np.take_along_axis(orders, np.argsort(rank, axis=2), axis=2)
         kept, on_y = self.keep_choices[keep], self._along_y(spatial)
@@ -171,6 +172,8 @@ class Space:
 
     def draw(self, random: np.random.Generator, count: int) -> tuple[Integers, Integers, Integers]:
         """Draw the parts of ``count`` mappings, each part independently and with equal probability.
+
+        Every dimension must have a factorisation, see ``impossible``.
 
         Returns:
             The first two arguments of ``mappings``, and for each mapping an index in ``keep_choices``.

@@ -76,7 +76,8 @@ WALKS: Final[dict[str, Walk]] = {
 def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> Iterator[Outcome]:
     """Yield the outcomes of batches that a sampler improves, without end.
 
-    The sampler is Optuna's tree-structured Parzen estimator (TPE).
+    A batch has an outcome for each choice of kept tensors among its mappings. The sampler is Optuna's
+    tree-structured Parzen estimator (TPE).
 
     Args:
         design: the machine and the problem, for the evaluation of mappings.

@@ -60,7 +60,7 @@ def estimate(
 
     Raises:
         InestimableError: a block has no estimate.
-        InputError: two tiles do not fit in a memory.
+        InputError: the two largest tiles of a tensor, or its only tile, do not fit in a memory.
     """
     walk = Walk(graph, statistics, tiles)
     cycles = 0.0

@@ -65,6 +65,8 @@ class LevelFormat(ABC):
     def store(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
         """Return the level that stores sorted entries, and the position of each entry in the level.
 
+        Entries are sorted by fiber, then by coordinate.
+
         Args:
             size: number of coordinates of the level.
             fibers: number of fibers, including empty fibers.
