@@ -110,7 +110,8 @@ class Prepared:
         options: options of the model.
         roots: roots of the sources, for the digest in the report.
         choices: descriptions of the symbols that the machine chose for these operands.
-        problem: the problem with these operands; None if the operands have names.
+        problem: the problem that the machine solves for these operands; None for a machine that multiplies,
+            without a machine, and if the operands have names.
         count_cached: counts the traffic behind the machine's cache; None without ``functional_cache``.
     """
 
@@ -131,7 +132,10 @@ class Prepared:
         return operand_trees(self.operands.values(), declared, output, specification.shapes)
 
     def evaluate(self) -> ModelledRun:
-        """Run the cascade, and return its counts, energies and verification."""
+        """Run the cascade, and return its counts, energies and verification.
+
+        After Ctrl-C, the counts are those of the Einsums that ended, without an answer.
+        """
         counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
@@ -145,7 +149,7 @@ class Prepared:
         return ModelledRun(*inputs, outcome, metrics, energies, self.choices, solved, cached)
 
     def check_answer(self, tensors: Mapping[str, FiberTree]) -> tuple[str, Comparison]:
-        """Compare a problem's answer with its reference.
+        """Compare a problem's answer with its reference; there must be a ``problem``.
 
         Args:
             tensors: all tensors at the end of the run, by name.

@@ -31,8 +31,8 @@ class Stamps:
     Args:
         einsum: its name.
         places: the place of each body: the number of its position in the ranks in space, from 0 in
-            lexicographic order. Only positions at which a body runs have a number. Without ranks in space,
-            all bodies are at place 0.
+            lexicographic order. Only positions at which a body runs have a number. Stamps by coordinate
+            (``K.coord``) count iterations, too. Without ranks in space, all bodies are at place 0.
         times: the step of each body: with slip, the number of earlier bodies at its place; otherwise the
             number of its position in the ranks in time, as of ``places``.
         is_truncated: whether bodies were left out.

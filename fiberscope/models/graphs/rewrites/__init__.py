@@ -47,6 +47,8 @@ def parse_rewrites(text: str) -> list[str]:
 def apply_rewrites(graph: Graph, names: Iterable[str] = tuple(REWRITES)) -> Graph:
     """Return a graph after these rewrites, applied in order; the argument does not change.
 
+    The result is the argument itself without names, or with ``dead-droppers`` alone and no dead dropper.
+
     Args:
         graph: a checked graph.
         names: names of rewrites, keys of ``REWRITES``, as ``parse_rewrites`` returns them.
