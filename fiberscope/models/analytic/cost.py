@@ -88,7 +88,7 @@ def _evaluate_tiles(
 def _is_row_exact(block: int, density: Numbers, tile: Integers) -> Booleans:
     """Return whether the public tool counts rows exactly, and does not take the nonzeros as packed.
 
-    The tool does so for no number of words in a row that its table lacks.
+    The tool takes nonzeros as packed if its table lacks the number of words of a row.
     """
     limits = np.array(_TOOL_LIMITS.get(block, (0,) * 10))
     column = np.where(density >= 0.1, np.floor(density / 0.1) - 1, 0).astype(np.int64)
@@ -175,7 +175,8 @@ def cost(
     leaks = _leaks(architecture, energies)
     levels = tuple(
         _level_cost(moves, cycles, compute_cycles, leak * slowest)
-        for moves, cycles, leak in zip(level_traffic, level_cycles, leaks, strict=False)  # the last: compute
+        # not strict: the last leak is that of compute
+        for moves, cycles, leak in zip(level_traffic, level_cycles, leaks, strict=False)
     )
     compute_pj = _compute_energy(counts.computes, energies) + leaks[-1] * slowest
     total = compute_pj + sum(level.total_pj for level in levels)

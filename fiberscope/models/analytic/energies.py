@@ -75,7 +75,8 @@ class Energies:
     ) -> Energies:
         """Return the energies of a machine.
 
-        An action for which a component's entry has no energy costs 0 pJ. Levels that store nothing cost 0 pJ.
+        An action for which a component's entry has no energy costs 0 pJ, unless ``tool`` supplies another
+        action's. Levels that store nothing cost 0 pJ.
         The scale of a level or compute unit multiplies its energies, whichever table they are from.
 
         Args:

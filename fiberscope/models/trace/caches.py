@@ -91,9 +91,9 @@ class AccessList:  # C: final
     Attributes:
         length: number of accesses.
         lines: number of different lines.
-        accesses: by access, the line's number and, in the lowest ``KIND_BITS`` bits, the kind. The array is
-            longer than ``length``.
-        owners: by line, the number of its binding. The array is longer than ``lines``.
+        accesses: by access, the line's number and, in the lowest ``KIND_BITS`` bits, the kind. Entries from
+            ``length`` on have no meaning.
+        owners: by line, the number of its binding. Entries from ``lines`` on have no meaning.
     """
 
     def __init__(self) -> None:
