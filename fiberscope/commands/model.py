@@ -90,7 +90,7 @@ def model(
 
 
 def _check_show(view: str | None, options: ReportOptions, output: Path | None) -> None:
-    """Check the view, and that no option requires a file which the view does not write.
+    """Check the view, and that no option requires a file that the view does not write.
 
     Raises:
         InputError: the view is unknown, or an output option does not apply.
@@ -147,7 +147,7 @@ def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> d
     """Return the specification and the operands' files, which no output may overwrite, by names in messages.
 
     The name of an accelerator is returned as a path, which usually does not exist. An operand that is not in
-    a file has None. The energy table of ``--set energies=FILE`` is not included.
+    a file has None.
     """
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}
     return {"the specification": Path(specification), **operand_files(operands)}
