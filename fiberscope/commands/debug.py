@@ -80,7 +80,11 @@ def debug(
 
 
 def script_lines(script: Path | None) -> list[str] | None:
-    """Return the lines of a script; None for standard input."""
+    """Return the lines of a script; None without a script, and for ``-``, which is standard input.
+
+    Raises:
+        InputError: the script cannot be read.
+    """
     return None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
 
 
@@ -105,7 +109,8 @@ def run_session(session: Session, json: Path | None, script: Path | None, lines:
         lines: the lines of the script; None for standard input, which may be a terminal.
 
     Raises:
-        InputError: a line of a script is invalid.
+        InputError: a line of a script is invalid, or the report cannot be written.
+        FailedRunError: the machine failed, in a script or for the report. At a prompt, failures are printed.
     """
     from fiberscope.commands.report_output import report_delivery
 

@@ -17,7 +17,7 @@ PIPE_WIDTH = 10_000  # columns outside of a terminal, where no row wraps
 
 
 def show(tables: Sequence[Table], *, markdown: bool) -> None:
-    """Print tables, for the terminal or as Markdown."""
+    """Print tables, for the terminal or as Markdown; a table that is wider than the terminal is split."""
     if markdown:
         print("\n".join(table.markdown() for table in tables))
         return

@@ -23,6 +23,8 @@ def report_delivery(
 ) -> Iterator[Callable[[Report], None]]:
     """Yield the function that outputs a report; a run that fails in the context has its report output too.
 
+    After a run that has not failed, the caller calls the function. Errors of the run are raised again.
+
     Args:
         json: the file of the report; ``-`` prints it, without a summary; None for no file.
         quiet: whether only warnings are printed, and no summary.
@@ -33,7 +35,7 @@ def report_delivery(
     try:
         yield deliver
     except UnwrittenFileError as unwritten:
-        deliver(unwritten.report, vcd=None, states=None)
+        deliver(unwritten.report, vcd=None, states=None)  # one of these files is the missing one
         raise
     except FailedRunError as failed:
         deliver(failed.report)

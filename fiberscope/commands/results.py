@@ -167,19 +167,19 @@ def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
 
 
 def _surrogate_note(store: Store, all_sources: bool) -> str:
-    """Return the note on the surrogate workloads of the rows; empty without surrogates."""
+    """Return the note on the surrogate workloads of all rows, also of rows not shown; empty without any."""
     query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
     return footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
 
 
 def _count_estimates(store: Store, all_sources: bool) -> int:
-    """Return the number of rows with estimated cycles."""
+    """Return the number of all rows with estimated cycles, also of rows not shown."""
     query = "SELECT count(*) AS rows FROM runs WHERE cycles_low IS NOT NULL"
     return int(store.table(query, all_sources=all_sources)["rows"][0].as_py())
 
 
 def _print_notes(store: Store, all_sources: bool) -> None:
-    """Print notes on surrogates and on estimated cycles."""
+    """Print notes on surrogates and on estimated cycles, which concern all rows, whether shown or not."""
     if note := _surrogate_note(store, all_sources):
         print(note)
     if count := _count_estimates(store, all_sources):

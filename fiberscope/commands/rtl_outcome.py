@@ -18,8 +18,10 @@ WAVEFORM = "Waveform"  # description of the waveform among the files of a run wi
 def print_outcome(outcome: CosimulationResult) -> int:
     """Print the comparison of RTL with the component; return the exit code.
 
-    The exit code is ``MACHINE_WRONG`` for a difference at an output or a violation of the protocol. If inputs
-    are taken in other cycles, entries of the report may differ without an error.
+    The exit code is ``MACHINE_WRONG`` for a violation of the protocol and for a ``first_difference``: one at
+    an output, or entries of the report that differ though all inputs are taken in the same cycles. If inputs
+    are taken in other cycles, entries may differ without an error. Paths of files other than a waveform are
+    printed only if something is wrong.
     """
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")

@@ -202,13 +202,13 @@ class SimulationOptions(WaveformOptions, ReportOptions):
     ) -> Report:
         """Run, output the report, write the requested product, and return the report.
 
-        Outputs are checked before the request is built.
+        Outputs are checked before the request is built. The report of a failed run is output too.
 
         Args:
             make_request: a function that builds the request from settings, config and exact.
             inputs: the files that the run reads, by their names in messages.
             command_settings: settings of the command itself, which override those of ``--set``.
-            run_options: further options of the run.
+            run_options: further options of the run. Options that are not set are not passed to it.
         """
         from fiberscope.accelerators.user_parts import parse_parts
         from fiberscope.commands.progress import progress_display

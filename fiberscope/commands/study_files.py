@@ -49,6 +49,8 @@ class StudyFileOptions(Options):
     def write(self, store: Store, where: str | None, sort: Sequence[str], *, all_sources: bool) -> None:
         """Write the requested figure and archive, and print their paths.
 
+        The archive has all rows of the store, whatever the arguments.
+
         Args:
             store: the store.
             where: SQL condition of the rows in the figure; None for all.

@@ -18,6 +18,7 @@ def add_size_warning(progress: Progress | None, waveform: Waveform | None) -> Pr
     """Return a progress callback that also warns of a large expected waveform, again whenever it has doubled.
 
     Without a waveform, or if a window or a number of cycles bounds it, the callback is ``progress`` itself.
+    Without a callback, as for a quiet run, there is no warning, and the result is None.
     """
     if progress is None or waveform is None or waveform.window or waveform.cycles:
         return progress

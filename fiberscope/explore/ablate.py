@@ -62,7 +62,7 @@ class AblationResult:
 
 
 def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
-    """Read the ablations of a machine.
+    """Read the ablations of a machine, and add a last one, ``ALL``, with the settings of all ideal parts.
 
     Raises:
         InputError: the machine has no ablations, or the file is invalid.
@@ -98,6 +98,7 @@ def ablate(
 
     Raises:
         InputError: the machine has no ablations, or one of them is no setting of the machine.
+        ConfigurationError: ``settings`` has an unknown parameter or a value out of range.
         KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})

@@ -201,11 +201,11 @@ def check(
 
     Args:
         accelerator, a, b, tensors, settings, exact, parts, progress: as for ``simulate``.
-        explain: attribute the cycles by a further run for each rung of the machine's ladder.
+        explain: attribute the cycles by a further run for each rung of the machine's ladder, or by one run.
 
     Raises:
         InputError: the accelerator has no rules of comparison, or no specification of this design.
-        KeyboardInterrupt: a run was interrupted.
+        KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` and ``model`` are raised too.
     """
     kind, spec = find(accelerator), specification_of(accelerator)
     rules = _read_rules((SPECIFICATION_FOLDER if spec else kind.folder) / FILE, accelerator)
@@ -238,7 +238,7 @@ def check(
 
 
 def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
-    """Return the settings of each rung of a machine's ladder by part; settings are cumulative.
+    """Return the settings that each rung of a machine's ladder adds to those of the rungs before, by part.
 
     Raises:
         InputError: the machine has no file of rules.
@@ -373,7 +373,7 @@ def _compare(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) ->
 
 
 def _compare_count(rule: _Rule, event: Report, trace: Report) -> Comparison:
-    """Compare a count; a difference up to the trace's number of zero sums is explained."""
+    """Compare a count; additions beyond those of the trace are explained, up to its number of zero sums."""
     assert trace.teaal is not None
     row = _compare(rule, event.operations, _counts(trace))
     difference = row.event - row.trace

@@ -118,7 +118,11 @@ class Published(_Row):
         return ", ".join(self.matrices)
 
     def runs(self, matrix: str) -> dict[str, dict[str, str | int]]:
-        """Return the settings of the runs of a matrix, by model."""
+        """Return the settings of the runs of a matrix, by model.
+
+        Settings of the figures override those of the model, which override those of all runs. A matrix
+        without figures, which is a prediction, is run with all models.
+        """
         rows = [row for row in self.figures if row.matrix == matrix]
         run_settings = {key: value for row in rows for key, value in row.settings.items()}
         compared = {model for row in rows for model in row.models or self.models} if rows else self.models
@@ -143,8 +147,9 @@ class TensorTraffic:
 
     Args:
         tensor: name of the tensor.
-        reported: the bytes that the authors of the machine report; None without a figure.
-        teaal: the bytes that TeAAL reports; None without a figure.
+        reported: the bytes that the authors of the machine report; None if they report no traffic of the run,
+            0 if only this tensor is missing.
+        teaal: the bytes that TeAAL reports; as ``reported``.
         ours: the simulated bytes: only useful bytes if the machine distinguishes them, because published
             accounts count only these.
         difference: ``ours`` minus ``reported``, over the reported bytes of all tensors.
@@ -213,16 +218,17 @@ def compare(
 
     Args:
         accelerator: a name, or a user's descriptor.
-        matrices: names; all available published matrices by default.
+        matrices: names, in the order of the runs; all available published matrices by default.
         settings: parameters that override those of the published runs.
         parts: the user's blocks, as for ``simulate``.
         surrogates: replace unavailable matrices by surrogates.
-        models: the compared models by name; all by default.
+        models: the compared models by name; all by default. Unknown names are ignored.
         tell: called with a line about each run before its start, and about each skipped matrix.
 
     Raises:
-        InputError: a matrix has no published figures.
+        InputError: the machine or a matrix has no published figures, or the file is invalid.
         WorkloadError: a matrix requested by name is not available.
+        KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
     check_types(locals())
     descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
@@ -293,7 +299,10 @@ def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None
 
 
 def _unit(figures: Figures, report: Report) -> float:
-    """Return the bytes of a source's unit of traffic, from the minimum traffic of source and report."""
+    """Return the bytes of a source's unit of traffic, from the minimum traffic of source and report.
+
+    Without a minimum in both, the source's figures are bytes.
+    """
     if figures.minimum is None or report.traffic_minimum_bytes is None:
         return 1.0
     return report.traffic_minimum_bytes / figures.minimum

@@ -56,7 +56,10 @@ class Designs(_Row):
 
 @dataclass(frozen=True)
 class SpeedupRow:
-    """One problem on one workload: iterations, and by design the cycles and the edges per nanosecond."""
+    """One problem on one workload: by design the cycles and the edges per nanosecond.
+
+    ``iterations`` is their number in the run of the first design.
+    """
 
     workload: str
     source: str
@@ -85,7 +88,7 @@ def read_designs(accelerator: Accelerator[Any]) -> Designs:
     """Read the designs of a machine.
 
     Raises:
-        InputError: the file is invalid.
+        InputError, ConfigurationError: the file cannot be read or is invalid.
     """
     return read_table(_path(accelerator), Designs, accelerator.name)
 
@@ -109,8 +112,10 @@ def speedups(
         tell: called with a line about each run before its start, and about each skipped workload.
 
     Raises:
+        InputError, ConfigurationError: the machine has no valid ``designs.yaml``.
         WorkloadError: a workload requested by name is not available. Surrogates are not used, because those
             of graphs were fitted to published means.
+        KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
     table, runs = read_designs(accelerator), []
     for name in workloads or table.workloads:

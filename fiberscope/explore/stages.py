@@ -35,6 +35,7 @@ def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
 
 def components_of_stage(report: Record, stage: str) -> dict[str, Component]:
     """Return the components whose scope is a stage; all components if the name of the stage is empty."""
+    # In instance names, after the name of the machine, a stage is in lower case, and ``Z@2`` is ``z_2``.
     prefix = f"{stage.lower().replace('@', '_')}." if stage else ""
     components = report.components.items()
     return {name: part for name, part in components if name.partition(".")[2].startswith(prefix)}

@@ -61,6 +61,9 @@ def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
             ``debugging`` or ``sweeping``.
         title: the title of the window.
         connects: whether the scripts may connect to the page's server.
+
+    Raises:
+        ValueError: a number of the data is not finite.
     """
     return "\n".join(_lines(data, title, POLICY + CONNECTS if connects else POLICY)) + "\n"
 

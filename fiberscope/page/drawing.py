@@ -89,7 +89,12 @@ def _find_families(report: Report, run_sources: bool) -> tuple[Graph, dict[str, 
 
 
 def _find_accelerator(report: Report, run_sources: bool) -> Accelerator[Any]:
-    """Return the descriptor of a report's machine; user code is executed on request only."""
+    """Return the descriptor of a report's machine; user code is executed on request only.
+
+    Raises:
+        InputError: it is a user's machine, and its code is not to be executed.
+        ConfigurationError: the machine is not available.
+    """
     path = report.source and report.source.path
     if run_sources:
         return find(path or report.accelerator)

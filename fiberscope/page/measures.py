@@ -116,10 +116,11 @@ def _useful_operations(frame: pd.DataFrame, executed_operations: pd.Series[float
 def select_rows(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
     """Return at most ``limit`` rows in order: the best, some failed rows, and an even sample of the others.
 
-    The best rows are the Pareto front of cycles and traffic for each accelerator and workload.
+    The best rows are the Pareto front of cycles and traffic for each accelerator and workload; they are at
+    most half of ``limit``, and failed rows a tenth.
 
     Args:
-        frame: rows of a store.
+        frame: rows of a store, with a unique index.
         limit: the maximum number of rows.
     """
     if len(frame) <= limit:
@@ -140,7 +141,11 @@ def _sample_evenly(positions: NDArray[np.int64], limit: int) -> NDArray[np.int64
 
 
 def _is_on_front(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return which rows are finished and on the Pareto front of their accelerator and workload."""
+    """Return which rows are finished and on the Pareto front of their accelerator and workload.
+
+    In the order of rising cycles, a row is on the front if it has less traffic than all rows before. Of equal
+    rows, the first is on the front.
+    """
     finished = frame[(frame["status"] == "done") & frame["cycles"].notna() & frame["traffic_bytes"].notna()]
     ordered = finished.sort_values(["cycles", "traffic_bytes"], kind="stable")
     groups = [ordered["accelerator"], ordered["workload"]]

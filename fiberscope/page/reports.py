@@ -49,7 +49,10 @@ def _request(report: Report) -> str | None:
 
 
 def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
-    """Return a store of reports by digest; settings that differ between reports are its parameters."""
+    """Return a store of reports by digest; settings that differ between reports are its parameters.
+
+    The status tells whether a run is complete, not whether its result is right.
+    """
     configs = [flatten_parameters(report.config) for report in reports.values()]
     keys = {key for config in configs for key in config}
     differing = {key for key in keys if len({json.dumps(config.get(key)) for config in configs}) > 1}

@@ -33,6 +33,7 @@ def with_starved(states: StateTimeline) -> StateTimeline:
     }
     waiting: dict[str, dict[str, Cycles]] = {name: {} for name in states.components}
     # A component that waits is no longer idle, so that its own consumers may wait too: repeat until stable.
+    # The loop ends, because each change takes idle cycles away.
     has_changed = True
     while has_changed:
         has_changed = False
@@ -54,9 +55,11 @@ def with_starved(states: StateTimeline) -> StateTimeline:
 def with_starved_totals(components: Mapping[str, Component], states: StateTimeline) -> dict[str, Component]:
     """Return the components of a report with idle cycles moved to waits, as in states of the whole run.
 
+    Stalls by port stay as they are.
+
     Args:
         components: components by name with their cycles in each state.
-        states: a result of ``with_starved`` for the whole run.
+        states: a result of ``with_starved`` for the whole run, with all of ``components``.
     """
     waiting = {
         name: sum(sum(cycles) for state, cycles in component.states.items() if state.startswith("wait:"))

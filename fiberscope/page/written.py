@@ -30,12 +30,14 @@ def write_page(
         results: a report or its file; several of them; or the folder or address of a store.
         path: a file that the page is also written to.
         timeline: the file of recorded states of the run.
-        title: the title of the page; machine and workload by default.
+        title: the title of the page; by default machine and workload of a report, the names of several
+            reports, or the name of a store.
         run_sources: run the Python file of the machine that the report names, to draw the machine.
         all_sources: for a store, include runs of older sources.
 
     Raises:
-        InputError: a file contains no report or cannot be written, or options do not apply to the results.
+        InputError: a file contains no report or cannot be written, the store is empty, the timeline belongs
+            to another run, or options do not apply to the results.
     """
     result_list = [results] if isinstance(results, Report | str | Path) else list(results)
     html_page = make_page(result_list, timeline, title, run_sources=run_sources, all_sources=all_sources)
@@ -94,7 +96,7 @@ def report_page(
 
 
 def is_store(results: object) -> bool:
-    """Return whether results are a store, by its folder or address."""
+    """Return whether results are a store: a local folder, or an address that does not end in ``.json``."""
     if not isinstance(results, str | Path):
         return False
     text = str(results)

@@ -134,6 +134,7 @@ class CosimulationResult:
     @property
     def _omitted_prefixes(self) -> tuple[str, ...]:
         """Return the prefixes of entries of components that a single module replaces, and of that module."""
+        # Only one of the two runs has these components.
         names = self.component.components.keys() ^ self.rtl.components.keys()
         return tuple(f"components.{name}." for name in names)
 
@@ -154,9 +155,9 @@ def cosimulate(
 ) -> CosimulationResult:
     """Run the accelerator with and without RTL, and compare both runs.
 
-    The reference run without RTL is in a process of its own, beside a run with RTL in this process. An HDL
-    simulator starts after the reference run, whose length determines the cycle limit. RTL that never ends is
-    stopped at ``ReferenceProcess.limit``, about twice the cycles of the reference run.
+    The reference run without RTL is in a process of its own. PyRTL and Verilator run the RTL in this process
+    meanwhile. Another HDL simulator starts after the reference run, whose length determines the cycle limit.
+    RTL that never ends is stopped at ``ReferenceProcess.limit``, about twice the cycles of the reference run.
 
     Args:
         request: the run.
@@ -167,9 +168,10 @@ def cosimulate(
             simulator in a process of its own.
 
     Raises:
-        InputError: an error that the user can correct, including wrong ports of a module.
-        FailedRunError: the accelerator failed, with or without RTL.
-        KeyboardInterrupt: the run with RTL was interrupted; its report says so.
+        InputError, ConfigurationError, WorkloadError: an error that the user can correct, including wrong
+            ports of a module.
+        FailedRunError: the accelerator failed without RTL; ``FailedCosimulationError`` if only with RTL.
+        KeyboardInterrupt: one of the runs was interrupted; its report says so.
     """
     _check(request, simulator)
     replacements, makers_by_block = locate_rtl(request)

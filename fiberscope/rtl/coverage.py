@@ -66,7 +66,7 @@ def write_coverage(modules: Mapping[str, Coverage], file: Path) -> Iterator[str]
         file: the JSON file; ``-`` writes none.
 
     Raises:
-        OSError: the file cannot be written.
+        InputError: the file cannot be written.
     """
     if str(file) != "-":
         document = {

@@ -181,7 +181,8 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
         period: clock period in ns; None for the period of the machine.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: see ``ElementRequest.leaf``.
+        InputError, ConfigurationError, WorkloadError: see ``ElementRequest.leaf``; or the folder cannot be
+            written to, or has a README of other origin.
     """
     make_folder(folder)
     check_readme(folder)

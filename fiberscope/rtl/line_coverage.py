@@ -163,7 +163,10 @@ def _read_lines(file: str) -> list[str]:
 
 
 def keep_counts(modules: Iterable[VerilatedModule], folder: Path) -> None:
-    """Write the counts of all instances of modules to the file ``DATA`` of a folder."""
+    """Write the counts of all instances of modules, added up by point, to the file ``DATA`` of a folder.
+
+    Verilator writes the counts of one instance, and replaces the file each time.
+    """
     counts: Counter[str] = Counter()
     for module in modules:
         for instance in module.instances:

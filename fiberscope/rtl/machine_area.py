@@ -116,7 +116,7 @@ class Row:
     library: str
 
     def __add__(self, other: Row) -> Row:
-        """Add the numbers of two rows."""
+        """Add the numbers of two rows; the path is the longer one, the name that of the first row."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
         return replace(self, **sums, path_ns=max(self.path_ns, other.path_ns))
 
@@ -136,7 +136,8 @@ def collect_parts(
         prefixes: prefixes of the selected families; all if empty.
 
     Raises:
-        InputError: no part, or no selected part, exists as RTL.
+        InputError: no part exists as RTL, or a prefix matches none.
+        ConfigurationError, WorkloadError: a setting or the operand is invalid.
     """
     block_makers = makers(machine, (ALL,), {})
     resolved = resolve_run(find_machine(machine), parse_settings(settings))
@@ -199,7 +200,10 @@ def _replacements(
 
 
 def _count_parts(replacements: Iterable[Replacement]) -> list[Part]:
-    """Return the first replacement of each family, with the number of replacements."""
+    """Return the modules of each family, with their numbers.
+
+    The modules are those of the first replacement of the family; the other members are taken to be equal.
+    """
     families: dict[str, list[Replacement]] = {}
     for replacement in replacements:
         families.setdefault(family_name(replacement.at), []).append(replacement)

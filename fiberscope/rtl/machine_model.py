@@ -66,6 +66,9 @@ class MachineModel:
         accelerator: name of the accelerator.
         settings: its parameters, ``key=value``.
         a: the matrix, which is multiplied by itself.
+
+    Raises:
+        ConfigurationError, WorkloadError: an invalid setting or matrix.
     """
 
     def __init__(self, accelerator: str, settings: Sequence[str], a: str) -> None:

@@ -92,8 +92,11 @@ def _file(accelerator: str) -> str:
 def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     """Return all parts of the accelerator, and its composition, for its operands.
 
+    The construction of the machine is stopped by an exception as soon as its kernel knows all parts.
+
     Raises:
-        InputError: there is no module of such a machine.
+        InputError: there is no module of such a machine, or its settings do not suit the RTL.
+        ConfigurationError, WorkloadError: a setting or an operand is invalid.
     """
     module = build_module(request.accelerator)
 
@@ -147,7 +150,8 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
         period: clock period in ns; None for the period of the machine.
 
     Raises:
-        InputError: see ``compose_parts``; or the folder cannot be written to.
+        InputError: see ``compose_parts``; or the product is wrong, the bench does not support the machine, or
+            the folder cannot be written to or has a README of other origin.
     """
     check_readme(folder)
     kernel, composition = compose_parts(request)
@@ -188,7 +192,8 @@ def _product(request: CosimRequest) -> CsrArray:
     """Compute the product with the event model. Explicit zeros stay.
 
     Raises:
-        InputError: the run does not end, or the product is wrong.
+        InputError: the product is wrong.
+        DeadlockError: the machine deadlocks.
     """
     reference_machine, problem = _make(request, Kernel())
     reference_machine.kernel.run()

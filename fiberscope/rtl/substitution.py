@@ -132,6 +132,7 @@ def makers(
     block_names = {
         name for name, part in parts.items() if name in rtl_units and _can_replace(rtl_units[name], part)
     }
+    # If no part exists as RTL, ``ALL`` stays in ``blocks`` and is refused below.
     blocks = sorted(block_names) if ALL in blocks and block_names else tuple(blocks)
     refusals = [_refusal(machine, block, block_names) for block in blocks if block not in block_names]
     if refusals:
@@ -188,7 +189,8 @@ def choose_replacements(
         user_module: name of the user's module for all of them; None for the modules of the blocks.
 
     Raises:
-        InputError: an instance does not exist, or no RTL supports its parameters.
+        InputError: an instance does not exist, a block has no instance in this run, or no RTL supports the
+            parameters of an instance; the message names each such instance.
     """
     block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
     selected = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}

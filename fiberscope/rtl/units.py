@@ -23,7 +23,8 @@ def units(accelerator: str) -> Mapping[str, RtlBlock]:
     """Return the units by name. Units in the machine's folder have priority over those of the catalogue.
 
     Args:
-        accelerator: name of a shipped machine, or the path of a user's machine.
+        accelerator: name of a shipped machine, or the path of a user's machine. For another name, only the
+            units of the catalogue are returned.
 
     Raises:
         ConfigurationError: a file of a user's machine cannot be run.

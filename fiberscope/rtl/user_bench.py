@@ -37,7 +37,8 @@ class BenchResult:
     Args:
         tests: number of tests on each device.
         transcripts: transfers by device, or by machine.
-        fault: difference of a machine's result from the expected one; None if they agree.
+        fault: difference of a machine's result from the expected one, or that the machine did not end; None
+            if the results agree, and for a block.
         violations: protocol violations, a line for each test and device.
         bins: events at the ports, by test and, for a block, device.
     """

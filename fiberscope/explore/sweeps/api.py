@@ -31,7 +31,7 @@ class SweepResult:
     Args:
         store: the store with the rows.
         digests: the digest of each point; equal points share a digest.
-        stored_runs: the number of runs that the store had before.
+        stored_runs: the number of requested runs that the store had before and that were not repeated.
         statuses: the number of new runs by status.
         other_rows: the number of rows of the same machines from other sources.
     """
@@ -48,7 +48,7 @@ class SweepResult:
         return sum(self.statuses.values()) - self.statuses.get(DONE, 0)
 
     def failures(self, limit: int) -> list[str]:
-        """Return a line for each of the first ``limit`` failed points, new or old."""
+        """Return lines on the first ``limit`` failed points, new or old, and one on the number of others."""
         columns = "machine, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
         failed_rows = [row for row in rows if row["digest"] in set(self.digests)]
@@ -83,12 +83,13 @@ def run_study(
 ) -> SweepResult:
     """Run the points of a study that a store does not have.
 
+    Stored rows get the study's names of workloads, and the store records which sources have changed.
+
     Args:
         study: the points and their limits.
         address: the address of the store, which is created after all checks of the points.
         executors: the workers.
-        retry: run failed points again.
-        quiet: show no progress.
+        retry, quiet: run failed points again; show no progress.
         follow: receives the progress.
 
     Raises:

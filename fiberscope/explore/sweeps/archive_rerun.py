@@ -110,7 +110,11 @@ def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
 
 
 def _point(row: Row, report: Report, location: str) -> Point:
-    """Return the point of a row."""
+    """Return the point of a row; the recorded settings include those of a configuration file.
+
+    Raises:
+        InputError: the report does not have the request.
+    """
     if report.source is None:
         raise InputError(f"{location}: written by {report.version}, which did not record the request")
     request = report.source.asked

@@ -28,8 +28,10 @@ CONNECT_TIMEOUT = "30s"
 def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
     """Yield a client of the workers; workers started for the client end with it.
 
+    For jobs of a batch system, this waits without a time limit until the first job runs.
+
     Raises:
-        InputError: no scheduler answers, or the options of the cluster are invalid.
+        InputError: no scheduler answers, the options of the cluster are invalid, or a worker cannot start.
     """
     with dask.config.set(CONFIGURATION):
         if executors.scheduler is not None:

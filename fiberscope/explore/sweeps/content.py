@@ -48,7 +48,11 @@ def _is_generated(operand: str) -> bool:
 
 
 def file_digest(path: Path) -> str:
-    """Return the sha256 of a file."""
+    """Return the sha256 of a file, in hexadecimal; cached until its time of modification or size changes.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
     try:
         state = path.stat()
     except OSError as error:
@@ -76,7 +80,7 @@ def text_digest(text: str) -> str:
 
 
 def estimate_nonzeros(operand: str) -> float:
-    """Estimate the number of nonzeros of an operand without loading it."""
+    """Estimate the number of nonzeros of an operand without loading it; 1 if nothing is known."""
     match = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
     if match:
         return float(match[1])

@@ -67,7 +67,7 @@ class SearchResult:
 
     Args:
         best: the Pareto-optimal designs: parameters and measures by name.
-        runs: the rows of all runs in the store of the search.
+        runs: the rows of all runs in the store of the search, except those of changed sources.
     """
 
     best: Sequence[Mapping[str, Any]]
@@ -146,7 +146,8 @@ def prepare_search(
         store: the folder or address of the results, which is created after all checks.
 
     Raises:
-        ConfigurationError, InputError: a goal, a limit or the space is invalid.
+        ConfigurationError, InputError, WorkloadError: a goal, a limit, the space, the machine or a workload
+            is invalid, or the store cannot be created.
     """
     with naming_extras("fiberscope.search"):
         from fiberscope.explore.sweeps.search import Goal, Limit, Search  # noqa: PLC0415

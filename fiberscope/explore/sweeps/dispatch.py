@@ -25,13 +25,14 @@ def run_batches(
 
     Args:
         executors: the workers; a single local worker needs no Dask.
-        batches: batches of tasks.
+        batches: batches of tasks, taken one by one as workers become idle, so that a batch may depend on the
+            results of earlier batches.
         store: receives the rows.
         limits: the limits of a point.
         watcher: receives progress.
 
     Raises:
-        InputError: no worker can be started or reached.
+        InputError: no worker can be started or reached, or the store cannot be written to.
     """
     workers = executors.local_workers(len(os.sched_getaffinity(0)))
     if workers == 1:
@@ -58,7 +59,11 @@ def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, 
 
 
 def _outcome(task: Task, limits: Limits) -> TaskOutcome:
-    """Run a task in a child process, or in this process if no process can be started."""
+    """Run a task in a child process, or in this process if no process can be started.
+
+    Raises:
+        ChildStartError: no process can be started, and a time limit needs one.
+    """
     fields = asdict(task)
     try:
         return run_task(fields, limits)

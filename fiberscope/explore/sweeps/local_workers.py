@@ -154,7 +154,7 @@ class _WorkerCommand:
         """Return when all workers are connected.
 
         Raises:
-            StartError: the time limit is exceeded, or a worker has died.
+            StartError: ``START_SECONDS`` are exceeded, or the command of the workers has ended.
         """
         deadline = time.monotonic() + START_SECONDS
         while self._count_connected() < self._workers:

@@ -113,7 +113,7 @@ class _Scaler:
         return self.machine.model_copy(update={"set": {**self.machine.set, **settings}}), [line]
 
     def _deviation(self, design: _Design, target: float) -> str:
-        """Describe the deviation of an area from the target."""
+        """Describe the deviation of an area from the target; empty for other resources."""
         deviation = design.amount / target - 1
         return f", {deviation:+.1%} of the area" if self._resource == AREA else ""
 
@@ -173,12 +173,19 @@ class _Scaler:
                 high = middle
 
     def _try_design(self, settings: Mapping[str, object]) -> _Design | None:
+        """Return the machine with these settings; None if the machine does not support them."""
         try:
             return self._design(settings)
         except ConfigurationError:
             return None
 
     def _design(self, settings: Mapping[str, object]) -> _Design:
+        """Return the machine with these settings, and its amount of the resource.
+
+        Raises:
+            ConfigurationError: the machine does not support the settings.
+            InputError: the amount is unknown.
+        """
         ready = resolve_run(self._accelerator, {**self._settings, **settings}, self._config)
         parameters = values(ready.configured)
         if self._resource == AREA:

@@ -74,6 +74,7 @@ def parse_machine(machine: AnyMachine) -> NamedMachine:
     if match is None:
         if re.search(f":{_KEY}", machine):
             raise InputError(f"{machine}: a machine with settings needs a name; write it as {_FORM}")
+        # Not validated: the path of a machine has characters that a given name must not have.
         return NamedMachine.model_construct(name=machine, accelerator=machine)
     name, definition = match.groups()
     accelerator, *settings = re.split(f":{_KEY}", definition, maxsplit=1)

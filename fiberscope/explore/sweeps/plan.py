@@ -1,8 +1,9 @@
 """Plan of a sweep: points with their digests, and the columns of their rows that are known before the run.
 
-A *point* is one requested run of a sweep. Its digest covers the machine, the resolved parameters, the
-operands and the sources, so that equal runs have equal digests. A point whose values contradict each other is
-*refused*: it gets a row with the reason, but no run.
+A *point* is one requested run of a sweep. Its digest covers the command, the machine with its name in the
+study and its parts, the resolved parameters, the operands, the sources, the sampling and the schema of
+reports, so that equal runs have equal digests. A point whose values contradict each other is *refused*: it
+gets a row with the reason, but no run.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ def plan_tasks(points: Iterable[Point], resolver: ParameterResolver | None = Non
         resolver: a resolver with the cached parameters of earlier points; a new resolver by default.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine is invalid. A point
-            with contradictory values is a refused task.
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine is invalid. If the
+            position in a file is known, the error is an InputError with the position. A point with
+            contradictory values is a refused task.
     """
     return unique_tasks(plan_points(points, resolver))
 
@@ -131,6 +133,8 @@ class ParameterResolver:
         Raises:
             ConfigurationError, InputError, WorkloadError: a value or the machine is invalid.
         """
+        # For ``analyze``, the operands are further input files, with parameters and sources of their own. For
+        # other commands, the key has only whether there are operands.
         workload = point.workload if point.command == "analyze" else bool(point.workload)
         key = json.dumps(
             [point.command, point.accelerator, workload, settings, point.config, dict(point.parts)]
@@ -159,9 +163,9 @@ def _plan_task(point: Point, resolver: ParameterResolver) -> Task:
     with _locate_errors(point, "accelerator"):
         resolved = resolver(point, settings)
     refusal = {"status": REFUSED, "reason": resolved.refused} if resolved.refused else {}
-    used = _serialize(
-        resolved.parameters
-    )  # not ``read``: 128 GB/s and 128e9 differ where a plain number counts bits
+    # The digest has the values as used, not in base units: 128 GB/s and 128e9 differ where a plain number
+    # counts bits.
+    used = _serialize(resolved.parameters)
     # Sorted, because a row of a store has another order of keys.
     sample = [] if point.sample is None else [asdict(Sample(**point.sample))]
     identity_extras = {"name": point.name, "parts": dict(sorted(point.parts.items()))}

@@ -93,6 +93,7 @@ def check_sample(point: Point) -> None:
 
     Raises:
         InputError: the command is not ``sim``, there are user parts, or the machine has no sampler.
+        ConfigurationError: there is no such machine.
     """
     if point.sample is None:
         return
@@ -137,6 +138,8 @@ def options_of(point: Point) -> dict[str, Any]:
 
 def build_request(point: Point) -> RunRequest:
     """Return the request of a point; its settings carry their positions in a file.
+
+    The machine and the values of settings are not checked before the request resolves them.
 
     Raises:
         InputError: the command or the operands are invalid.

@@ -30,7 +30,10 @@ _THREAD = threading.local()  # a Dask worker may have several threads
 
 
 class Limits(NamedTuple):
-    """Limits of a point: seconds of host time, and bytes of additional memory; None means no limit."""
+    """Limits of a point: seconds of host time, and bytes of additional memory; None means no limit.
+
+    The seconds begin when the task is sent to a process that is ready; its start does not count.
+    """
 
     seconds: float | None = None
     memory_bytes: int | None = None
@@ -44,6 +47,9 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
         limits: the limits of each task.
         topic: the topic of the events. Their action is ``ENDED``; they carry a digest and the fields of a
             ``TaskOutcome``.
+
+    Raises:
+        ChildStartError: no process can be started; the remaining tasks are not run.
     """
     from distributed import get_worker  # noqa: PLC0415  (needed on workers only)
 
@@ -56,7 +62,9 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
 def run_task(task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
     """Run a task in the child process of this thread, which is started if there is none.
 
-    A task that exceeds its time or whose process dies has an outcome too: ``timeout`` or ``crashed``.
+    A task that exceeds its time or whose process dies has an outcome too: ``timeout`` or ``crashed``. If the
+    process has loaded other sources than the task requires, the task is run once more in a new process, and
+    refused if the sources differ there too.
 
     Args:
         task: the fields of a ``plan.Task``.
@@ -129,7 +137,7 @@ class _Child:
         """Return the outcome of a task.
 
         Raises:
-            _ChildGoneError: the process has ended without an outcome.
+            _ChildGoneError: the process has ended without an outcome, or was killed at the time limit.
         """
         request = {"task": task, "memory_bytes": limits.memory_bytes}
         try:
@@ -156,6 +164,7 @@ class _Child:
         from fiberscope.explore.sweeps.task_status import TaskOutcome  # noqa: PLC0415
 
         line = self._answers.readline()
+        # Without a line the process has ended: no content has the length -1, which leads to the error below.
         answer: dict[str, Any] = json.loads(line) if line else {"length": -1}
         content = self._answers.read(answer["length"]) if line else b""
         if len(content) != answer["length"]:

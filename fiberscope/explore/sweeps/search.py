@@ -94,7 +94,7 @@ class DesignMeasures:
 
     Args:
         values: the value of each goal; with several workloads, the geometric mean.
-        excess: the is_maximised excess over each limit on a workload; a positive value violates the limit.
+        excess: the largest excess over each limit on a workload; a positive value violates the limit.
     """
 
     values: Sequence[float]
@@ -113,17 +113,19 @@ class _Design:
 class Search:
     """Search for the best designs of a space.
 
+    The constructor loads the stored designs, records changed sources in the store, and silences optuna.
+
     Args:
         points: the common fields of all designs, a point per workload.
         space: spans by parameter.
         goals: one or several goals; with several workloads, a goal is the geometric mean.
         store: the store of results; stored results of the search are reused.
-        count: the number of designs, including stored designs.
+        count: the number of designs, including stored designs with the current sources, also failed ones.
         limits: limits of a design on every workload.
         seed: the seed of the suggestions.
 
     Raises:
-        InputError: a goal or the space is invalid.
+        ConfigurationError, InputError, WorkloadError: an argument is invalid, or a measure is null.
     """
 
     def __init__(
@@ -165,6 +167,9 @@ class Search:
             limits: limits of the time and memory of a point.
             quiet: whether to show no progress.
             follow: creates a context that shows the progress elsewhere, such as the live view.
+
+        Raises:
+            InputError: a measure is null, no worker can be started, or the store cannot be written to.
         """
         remaining = self.count - len(self._measured_points)
         if remaining <= 0:
@@ -178,16 +183,16 @@ class Search:
             self.store.gather()
 
     def best(self) -> list[tuple[dict[str, Any], list[float]]]:
-        """Return the Pareto-optimal designs, each with its parameters and the values of its goals."""
+        """Return parameters and values of the goals of each Pareto-optimal design, in ascending order."""
         front = self._study.best_trials
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
         return sorted(unique.values(), key=lambda measured: measured[1])
 
     def designs(self, *measures: str) -> list[tuple[list[float], bool]]:
-        """Return ``measures`` of every evaluated design, and whether the design meets all limits.
+        """Return ``measures`` of every design that has not failed, and whether the design meets all limits.
 
         Raises:
-            InputError: a measure is invalid.
+            InputError: a measure is invalid or null, or not above 0 on one of several workloads.
         """
         goals = [Goal(measure) for measure in measures]
         evaluated = [
@@ -244,6 +249,7 @@ class Search:
                     self._running |= dict.fromkeys(digests, design)
                     yield from tasks
                     break
+                # The trial of a known design gets its result; that of a running design counts as failed.
                 self._report_trial(trial, self._measured_points.get(digests))
             else:
                 return

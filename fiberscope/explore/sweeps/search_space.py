@@ -29,8 +29,9 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
         point: the point whose parameters vary.
 
     Raises:
-        ConfigurationError, InputError: the file cannot be read, is invalid, or has an invalid value; the
-            message has line and column.
+        ConfigurationError, InputError, WorkloadError: the file cannot be read, the space is empty or invalid,
+            or has an invalid value; the message has line and column if ``over`` is a file. Of a range, both
+            ends are checked.
     """
     if isinstance(over, Mapping):
         document = Document("over", {}, {}, {})

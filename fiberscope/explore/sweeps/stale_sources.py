@@ -18,7 +18,12 @@ from fiberscope.workloads.errors import WorkloadError
 def note_stale(store: Store, tasks: Sequence[Task]) -> None:
     """Record in a store which sources of the tasks' machines have changed.
 
-    A row of each source digest is planned again with the current sources.
+    One row of each machine and source digest is resolved again with the current sources. If this raises an
+    error, such as for a missing file, the mark of that digest stays as it is. The sources of ``tasks`` are
+    current.
+
+    Raises:
+        InputError: the store cannot be read or written to.
     """
     machines, resolver = {(task.point.command, task.point.accelerator) for task in tasks}, ParameterResolver()
     sample_columns = "any_value(workload) AS workload, any_value(settings) AS settings"

@@ -29,7 +29,8 @@ def read_stored_suite(
 ) -> Suite:
     """Return the runs of a store as a suite.
 
-    Each combination of settings of a machine is a separate machine, named by its settings.
+    Each combination of settings of a machine is a separate machine, named by its settings. A machine that the
+    store lacks on a workload has the result ``NOT_RUN`` there.
 
     Args:
         store: the store, or its address.

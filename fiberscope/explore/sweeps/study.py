@@ -43,7 +43,7 @@ class KeyLocations(NamedTuple):
     overridden: frozenset[str] = frozenset()
 
     def location(self, *path: str | int) -> str:
-        """Return file, line and column of a value."""
+        """Return file, line and column of a value; empty without a file, or for a value from elsewhere."""
         if self.document is None or path[0] in self.overridden:
             return ""
         return self.document.location(path)
@@ -119,11 +119,14 @@ class Study(BaseModel):
     _locations: KeyLocations = PrivateAttr(default_factory=KeyLocations)
 
     def location(self, key: str) -> str:
-        """Return file, line and column of a key; empty without a file."""
+        """Return file, line and column of a key; empty without a file, or for an overridden key."""
         return self._locations.location(key)
 
     def sweep(self) -> Iterator[Point]:
         """Yield the points: machine by machine, then by workload, then by settings.
+
+        Settings of a machine override those of the study. Grid, points and random points override settings of
+        the study, but must not set a parameter of a machine.
 
         Raises:
             ConfigurationError, InputError: the errors of ``named_machines`` and ``named_workloads``, or a
@@ -283,8 +286,9 @@ def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         overrides: arguments that override keys of the file.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is invalid; the message has line and column.
-        InputError: an argument is invalid.
+        ConfigurationError: the file cannot be read, is invalid, or names no machine; the message has line and
+            column.
+        InputError: an argument is invalid, or the names of machines or workloads are.
     """
     document = read_document(path)
     keys = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
@@ -298,7 +302,7 @@ def read_study(path: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def make_study(document: Mapping[str, Any]) -> Study:
-    """Return the study of arguments, which are the keys of ``Study``.
+    """Return the study of arguments, which are the keys of ``Study``; names are not checked before ``sweep``.
 
     Raises:
         InputError: an argument is invalid.

@@ -105,7 +105,10 @@ class Suite:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def with_evaluation(self, keys: Mapping[str, object]) -> Suite:
-        """Return the suite with replaced keys of its evaluation; ``columns`` also replace the tables."""
+        """Return the suite with replaced keys of its evaluation; ``columns`` also replace the tables.
+
+        The values are not checked.
+        """
         keys = {**keys, "tables": None} if "columns" in keys else keys
         return replace(self, evaluation=self.evaluation.model_copy(update=keys))
 
@@ -130,7 +133,7 @@ class Suite:
         return hypot(self.runs[workload, self.against].spread, self.runs[workload, machine].spread)
 
     def mean_spread(self, machine: str) -> float:
-        """Return the half-width of the mean of a machine's speed-ups, as a fraction."""
+        """Return the half-width of the mean of a machine's speed-ups, as a fraction, as if independent."""
         spreads = [self.spread(workload, machine) for workload in self.compared]
         return hypot(*spreads) / max(1, len(spreads))
 
@@ -158,7 +161,11 @@ class Suite:
         ]
 
     def frame(self) -> pd.DataFrame:
-        """Return a row for each workload and machine."""
+        """Return a row for each workload and machine: its end, cycles, speed-up, ``NUMBERS`` and resources.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
         import pandas as pd  # noqa: PLC0415  (it takes time to load)
 
         rows = [
@@ -189,8 +196,8 @@ class Suite:
 def read_workloads(path: Path) -> dict[str, str]:
     """Return the workloads of a list or folder, each with its name or an empty text.
 
-    A list has a workload or ``name = workload`` per line, and comments after ``#``. All matrices of a folder
-    are workloads.
+    A list has a workload or ``name = workload`` per line, and comments after ``#``. A workload that is listed
+    twice counts once, with its first name. All files of a folder with the suffix of a matrix are workloads.
 
     Raises:
         InputError: the path does not exist or has no workload, or a name is used twice.
@@ -255,8 +262,10 @@ def suite(
     names = saved or study.named_workloads()
     texts = list(names)
     pairs = [(workload, machine) for machine in series for workload in texts]
+    # ``sweep`` returns a row for each pair in this order, machine by machine.
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
     runs = {pair: suite_result(row) for pair, row in rows.items()}
+    # In reverse order, so that the first finished workload of a machine determines its resources.
     resources = {
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
     }

@@ -139,6 +139,8 @@ def _spread(suite: Suite, name: str, workload: str, machine: str) -> float:
 def number_cell(suite: Suite, name: str, scale: CellFormat, workload: str, machine: str) -> str:
     """Return a cell with the value of a run and its half-width, or with the status of a failed run.
 
+    The cell is empty if a finished run lacks the value, and for a speed-up of a failed run.
+
     Args:
         suite: the runs.
         name, scale: a key of ``COLUMNS``, and the format of this column.

@@ -104,6 +104,7 @@ class MachineCounters:
         waiting = []
         for component in self._kernel.components:
             if component.state >= FIRST_STALL and component.name not in self._lookahead_names:
+                # The number of edges of the component's clock before ``time``, less the start of its state.
                 period = component.clock.period if component.clock else 1
                 waiting.append((-(-time // period) - component.since, component))
         waiting.sort(key=lambda wait: -wait[0])

@@ -42,7 +42,8 @@ class History:
 
     def _add_point(self, data: EventData) -> None:
         point = data["cycle"], data["states"]
-        while self._points and self._points[-1][0] >= point[0]:  # the debugger has gone back
+        # Later points are dropped if the debugger has gone back, and that of the same cycle during a pause.
+        while self._points and self._points[-1][0] >= point[0]:
             self._points.pop()
         self._points.append(point)
         if len(self._points) > MAX_POINTS:

@@ -109,6 +109,7 @@ class LiveRun:
             end = min(cycle for cycle in slice_ends if cycle is not None)
             start = time.process_time()
             run = timeline.run(self._machine, observers, end, progress)
+            # The end of a slice is a cycle limit for the machine; only the run's own limit ends the run.
             if run.reason != "cycle limit" or end == self._limit:
                 return run
             self._cycle = end
@@ -134,7 +135,11 @@ class LiveRun:
             self._wait_while_paused()
 
     def _wait_while_paused(self) -> None:
-        """Wait until the run continues, is interrupted or loses its page; estimates exclude the pause."""
+        """Wait until the run continues, is interrupted or loses its server; estimates exclude the pause.
+
+        Without the server no command can continue the run, which then continues by itself. A page that is
+        closed does not end the pause.
+        """
         start = time.monotonic()
         self._publish()
         while self._status == PAUSED and not (self._is_interrupted or self._view.is_lost):
@@ -233,10 +238,10 @@ class LiveRun:
     def close(self, quiet: bool) -> None:
         """Wait until all recordings are written, and print their paths, and failures to stderr.
 
-        Ctrl-C abandons the unfinished recordings of one machine.
+        Paths of written files go to stdout. Ctrl-C abandons the unfinished recordings of one machine.
 
         Args:
-            quiet: do not print the paths.
+            quiet: do not print the paths; failures are printed all the same.
         """
         for recordings in self.recordings:
             try:

@@ -66,6 +66,12 @@ class RequestFilter:
         await self._app(scope, receive, send)
 
     def _rejection(self, request: Request) -> str:
+        """Return the reason to reject a request; empty if it is accepted.
+
+        The Host must be this server, so that no foreign name that resolves to this computer is accepted. The
+        Origin must be this server too; only a GET may lack it, as browsers omit it for requests of the same
+        site.
+        """
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "the Host of the request is not this computer"

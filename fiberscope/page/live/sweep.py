@@ -42,6 +42,7 @@ class _LiveSweep:
 
     def __init__(self, view: LiveView) -> None:
         self._view = view
+        # A deque, because the sweep appends in its thread while another thread takes the rows.
         self._rows: deque[dict[str, Any]] = deque()
 
     @contextmanager

@@ -29,10 +29,19 @@ EXIT_SECONDS = 5  # longest wait for the end of the server
 class LiveView:
     """A local server process of a page; a context manager that ends the server.
 
+    The constructor forks the server, which answers from then on. The context prints the address.
+
     Args:
         port: a number; 0 selects a free port.
         title: the title of the page.
         kind: ``live`` for a run, ``debugging`` for a debugger, ``sweeping`` for a sweep.
+
+    Attributes:
+        port: the port as a number.
+        link: this process's end of the pipe to the server. A process that is forked later must close it, so
+            that the server sees its end.
+        viewers: the number of open pages, as of the last call of ``commands``.
+        is_lost: whether the server is gone, as of the last call of ``send`` or ``commands``.
 
     Raises:
         InputError: the port is invalid or unavailable, the extra ``live`` is not installed, or the system
@@ -105,7 +114,11 @@ class LiveView:
             self.is_lost = True
 
     def commands(self, seconds: float = 0.0) -> list[dict[str, Any]]:
-        """Return the new commands of the pages, waiting up to ``seconds`` for a message."""
+        """Return the new commands of the pages, waiting up to ``seconds`` for a message.
+
+        This also updates ``viewers``. The message may be about viewers only, so that the wait can end early
+        without a command. Call it regularly: the server must be able to write into the pipe.
+        """
         received: list[dict[str, Any]] = []
         try:
             while self.link.poll(seconds):

@@ -34,8 +34,12 @@ class Import(NamedTuple):
 class ParsedNames(NamedTuple):
     """Names in a file.
 
+    The text is searched, not parsed: a line of a docstring that looks like an import counts as one. The names
+    are thus a superset, which only adds sources to a digest.
+
     Args:
-        imports: all imports, including those in functions.
+        imports: all imports except those for type checkers, including those in functions and calls of
+            ``import_module`` with a literal.
         for_types: imports for type checkers only; packages with lazy imports list the origins of their names
             there.
         data: names of data files in string literals.

@@ -26,10 +26,12 @@ GIT_SECONDS = 10.0  # time limit of git
 def commit_and_change(files: Sequence[str], *_modified: int) -> tuple[str | None, bool | None]:
     """Return the commit of the first file's repository, and whether a file differs from the commit.
 
-    An untracked file differs. Both results are None without a repository or without git.
+    Only files below the folder of that repository are compared; an untracked or ignored file differs. Both
+    results are None without a repository. The second is None if git is missing, fails, or takes longer than
+    ``GIT_SECONDS``.
 
     Args:
-        files: a tuple of paths.
+        files: a tuple of at least one path.
         _modified: modification times of the files that a process reads more than once, for the cache.
     """
     real = list(_resolve_links(files))
@@ -111,6 +113,9 @@ def _modules(content: object) -> Iterator[str]:
 def source_entry(roots: Roots, request: RecordedRequest) -> Source:
     """Return the entry for the report of a run that is about to begin.
 
+    The commit is that of the repository of the first file. ``roots.files`` come first, so that this is the
+    user's machine if there is one.
+
     Args:
         roots: the modules and files from which the sources are found.
         request: the request of the run, with which the run can be repeated.
@@ -139,9 +144,14 @@ def _loaded_sources(
 def given_settings(settings: Mapping[str, object] | None, config: str | Path | None = None) -> dict[str, Any]:
     """Return the settings of a run as plain values, for the recorded request.
 
+    Values that JSON lacks become text.
+
     Args:
         settings: settings by dotted key, which override those of the file.
         config: a YAML file or report; None for no file.
+
+    Raises:
+        ConfigurationError: the file cannot be read or is invalid.
     """
     entries = {**(read_yaml(Path(config)) if config is not None else {}), **(settings or {})}
     return {

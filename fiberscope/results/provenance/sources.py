@@ -34,8 +34,8 @@ class Sources:
     """The files that a result depends on.
 
     Args:
-        modules: digests of the contents by import name.
-        files: the paths.
+        modules: digests of the contents by import name; a data file has the name of its package and its own.
+        files: the absolute paths, in the order in which they were found.
     """
 
     modules: Mapping[str, str]
@@ -43,7 +43,7 @@ class Sources:
 
     @property
     def digest(self) -> str:
-        """Return the digest of all sources; it does not depend on their location."""
+        """Return the digest of all names and contents; it does not depend on the location of the files."""
         lines = (f"{name} {digest}\n" for name, digest in sorted(self.modules.items()))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -57,7 +57,11 @@ def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = Fals
         roots: names of modules.
         files: paths of further files, which may be data.
         now: True for the files on disk, as a new process would load them. False for the files as this process
-            loaded them: a module that changed later counts in its first version.
+            loaded them: a loaded module counts in the version that the first call found on disk, even if its
+            file changes later. Files of modules that are not loaded are read anew.
+
+    Returns:
+        The sources; roots that do not exist, built-in modules and missing files are left out.
     """
     names = sorted(roots)
     walk = _Walk({name.partition(".")[0] for name in names}, now)
@@ -75,7 +79,8 @@ class _File(NamedTuple):
     parsed: ParsedNames
 
 
-_loaded_files: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()  # as of the load
+# The files of loaded modules, as the first walk in this process found them.
+_loaded_files: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()
 
 
 class _Walk:
@@ -103,7 +108,11 @@ class _Walk:
         return Sources(modules, tuple(self._files))
 
     def add(self, path: str) -> None:
-        """Add a file and all its imports, unless the file belongs to a library or only presents results."""
+        """Add a file, its imports, its file of C types, and the data files that it names.
+
+        A file of a library is not added, nor one that only presents results or is generated. Data files are
+        looked for in the folder of the file.
+        """
         is_known = path in self._files or self._is_foreign(path) or _is_presentation(self._import_name(path))
         if is_known or not os.path.isfile(path) or _is_generated(path):
             return
@@ -116,6 +125,7 @@ class _Walk:
 
     def follow(self, import_: Import, folder: str = "") -> None:
         """Add the modules of an import in a file of ``folder``, and the packages of these modules."""
+        # Only a relative import means another module in another folder.
         key = import_, folder if import_.module.startswith(".") else ""
         if key in self._followed:
             return
@@ -167,6 +177,7 @@ class _Walk:
         return library and self._import_name(path).partition(".")[0] not in self._packages
 
     def _read(self, path: str) -> _File:
+        """Return a file as this process loaded it, or from disk if it is not loaded or disk is asked for."""
         module = None if self._reads_from_disk else sys.modules.get(self._import_name(path))
         if module is None or not _is_source_of(module, path):
             return _read_file(path)
@@ -241,6 +252,13 @@ def _read_file(path: str) -> _File:
 
 @lru_cache(maxsize=4096)
 def _file(path: str, _modified: int, content_path: str) -> _File:
+    """Return the digest of the executed file, with the names in its source.
+
+    Args:
+        path: the source.
+        _modified: its modification time, so that the cache does not return an earlier version.
+        content_path: the result of ``_executed_file``.
+    """
     with open(path, "rb") as file:
         content = file.read()
     if content_path != path:

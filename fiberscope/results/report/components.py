@@ -35,7 +35,7 @@ class Components(dict[str, Component]):
 
     In ``components["gamma.pe00.merger"]``, the name of the machine and leading zeros of numbers are optional.
     The name of a family gives its members: ``components["pe.merger"]`` equals
-    ``components.family("pe.merger")``.
+    ``components.family("pe.merger")``. ``in`` and ``get`` accept full names only.
     """
 
     @classmethod
@@ -74,7 +74,10 @@ class Components(dict[str, Component]):
 
     @property
     def total(self) -> Component:
-        """Return the sums of the cycles, states and counters of all components."""
+        """Return the sums of the cycles, states and counters of all components.
+
+        Cycles of components in different clocks are added as they are. Stalls by port are left out.
+        """
         names = dict.fromkeys(name for component in self.values() for name in component.counters)
         sums = {state: sum(getattr(component, state) for component in self.values()) for state in COUNTS}
         counters = {

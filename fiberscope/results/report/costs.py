@@ -93,7 +93,10 @@ def cost_fields(
 
 
 def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
-    """Return the clock that the RTL of the parts of a chip allows; None without a measurement."""
+    """Return the clock that the RTL of the parts of a chip allows.
+
+    None is returned for a machine without a clock, or if no part has a measured path.
+    """
     paths = {name: part.path for name, (_number, part) in chip.items() if part and part.path}
     if hertz is None or not paths:
         return None
@@ -112,7 +115,8 @@ def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
 def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
     """Return the area fields.
 
-    ``area_um2`` is null if no area is known, or if a listed netlist was not measured.
+    ``area_um2`` is null if no area is known, or if a listed part has no known area, such as an unmeasured
+    netlist. ``area`` has the known part of the sum all the same.
     """
     area = Area.from_parts(
         AreaPart(component=item.component, part=item.part, **_interval(item.cost)) for item in items

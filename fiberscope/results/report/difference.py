@@ -80,7 +80,8 @@ class Difference:
     def frame(self) -> pd.DataFrame:
         """Return a row for each change: ``name``, ``unit``, ``before``, ``after``, ``effect``.
 
-        Different settings come first, with the unit ``setting`` and no effect.
+        Different settings come first, with the unit ``setting`` and no effect. Differences of ``provenance``
+        are left out.
 
         Raises:
             ModuleNotFoundError: pandas is not installed.
@@ -105,7 +106,7 @@ class Difference:
         return "".join(tables) or "<p>Nothing changed.</p>"
 
     def to_json(self) -> str:
-        """Return indented JSON with a final newline."""
+        """Return indented JSON with a final newline; ``cycles`` is omitted for two exact runs."""
         document = {name: value for name, value in asdict(self).items() if value is not None}
         return json.dumps({"schema": SCHEMA, **document}, indent=2) + "\n"
 
@@ -113,7 +114,8 @@ class Difference:
 def compare(before: Record, after: Record) -> Difference:
     """Compare two reports.
 
-    The speed of the hosts is not compared. Components are not compared if one of the runs was sampled.
+    The speed of the hosts is not compared. Components are not compared if one of the runs was sampled, nor
+    energies and areas that are sums over different parts. Equal values give no change.
 
     Args:
         before, after: the reports.

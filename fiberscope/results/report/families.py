@@ -134,7 +134,10 @@ def bottleneck(
 ) -> str:
     """Describe the bottleneck of a run with its numbers; empty without components.
 
-    A machine with several stages is described by the stage with the busiest component.
+    A machine with several stages is described by the stage with the busiest component. The first that applies
+    is returned: saturated memory bandwidth, saturated workers, another saturated component of
+    ``accelerator.limits``, memory channels that always hold a request; otherwise the largest loss of the
+    workers, with the explanation.
 
     Args:
         accelerator: the machine.

@@ -48,10 +48,12 @@ def read_text(path: Path) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, or to standard output if the path is ``-``.
 
-    The encoding is UTF-8, also on a terminal with another encoding. Undecodable file names are escaped.
+    The encoding is UTF-8, also on a terminal with another encoding. Undecodable file names are escaped in a
+    file; text for standard output must have them escaped already.
 
     Raises:
         InputError: the file cannot be written, or there is no standard output.
+        OSError: standard output cannot be written to, for example because its reader has closed it.
     """
     if path == STANDARD_OUTPUT:
         _print(text)
@@ -62,7 +64,7 @@ def write_text(path: Path, text: str) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:
         raise InputError("there is no standard output to write to; give the name of a file")
-    sys.stdout.flush()
+    sys.stdout.flush()  # earlier text stays before the bytes, which bypass the text buffer
     if not hasattr(sys.stdout, "buffer"):  # as in a notebook
         sys.stdout.write(text)
         return
@@ -108,7 +110,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
     """Check before any work that all outputs can be written and overwrite no input.
 
-    Files are compared by identity, not by name: a link equals its target.
+    Files are compared by identity, not by name: a link equals its target. Each output is also recorded for
+    the message of an interrupted command (see ``check_writable``).
 
     Args:
         outputs: paths by the name of their option, such as ``--json``; None without a file.
@@ -159,7 +162,10 @@ def make_folder(folder: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check before a long run that ``path`` can be written.
+    """Check before a long run that ``path`` can be written, and record it as an expected output.
+
+    Nothing is written. Of an address of remote storage, only the protocol and its library are checked. An
+    interrupted command names the recorded files that it has not written (``base.outputs``).
 
     Raises:
         InputError: the path cannot be written.
@@ -191,6 +197,7 @@ def _check_path(path: Path) -> None:
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     if path.exists() and not path.is_file():
         return  # devices and pipes are written in place
+    # A write replaces the file, which needs access to the folder, not to the old file.
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: the folder {path.parent} cannot be written to")
 

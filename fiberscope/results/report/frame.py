@@ -57,8 +57,8 @@ def workload(operands: Iterable[object], names: Iterable[str] = ()) -> parts.Wor
     """Return the workload of a report: the first operand, with the others attached.
 
     Args:
-        operands: objects with name, source, origin, digest, shape, nonzeros and notice.
-        names: names of their tensors.
+        operands: at least one object with name, source, origin, digest, shape, nonzeros and notice.
+        names: names of their tensors, in the same order; not more than operands.
     """
     first, *others = (
         {name: getattr(operand, name) for name in _OPERAND_FIELDS} | {"tensor": _format_tensor(operand, name)}
@@ -96,7 +96,7 @@ def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorT
 
 
 def add_traffic(traffic: Iterable[Mapping[str, Traffic]]) -> dict[str, Traffic]:
-    """Add bytes that were read and written, by tensor."""
+    """Add bytes that were read and written, by tensor; useful bytes are left out of the sums."""
     sums: dict[str, Traffic] = {}
     for run_traffic in traffic:
         for name, tensor_traffic in run_traffic.items():
@@ -136,6 +136,8 @@ def verification(
     reference: str, comparisons: Sequence[Comparison], tolerance: float = TOLERANCE
 ) -> parts.Verification:
     """Summarize comparisons with a reference; without comparisons, ``passed`` is None.
+
+    Counts are summed; the error and the tolerance are the largest. An infinite or undefined error is None.
 
     Args:
         reference: a description of the reference.

@@ -11,7 +11,11 @@ SEPARATOR: Final = "; "  # between the missing parts of a sum
 
 
 def numbers(report: Record) -> dict[str, Any]:
-    """Return the numbers of a run as columns of a table: cycles, seconds, bytes, shares, pJ, um2."""
+    """Return the numbers of a run as columns of a table: cycles, seconds, bytes, shares, pJ, um2.
+
+    The columns of traffic, of a cache, of memory and of an interval are omitted if the report lacks them;
+    other unknown values are None.
+    """
     return {
         "fidelity": report.fidelity,
         "complete": bool(report.complete),

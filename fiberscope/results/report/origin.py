@@ -81,9 +81,10 @@ class Source(ReportPart):
     """Sources of a run.
 
     ``digest`` covers all ``modules`` (digests by name) of the machine, its parts, and their imports outside
-    of libraries. ``path`` is the path of a user's machine, null for a shipped machine. ``commit`` is the
-    commit of its repository, ``changed`` whether any source differs from the commit; null without a
-    repository.
+    of libraries; the digests of single modules are shortened to 12 digits. ``path`` is the path of a user's
+    machine, null for a shipped machine. ``commit`` is the commit of the repository with the user's machine;
+    for a shipped machine, with Fiberscope. ``changed`` is whether any source in this repository differs from
+    the commit. Both are null without a repository, ``changed`` also without git.
     """
 
     digest: str

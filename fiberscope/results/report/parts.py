@@ -220,7 +220,7 @@ class Memory(ReportPart):
 
 
 class Verification(ReportPart):
-    """The comparison with the reference; ``passed`` is null for an incomplete run.
+    """The comparison with the reference; ``passed`` is null if nothing was compared, as in an incomplete run.
 
     ``max_relative_error`` is relative to |A| |B| entry by entry; null if a value is not finite. ``overflows``
     counts infinite or undefined values caused by sums that exceed their type. ``zeros`` counts explicit zeros

@@ -16,7 +16,15 @@ from fiberscope.results.report.releases import describe_unreadable
 
 
 class Document(BaseModel):
-    """A document; the default of the field ``schema_name`` is its schema."""
+    """A document, the base class of reports and other files.
+
+    A subclass declares the field ``schema_name``, with the alias ``schema`` and the name of the schema as its
+    default.
+
+    Attributes:
+        called: the kind of document in messages, such as ``report``.
+        indentation: spaces per level in ``to_json``; None for one line.
+    """
 
     called: ClassVar[str]
     indentation: ClassVar[int | None] = None
@@ -48,7 +56,9 @@ class Document(BaseModel):
 
     @classmethod
     def parse(cls, content: bytes | str, name: str) -> Self:
-        """Parse the text of a document, of this release or an earlier release.
+        """Parse the text of a document.
+
+        A document of an earlier release is read if its class converts it, as reports do.
 
         Args:
             content: JSON.
@@ -65,7 +75,7 @@ class Document(BaseModel):
             raise InputError(f"{name}: {reason or f'not a {cls.called} of the schema {schema}'}") from error
 
     def write(self, path: str | Path) -> None:
-        """Write the document atomically.
+        """Write the document atomically, or to standard output if the path is ``-``.
 
         Raises:
             InputError: the file cannot be written.

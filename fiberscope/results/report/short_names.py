@@ -15,7 +15,7 @@ _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:r
 
 
 def short_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
-    """Return distinct names of workloads with at most ``letters`` characters.
+    """Return distinct names of workloads with at most ``letters`` characters, one for each text, in order.
 
     A generated matrix keeps its kind and the arguments that differ within the kind. A file loses its folder
     and suffix. The middle of a longer name is cut. Names that would be equal get numbers.

@@ -62,7 +62,8 @@ class Table:
     def blocks(self, width: int) -> list[Table]:
         """Split the table into tables of at most ``width`` characters, each with the label columns.
 
-        Columns of numbers are not wrapped, because a wrapped number reads as two numbers.
+        Columns of numbers are not wrapped, because a wrapped number reads as two numbers. A table with notes
+        is not split. Labels of more than half of ``width``, and a wider group of columns, exceed the width.
         """
         if self.notes:  # notes wrap
             return [self]
@@ -115,7 +116,7 @@ class Table:
         return not self.labels <= column < len(self.columns) - self.notes
 
     def markdown(self) -> str:
-        """Return Markdown, with the title as a line above."""
+        """Return Markdown, with the title as a line above; a ``|`` in a cell becomes ``/``."""
         rules = ["---" if self._is_left(column) else "---:" for column in range(len(self.columns))]
         lines = [_line(row) for row in (self.columns, rules, *self.rows)]
         return "\n".join([f"{self.title}:", "", *lines, ""])
@@ -131,12 +132,13 @@ def percent(share: float, *, signed: bool = True) -> str:
 
 
 def replace_between(path: Path, marker: str, text: str) -> str:
-    """Return the text of a page with a replaced part.
+    """Return the text of a page with a replaced part; the page itself is not written.
 
     Args:
         path: the page.
-        marker: name of the part, in the lines that begin and end the part.
-        text: the new text between these lines.
+        marker: name of the part, in the lines that begin and end the part. Only the first such part is
+            replaced.
+        text: the new text between these lines, with its final newline.
 
     Raises:
         InputError: the page cannot be read, or has no such part.

@@ -41,7 +41,7 @@ class Observer(Protocol):
 def run(
     machine: Machine, observers: Sequence[Observer], cycle_limit: int | None, progress: Callable[[int], None]
 ) -> Run:
-    """Run a machine as ``kernel.run`` does, with observers.
+    """Run a machine as ``kernel.run`` does, with observers; a later call continues a run that met its limit.
 
     Args:
         machine: the machine, with a built kernel.

@@ -42,10 +42,14 @@ class StudyArchive(Document):
     Args:
         version: the version of Fiberscope.
         store: the name of the store.
-        runs, failed: the number of finished runs and of failed runs.
-        environment: versions of Python, its packages, the compiler and the system.
-        sources: the digests of all modules, and the commit, by the digest of the sources of runs.
-        files: the SHA-256 digests of the files of the store.
+        runs, failed: the number of finished runs and of all other runs, including refused runs.
+        environment: versions of Python, the installed dependencies of Fiberscope, the compiler and the
+            system, where the archive was written. The runs may have other environments, which their reports
+            have.
+        sources: for the sources of finished runs, by their digest: ``modules`` (the first digits of the
+            digest of each module), ``commit``, ``changed`` and ``build``, as in ``report.parts.Source`` and
+            ``Environment``.
+        files: the SHA-256 digests of the files of the store, by name in the archive.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,7 +79,8 @@ def write_archive(store: Store, path: Path) -> tuple[StudyArchive, str]:
         The index of the archive, and the SHA-256 digest of the file.
 
     Raises:
-        InputError: the store has no runs, or the file cannot be written.
+        InputError: the store has no runs or is damaged, a report cannot be read, or the file cannot be
+            written.
     """
     files = {f"{STORE}{name}": content for name, content in store.contents().items()}
     counts = store.table("SELECT status, count(*) AS runs FROM runs GROUP BY status").to_pylist()
@@ -149,17 +154,20 @@ def _sources(store: Store) -> dict[str, dict[str, dict[str, str] | str | bool | 
 def extract_archive(path: Path, folder: Path) -> tuple[StudyArchive, Store]:
     """Check an archive and extract its store into a folder.
 
-    Only files of a store are extracted, and only if their digests match the index.
+    Nothing is extracted unless every member is a file of a store and matches its digest in the index. The
+    archive is read into memory.
 
     Args:
         path: the ZIP file.
-        folder: the folder to extract to, which is created if it is missing.
+        folder: the folder to extract to, which is created if it is missing. Files of the same name are
+            overwritten, and other files stay: use an empty folder.
 
     Returns:
         The index of the archive, and the extracted store.
 
     Raises:
-        InputError: the file is no archive, is damaged, or has other members.
+        InputError: the file cannot be read, is no archive, is damaged, or has other members; or a file cannot
+            be written.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -182,8 +190,10 @@ def _read_members(archive: zipfile.ZipFile, path: Path) -> tuple[StudyArchive, d
     """Return the index and the files of an archive.
 
     Raises:
-        InputError: a member is unknown, missing, or does not match its digest.
+        InputError: a member is unknown, missing, there twice, compressed too much (a ZIP bomb), or does not
+            match its digest.
     """
+    # All members are checked before any is decompressed.
     names = [member.filename for member in archive.infolist()]
     if INDEX not in names:
         raise InputError(f"{path}: is no archive of a study: it has no {INDEX}; results --archive writes one")
@@ -208,7 +218,7 @@ def appendix_line(index: StudyArchive, name: str, digest: str) -> str:
     """Return a sentence on an archive for the artifact appendix of a paper.
 
     Args:
-        index: the index of the archive.
+        index: the index of the archive. The sentence has the commit if all known commits are the same.
         name, digest: the name and the SHA-256 digest of the file.
     """
     commits = {str(entry["commit"])[:12] for entry in index.sources.values() if entry.get("commit")}

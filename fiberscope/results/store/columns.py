@@ -32,7 +32,8 @@ __all__ = [
 TEXT, COUNT, NUMBER, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 FIXED: Final[Mapping[str, pa.DataType]] = {
-    "digest": TEXT,  # of configuration, workload and sources: the key of the row
+    # the key of the row: of command, machine, parameters, operands, sources, sampling, and schema of reports
+    "digest": TEXT,
     "status": TEXT,
     "reason": TEXT,  # one line; empty for a finished run
     "command": TEXT,
@@ -74,7 +75,7 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "bottleneck": TEXT,
     "wall_seconds": NUMBER,  # host time
     "version": TEXT,
-    "source": TEXT,  # digest of all sources of the run
+    "source": TEXT,  # digest of all sources of the run; empty for a refused run, null in older releases
     "workload_source": TEXT,
     "workload_digest": TEXT,
     "config_digest": TEXT,
@@ -127,7 +128,8 @@ def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> b
 
     Args:
         row: the row by column; missing and None values are null.
-        parameters: the requested parameters by dotted key, with their used values.
+        parameters: the requested parameters by dotted key, with their used values. A value that is no number
+            or truth value, and an integer that is not exact as a float, is stored as text.
     """
     parameter_columns = {
         column_of(key): value if _is_plain(value) else str(value) for key, value in parameters.items()
@@ -178,7 +180,7 @@ def parameters(schema: pa.Schema) -> dict[str, str]:
 def unify_schemas(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """Return a schema with all columns: the fixed columns, then the others by name.
 
-    A column with integers and floats becomes float; a column with text in one schema becomes text.
+    A column with integers and floats becomes float; a column of any other two types becomes text.
     """
     fields = {name: pa.field(name, kind) for name, kind in FIXED.items()}
     for field in (field for schema in schemas for field in schema):
@@ -197,8 +199,8 @@ def _common_type(first: pa.DataType, other: pa.DataType) -> pa.DataType:
 def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with all columns of a schema, in its order and with its types.
 
-    A missing parameter column is filled from the configuration. A missing machine column, in rows of older
-    releases, is the accelerator. Other missing columns are null.
+    A missing parameter column is filled from the configuration, where a value of another type is null. A
+    missing machine column, in rows of older releases, is the accelerator. Other missing columns are null.
 
     Args:
         table: the table; its columns are a part of those of the schema.

@@ -46,7 +46,7 @@ class StoreLocation:
         self.arrived: Address = self.root / "_arrived"
 
     def make(self) -> None:
-        """Create the folder and check that it is writable.
+        """Create the folder and check that it is writable; wait while another process compacts the store.
 
         Raises:
             InputError: the folder cannot be created or written.
@@ -59,7 +59,7 @@ class StoreLocation:
             raise InputError(f"{self.root}: cannot be written to: {error.strerror}") from error
 
     def exists(self) -> bool:
-        """Return whether the store exists."""
+        """Return whether the store exists: in a folder, whether it has the folder of arrived rows."""
         return self.arrived.is_dir()
 
     def locked(self) -> AbstractContextManager[object]:
@@ -76,7 +76,11 @@ class StoreLocation:
         return sorted(folder.glob(pattern))
 
     def write(self, file: Address, content: bytes) -> None:
-        """Write a file atomically."""
+        """Write a file atomically.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
         write_bytes(Path(str(file)), content)
 
     def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
@@ -86,7 +90,7 @@ class StoreLocation:
                 yield file, file.read_bytes()
 
     def copy(self, file: Address) -> Path:
-        """Return a local path with the current content of ``file``."""
+        """Return a local path with the current content of ``file``: the file itself in a local folder."""
         return Path(str(file))
 
     def remove(self, files: Sequence[Address]) -> None:
@@ -104,6 +108,8 @@ class StoreLocation:
 
 class _RemoteLocation(StoreLocation):
     """A prefix of an object storage with atomic writes.
+
+    Local copies of parts are in a temporary folder, which lives as long as this object.
 
     Args:
         address: the address with its protocol.
@@ -128,7 +134,11 @@ class _RemoteLocation(StoreLocation):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Create a lock object exclusively, without waiting; arrived rows are safe without compaction."""
+        """Create a lock object exclusively, without waiting; arrived rows are safe without compaction.
+
+        Raises:
+            BusyError: the lock is taken, for less than ``LEASE_SECONDS``.
+        """
         lock = _object_name(self.arrived / "lock")
         self._remove_old_lock(lock)
         try:
@@ -141,6 +151,7 @@ class _RemoteLocation(StoreLocation):
             self.filesystem.rm_file(lock)
 
     def _remove_old_lock(self, lock: str) -> None:
+        """Remove a lock that a killed process has left, because object storage frees no lock by itself."""
         with suppress(FileNotFoundError):
             if time.time() - self.filesystem.modified(lock).timestamp() > LEASE_SECONDS:
                 self.filesystem.rm_file(lock)

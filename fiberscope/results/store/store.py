@@ -2,9 +2,10 @@
 
 A row arrives as a file named by its digest, written under another name and renamed, so that it exists whole
 and once. From time to time, arrived rows are compacted into parts of up to ``PART_ROWS`` rows. The part is
-written first and the arrived files are removed afterwards. A kill in between leaves files whose digests are
-in a part; they are ignored. A row of a failed run is replaced when the point is run again. All parts have the
-same columns, so that other programs can open ``FOLDER/*.parquet``.
+written first and the arrived files are removed afterwards. A kill in between leaves files whose rows are in
+a part too: the row of a finished run in a part has priority over its file, and any other row is replaced by
+its file. The row of a failed run is thus replaced when the point is run again. All parts have the same
+columns, so that other programs can open ``FOLDER/*.parquet``.
 
     study/runs-000000.parquet     parts
     study/_arrived/<digest>.json.gz
@@ -58,10 +59,14 @@ class Store:
 
     Args:
         address: a folder, or an address of object storage such as ``s3://bucket/study``.
-        make: whether to create a missing store.
+        make: whether to create a missing store, and to check that the store can be written to.
+
+    Attributes:
+        address: the address as text.
 
     Raises:
-        InputError: the store does not exist, or cannot be created, reached or written to.
+        InputError: the store does not exist, or cannot be created, reached or written to; or the library of
+            the address is missing.
     """
 
     def __init__(self, address: str | Path, *, make: bool = False) -> None:
@@ -86,16 +91,19 @@ class Store:
         return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
-        """Add a row, or replace the row of a failed run.
+        """Add a row, or replace the row of a failed run; the row of a finished run stays as it is.
 
-        After the return the row is durable and unique, even if other processes add the same row.
+        After the return the row is in a file of its own and survives a kill of this process. The row is
+        unique, even if other processes add the same row. Each ``MAX_PENDING_ROWS`` rows, the store is
+        compacted, which may wait for another process (see ``gather``).
 
         Args:
             digest: the key of the row.
             content: the row, as ``columns.encode_row`` returns it.
 
         Raises:
-            InputError: the store cannot be written to.
+            InputError: the store cannot be written to, or a file of the store is damaged.
+            OSError: the lock of a folder cannot be created.
         """
         self._location.write(self._location.arrived / f"{digest}{ROW_SUFFIX}", content)
         self._pending += 1
@@ -106,7 +114,12 @@ class Store:
         """Compact arrived rows into parts with the same columns.
 
         If another process compacts a store in a folder, wait for that process. On object storage, return at
-        once instead; the rows stay in ``_arrived``.
+        once instead; the rows stay in ``_arrived``. Parts that older versions wrote with fewer columns are
+        rewritten, even if no row has arrived.
+
+        Raises:
+            InputError: a file of the store is damaged or cannot be written.
+            OSError: the lock of a folder cannot be created, for example without write access.
         """
         with suppress(BusyError), self._location.locked():
             self._pending = 0
@@ -119,10 +132,15 @@ class Store:
     def name_workloads(self, names: Mapping[str, str]) -> None:
         """Set the column ``workload_name`` of stored rows, after compaction.
 
-        On object storage, nothing is set if another process holds the lock.
+        Rows that arrive after the compaction are not renamed. On object storage, nothing is set if another
+        process holds the lock.
 
         Args:
-            names: the new name of the workload of a run, by the digest of the run.
+            names: the new name of the workload of a run, by the digest of the run. Digests without a row are
+                ignored.
+
+        Raises:
+            InputError, OSError: as for ``gather``.
         """
         if not names:
             return
@@ -142,13 +160,16 @@ class Store:
     def table(self, sql: str, *, all_sources: bool = True) -> pa.Table:
         """Return the result of a query of the rows ``runs``.
 
+        The store is compacted first, unless it can only be read.
+
         Args:
-            sql: the query.
-            all_sources: whether to include rows of older sources. Rows of older releases and refused rows
-                have no sources; they are always included.
+            sql: the query, a single SELECT.
+            all_sources: whether to include rows of changed sources (``stale_sources``). Rows of older
+                releases and refused rows have no sources; they are always included.
 
         Raises:
-            InputError: the query cannot be run.
+            InputError: the query is no SELECT or cannot be run, or a file of the store is damaged.
+            KeyboardInterrupt: the query was interrupted.
         """
         from fiberscope.results.store.query import QueryError, run  # noqa: PLC0415  (writing needs no DuckDB)
 
@@ -158,17 +179,24 @@ class Store:
         try:
             return run(sql, self._all_rows(new) if new else [*map(self._location.copy, self._parts())], stale)
         except InputError as error:
-            for part in self._parts():  # report a damaged part instead
+            # DuckDB's message about a damaged part has no advice: reading the parts raises the error of the
+            # damaged one instead. For a wrong query, reading their schemas is enough.
+            for part in self._parts():
                 self._schema(part) if isinstance(error, QueryError) else self._table(part)
             raise
 
     def frame(self, *, all_sources: bool = False) -> pd.DataFrame:
         """Return a row for each stored run, also refused and failed runs, with all columns but the report.
 
-        Columns of parameters have dotted keys, as ``pe.count``, unless another column has this name.
+        Columns of parameters have dotted keys, as ``pe.count``. A parameter with the key of a fixed column
+        keeps the name of its column, which begins with ``set_``.
 
         Args:
-            all_sources: as for ``table``.
+            all_sources: as for ``table``, but rows of changed sources are left out by default.
+
+        Raises:
+            InputError: a file of the store is damaged.
+            ModuleNotFoundError: pandas is not installed.
         """
         query = f"SELECT * EXCLUDE ({LARGE}) FROM runs"
         frame: pd.DataFrame = self.table(query, all_sources=all_sources).to_pandas()
@@ -176,7 +204,10 @@ class Store:
         return frame.rename(columns=keys)
 
     def reports(self, digests: Collection[str]) -> dict[str, Report]:
-        """Return the reports of runs by digest; refused and killed runs have no report.
+        """Return the reports of runs by digest, in any order.
+
+        Runs without a report are left out: unknown digests, and refused, crashed and killed runs. A run that
+        deadlocked or whose result was wrong has a report.
 
         Raises:
             InputError: a report cannot be read, such as a report of a later release.
@@ -217,9 +248,14 @@ class Store:
         return parameters(unify_schemas([*map(self._schema, self._parts()), arrived.schema]))
 
     def contents(self) -> dict[str, bytes]:
-        """Return the files of the store by name, after compaction."""
+        """Return the contents of all files of the store by relative path, after compaction; for an archive.
+
+        The lock and partial files are left out. In a folder, the saved operands are included.
+        """
         with suppress(OSError):  # read access only
             self.gather()
+        # Listed before the parts: a row that another process compacts meanwhile may be in both, but not in
+        # neither.
         arrived = [*self._arrived_files(), *self._location.files(self._location.arrived, STALE_FILE)]
         folder = self._location.arrived.name
         parts = {file.name: content for file, content in self._location.contents(self._parts())}
@@ -235,7 +271,7 @@ class Store:
         return self._location.files(self._location.arrived, f"*{ROW_SUFFIX}")
 
     def _rows(self, files: Sequence[Address]) -> list[Row]:
-        """Return the rows of files of one row; a removed file has been compacted."""
+        """Return the rows of files of one row; a file that is gone is skipped: its row is in a part."""
         rows = []
         for file, content in self._location.contents(files):
             with _damage_errors(file):
@@ -243,7 +279,7 @@ class Store:
         return rows
 
     def _rows_outside_parts(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
-        """Return the rows that are in no part."""
+        """Return the rows without those of finished runs that are in a part, which have priority."""
         finished = set().union(*map(self._finished_digests, parts))
         return tabulate_rows(row for row in rows if row.values["digest"] not in finished)
 
@@ -258,7 +294,12 @@ class Store:
         return pa.concat_tables([widen_table(table, schema) for table in tables])
 
     def _append_to_parts(self, new: Sequence[Address]) -> None:
-        """Add arrived rows to the last part if it has space, and to further parts."""
+        """Add arrived rows to the last part if it has space, and to further parts.
+
+        The other parts are rewritten only if they lack a column or have a row that an arrived row replaces. A
+        kill between two writes loses no row: replaced rows are still in their files, and the rows of the last
+        part come first in the part that takes its name.
+        """
         parts = self._parts()
         rows = self._rows_outside_parts(self._rows(new), parts)
         schema = unify_schemas([*map(self._schema, parts), rows.schema])

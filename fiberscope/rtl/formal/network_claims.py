@@ -76,7 +76,7 @@ def _add_arbiter(
 ) -> None:
     """Claim that an output offers a token while any input asks for it, serves one input, and is fair.
 
-    Fair means: while an input asks, at most ``len(asks)`` - 1 tokens of other inputs leave.
+    Fair means: while an input asks, at most ``len(requests) - 1`` tokens of other inputs leave.
 
     Args:
         name: name of the arbiter in the block, which names the claims too.

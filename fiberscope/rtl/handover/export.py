@@ -58,11 +58,13 @@ class Handover:
 
 
 def write_handover(handover: Handover, folder: Path) -> list[Path]:
-    """Write all files of a handover except the Verilog; return their paths, the README last.
+    """Write the files beside an exported module; return their paths, the README last.
+
+    The module's Verilog, ``sources`` and ``files`` are the caller's to write; a test bench is written here.
 
     Args:
         handover: the export.
-        folder: the folder of its Verilog.
+        folder: the folder of its Verilog, which exists.
 
     Raises:
         InputError: the folder cannot be written to, or has a README of other origin.

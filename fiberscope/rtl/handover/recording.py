@@ -76,6 +76,7 @@ def record(block: RtlBlock, parameters: Parameters, *, plain: bool) -> Recording
 
     Raises:
         DifferentRunError: twin and event model send different tokens.
+        AssertionError, SimulationError: the parameters do not allow the tokens of the stimulus.
     """
     assert block.component is not None, f"{block.name} is several components"
     logic = block if plain else registered(block)

@@ -78,7 +78,7 @@ def _sources(block: pyrtl.Block) -> dict[str, list[str]]:
     inputs = sorted(wire.name for wire in block.wirevector_subset(pyrtl.Input) if wire.name not in CLOCKING)
     masks = {block.get_wirevector_by_name(name): 1 << index for index, name in enumerate(inputs)}
     for net in block:  # PyRTL yields nets in topological order
-        if net.op not in "r@":
+        if net.op not in "r@":  # a path within a cycle ends at a register and at a write to a memory
             masks[net.dests[0]] = _union(masks.get(argument, 0) for argument in net.args)
     return {
         wire.name: [inputs[index] for index in _set_bits(masks.get(wire, 0))]
