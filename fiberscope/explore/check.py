@@ -1,4 +1,7 @@
-"""Cross-check of the event and trace models: equal counts, traffic, and the lower bound of the time."""
+"""Cross-check of the event and trace models: equal counts, traffic, and the lower bound of the time.
+
+The *ladder* of a machine, in its ``check.yaml``, lists causes of lost cycles. Each *rung* removes one more.
+"""
 
 from __future__ import annotations
 

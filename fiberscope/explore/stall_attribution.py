@@ -56,6 +56,7 @@ def attribute_stalls(
     for worker in workers:
         remaining = np.maximum(remaining - _cycles_in_state(timeline, worker, "busy"), 0)
     other_components = [name for name in timeline.components if name not in workers]
+    # A busy cycle of a group explains one stalled cycle only, of whichever worker comes first.
     used = {group.part: np.zeros_like(remaining) for group in groups}
     cycles_by_cause: dict[str, int] = {}
 

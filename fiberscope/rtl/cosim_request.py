@@ -61,9 +61,10 @@ class CosimRequest:
         settings: parameters of the accelerator, ``key=value``.
         at: instance names of the components to replace, or ``all``; by default the first instance of each
             block.
-        sources: Verilog files of the user, for one block; by default those of the twins.
+        sources: Verilog files of the user, for one block; by default the Verilog of Fiberscope's own RTL of
+            the blocks, their *twins*.
         module: module in these files; by default the block's name.
-        cycle_limit: last cycle of the run; None for no limit.
+        cycle_limit: cycle at which the run ends incomplete; None for no limit.
         lock_step: whether the RTL runs in every cycle of the machine. Otherwise the RTL may sleep as a
             component does, and simulates the skipped cycles when it wakes.
         waveform: waveform of the run with RTL, which is then in lock-step.

@@ -159,7 +159,7 @@ def _run(
     folder.mkdir(parents=True, exist_ok=True)
     source, transcript = folder / f"{interface.module}.v", folder / "transcript.json"
     violations = folder / "violations.json"
-    violations.unlink(missing_ok=True)
+    violations.unlink(missing_ok=True)  # of an earlier run in this folder
     source.write_text(text, encoding="utf-8")
     order = {
         **options,

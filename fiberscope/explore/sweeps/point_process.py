@@ -156,7 +156,7 @@ class _Child:
         self._process.wait()
 
     def _wait_for_answer(self, seconds: float | None) -> bool:
-        waiting = select.poll()
+        waiting = select.poll()  # unlike ``select``, without a limit on the number of a file descriptor
         waiting.register(self._answers, select.POLLIN)
         return bool(waiting.poll(None if seconds is None else seconds * 1000))
 

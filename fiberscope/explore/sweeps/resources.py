@@ -42,7 +42,11 @@ class Resources:
 
 
 def read_resources(row: Mapping[Any, Any]) -> Resources:
-    """Return the resources of a machine from the row of one of its runs in a store."""
+    """Return the resources of a machine from the row of one of its finished runs in a store.
+
+    Raises:
+        ConfigurationError: the machine of a simulation is not available.
+    """
     seconds, cycles = _number(row, "seconds"), _number(row, "cycles")
     accelerator = _find_machine(row)
     config = json.loads(row["config"])

@@ -41,6 +41,7 @@ def read_stored_suite(
 
     Raises:
         InputError: there are no rows, no such machine, or two runs of a machine on a workload.
+        ConfigurationError: a simulated machine is not available, for its resources.
     """
     opened = Store(store) if isinstance(store, str) else store
     runs = read_study_runs(opened, where, sort, all_sources=all_sources)

@@ -126,7 +126,7 @@ class Study(BaseModel):
         """Yield the points: machine by machine, then by workload, then by settings.
 
         Settings of a machine override those of the study. Grid, points and random points override settings of
-        the study, but must not set a parameter of a machine.
+        the study, but must not contain a parameter that a machine sets.
 
         Raises:
             ConfigurationError, InputError: the errors of ``named_machines`` and ``named_workloads``, or a
@@ -228,7 +228,7 @@ class Study(BaseModel):
         """
         listed = [self.workloads] if isinstance(self.workloads, str | dict) else self.workloads
         paths: list[_Path] = [("workloads", index) for index in range(len(listed))]
-        if listed is not self.workloads:
+        if listed is not self.workloads:  # a single text or mapping, which has no index in the file
             paths = [("workloads",)]
         located = [
             (text, name, self._locations.location(*path, *filter(None, [name])))
@@ -236,7 +236,7 @@ class Study(BaseModel):
             for name, text in ({"": entry} if isinstance(entry, str) else entry).items()
         ]
         _check_workload_names(located)
-        return located or [("", "", "")]
+        return located or [("", "", "")]  # a command without operands has one point for each machine
 
     def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
         return {key: Entry(value, self._locations.location(*path, key)) for key, value in settings.items()}

@@ -60,7 +60,8 @@ def draw_study(
         all_sources: whether to include rows of older sources.
 
     Raises:
-        InputError: there is no such kind or machine, there are no rows, or matplotlib is missing.
+        InputError: there is no such kind or machine, there are no rows, too many machines, no area of the
+            baseline (``front``), a report that cannot be read, or no matplotlib.
     """
     if kind not in KINDS:
         raise InputError(f"no figure is called {kind}; {nearest(kind, KINDS)}")

@@ -99,6 +99,7 @@ class Recordings:
     def start(self, kind: str, cycle: int) -> None:
         """Start a recording at a cycle, unless a recording is running; ``kind`` is a key of ``KINDS``."""
         if self.running_recording is None:
+            # The copy goes to the first cycle at once, and repeats the recorded cycles when they have an end.
             self.entries.append(Recording(kind, self._free_path(kind, cycle), cycle))
             self._send("goto", cycle)
 

@@ -117,7 +117,7 @@ class OpenPages:
     async def events(self) -> AsyncIterator[str]:
         """Yield all recorded and future events as server-sent events."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(MAX_PENDING_EVENTS)
-        self._queues.add(queue)
+        self._queues.add(queue)  # before the history is read, so that no event is lost in between
         self._send_count()
         try:
             yield "retry: 500\n\n"

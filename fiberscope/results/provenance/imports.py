@@ -53,7 +53,7 @@ class ParsedNames(NamedTuple):
 def parse_names(text: str) -> ParsedNames:
     """Return the imports and data files of a Python file, or of a file of C types."""
     data = _DATA.findall(text) if _ENDS.search(text) else ()
-    if "\\\n" in text:
+    if "\\\n" in text:  # a continued line
         text = text.replace("\\\n", " ")
     for_types = ""
     if "TYPE_CHECKING" in text:

@@ -140,7 +140,7 @@ class _Walk:
     def _enter_first_package(self, module: str, folder: str) -> list[str]:
         """Add the first package of an import; return its folder and the remaining names."""
         bare = module.lstrip(".")
-        if bare != module:
+        if bare != module:  # one dot is the folder itself, and each further dot the folder around it
             ancestor = os.path.normpath(os.path.join(folder, *[".."] * (len(module) - len(bare) - 1)))
             return [self._enter_package(ancestor), *filter(None, bare.split("."))]
         top, *parts = bare.split(".")

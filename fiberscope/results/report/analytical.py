@@ -10,7 +10,10 @@ _COLUMNS = ("", "tile", "format", "", "algorithmic", "actual", "gated", "skipped
 
 
 def tables(report: Record) -> list[Table]:
-    """Return tables of compute, then of each level from the outermost: accesses per instance, and energy."""
+    """Return tables of compute, then of each level from the outermost: accesses per instance, and energy.
+
+    The list is empty for the report of another model.
+    """
     if report.analytical is None:
         return []
     all_tables = [_compute_table(report)]

@@ -14,7 +14,7 @@ PER_TABLE_UNIT = 1e6  # pJ per uJ, um2 per mm2
 
 
 def costs_tables(report: Record) -> list[Table]:
-    """Return tables of energy and area: a row for each summand, then sums and the parts without a figure."""
+    """Return tables of energy and area: a row for each nonzero summand, sums, and parts without a figure."""
     if report.energy is None:
         table = Table("Energy and area", ("part", "reason"), labels=2)
         table.add("not known", f"{report.accelerator} has no costs.yaml")

@@ -162,7 +162,7 @@ def make_folder(folder: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check before a long run that ``path`` can be written, and record it as an expected output.
+    """Check before a long run that ``path`` can be written, and record a local file as an expected output.
 
     Nothing is written. Of an address of remote storage, only the protocol and its library are checked. An
     interrupted command names the recorded files that it has not written (``base.outputs``).

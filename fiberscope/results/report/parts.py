@@ -314,7 +314,29 @@ class Chain(ReportPart):
 
 
 class Record(ReportPart, Document):
-    """Report of one run of one machine on one problem; values unknown to a fidelity are null or empty."""
+    """Report of one run of one machine on one problem; values unknown to a fidelity are null or empty.
+
+    Args:
+        fidelity: the kind of model that ran.
+        version: the version of Fiberscope that ran.
+        parts: the origin of the user's components, by the part that they replace.
+        complete: whether the run reached its end; ``sampled`` for an estimate from windows.
+        config, config_digest: all parameters of the machine, in sections, and their digest.
+        chosen: parameters that the machine chose for its operands, each with the reason.
+        cycles: the length of the run, in cycles of the first clock of a machine with several clocks.
+        cycles_interval: the ends of the 95 % interval of estimated cycles; null for an exact count.
+        seconds: the simulated time.
+        operations: the number of operations by name, such as ``multiply``.
+        traffic, traffic_minimum_bytes: the bytes of each tensor, and the algorithmic minimum of their sum.
+        unmoved: tensors that are bound to memory but were not moved, with the reason.
+        bottleneck: a sentence on what limits the run.
+        components: cycles and counters by instance name.
+        stages: the cycles of each stage by name, in the order of the run.
+        occupancies: the occupancy of channels by family, only if it was asked for.
+        area_um2: the area; null unless the areas of all listed parts are known, see ``area``.
+        edp: the product of energy and delay, in J s.
+        levels: the storage of the analytical model, by level.
+    """
 
     called = "report"
     indentation = 2

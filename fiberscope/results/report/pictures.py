@@ -140,6 +140,7 @@ def figure(report: Record) -> Figure:
     title = "\n".join(filter(None, [title, footnote(report.workload.surrogates)]))
     canvas = blank(title, sum(heights) + 0.5)
     grid = canvas.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
+    # Rows of the grid have one user each: only analytical reports have levels, and these have no activity.
     if report.components:
         _draw_states(canvas.add_subplot(grid[0, 0]), report)
     elif report.cycles_interval:

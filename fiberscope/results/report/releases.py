@@ -19,7 +19,8 @@ def upgrade(document: object) -> object:
     """Return a report of any release with the keys of this release.
 
     Version 0.1.0 had ``energy_pj`` for ``energy`` and ``edp``, and the trace model's total in
-    ``teaal.energy``. Version 0.2.0 had no ``area.known``. Other documents are returned unchanged.
+    ``teaal.energy``. Version 0.2.0 had no ``area.known``. Other documents are returned unchanged, and so are
+    documents that cannot be converted: the validation of the report then says what is wrong.
     """
     if not isinstance(document, dict):
         return document

@@ -25,7 +25,7 @@ def short_names(names: Sequence[str], letters: int = MAX_LETTERS) -> list[str]:
         letters: the maximum length.
     """
     short = [_shorten(text, letters) for text in _distinct_parts(names)]
-    count, distinct = Counter(short), dict.fromkeys([""])
+    count, distinct = Counter(short), dict.fromkeys([""])  # an empty name counts as taken
     for text in short:
         number, name = 1, "" if count[text] > 1 else text
         while name in distinct:

@@ -137,8 +137,8 @@ def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> b
     keys = {column_of(key): key for key in parameters}
     return gzip.compress(
         json.dumps(escape_undecodable([{**row, **parameter_columns}, keys])).encode(),
-        compresslevel=1,
-        mtime=0,
+        compresslevel=1,  # fast, as the file lasts only until the next compaction
+        mtime=0,  # equal rows have equal bytes
     )
 
 
@@ -160,7 +160,7 @@ def decode_row(content: bytes) -> Row:
 
 
 def tabulate_rows(rows: Iterable[Row]) -> pa.Table:
-    """Return a table of rows, with the columns of all rows."""
+    """Return a table of rows, with the columns of all rows; the rows are grouped by their columns."""
     values_by_schema: dict[pa.Schema, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         values_by_schema[row.schema()].append(row.values)

@@ -91,7 +91,7 @@ class Store:
         return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
-        """Add a row, or replace the row of a failed run; the row of a finished run stays as it is.
+        """Add a row, or replace the row of a failed run; a finished row in a part has priority over it.
 
         After the return the row is in a file of its own and survives a kill of this process. The row is
         unique, even if other processes add the same row. Each ``MAX_PENDING_ROWS`` rows, the store is
@@ -212,7 +212,7 @@ class Store:
         Raises:
             InputError: a report cannot be read, such as a report of a later release.
         """
-        names = ", ".join(f"'{digest}'" for digest in digests) or "''"
+        names = ", ".join(f"'{digest}'" for digest in digests) or "''"  # SQL has no empty list
         condition = f"digest IN ({names}) AND {LARGE} IS NOT NULL"
         rows = self.table(f"SELECT digest, {LARGE} FROM runs WHERE {condition}").to_pylist()
         return {
@@ -254,8 +254,6 @@ class Store:
         """
         with suppress(OSError):  # read access only
             self.gather()
-        # Listed before the parts: a row that another process compacts meanwhile may be in both, but not in
-        # neither.
         arrived = [*self._arrived_files(), *self._location.files(self._location.arrived, STALE_FILE)]
         folder = self._location.arrived.name
         parts = {file.name: content for file, content in self._location.contents(self._parts())}

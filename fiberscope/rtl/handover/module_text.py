@@ -13,7 +13,7 @@ _PORT = re.compile(r"^\s*(?P<direction>input|output) (?:\[(?P<high>\d+):0\] )?(?
 
 
 def module_ports(text: str, module: str) -> list[Wire]:
-    """Return the ports of a module, in the order of its head.
+    """Return the ports of a module, in the order of its head; none if the text has no such module.
 
     Args:
         text: Verilog that has the module.

@@ -1,7 +1,8 @@
 """A recorded run of a block at its ports: the inputs of each cycle, and the event model's outputs.
 
-The twin runs between sources and sinks with random stalls, and the component runs between the same. Both must
-send the same tokens, in the same cycles for plain ports. Otherwise there is no recording.
+The twin of the block, its RTL in PyRTL, runs between sources and sinks with random stalls, and so does its
+event model, the component. Both must send the same tokens, in the same cycles for plain ports. Otherwise
+there is no recording.
 """
 
 from __future__ import annotations
