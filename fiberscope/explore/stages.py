@@ -34,7 +34,15 @@ def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
 
 
 def components_of_stage(report: Record, stage: str) -> dict[str, Component]:
-    """Return the components whose scope is a stage; all components if the name of the stage is empty."""
+    """Return the components whose scope is a stage; all components if the name of the stage is empty.
+
+    Args:
+        report: the report of the run.
+        stage: the name of the stage, as in ``stages`` of the report.
+
+    Returns:
+        The components by instance name; empty if no component has the stage as its scope.
+    """
     # In instance names, after the name of the machine, a stage is in lower case, and ``Z@2`` is ``z_2``.
     prefix = f"{stage.lower().replace('@', '_')}." if stage else ""
     components = report.components.items()

@@ -93,6 +93,8 @@ def cut_window(timeline: StateTimeline, start: int, end: int) -> StateTimeline:
         timeline: the recorded states.
         start, end: the first cycle, and the cycle after the last.
     """
+    # Rounded up, so that an interval which begins before ``start`` is left out. The last interval of a
+    # timeline may be shorter than the others; it is inside if ``end`` is not before the timeline's end.
     first_interval = -(-(start - timeline.start) // timeline.interval)
     end_interval = max(
         first_interval,

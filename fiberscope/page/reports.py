@@ -59,6 +59,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator
+        # A user's machine is not looked up, as this would run its code.
         measured = measures(report, find(machine).worker_families if is_shipped(machine) else ())
         row = {
             "digest": digest,

@@ -49,7 +49,7 @@ def run_data(
     if states is not None:
         _check_states(report, states)
         states = with_starved(states)
-        if _covers_run(report, states):
+        if _covers_run(report, states):  # totals of a part of the run would not be those of the report
             components, counting = with_starved_totals(components, states), STARVED
     svg, undrawn = draw_report(report.model_copy(update={"components": components}), run_sources)
     return {

@@ -69,7 +69,7 @@ def study_data(
         "total": len(frame),
         "failed": int((frame["status"] != "done").sum()),
         "notices": [*([hidden_rows(hidden_count)] if hidden_count else []), *_write_notices(frame, runs)],
-        "numbers": [number + 1 for number in runs.index],
+        "numbers": [number + 1 for number in runs.index],  # among all runs, as the selection keeps the index
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
         **({"spreads": spreads} if (spreads := _relative_half_widths(runs)) else {}),

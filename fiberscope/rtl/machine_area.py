@@ -149,7 +149,7 @@ def collect_parts(
         raise InputError(f"{machine}: nothing to measure; {reasons}")
     parts = _select_parts(machine, parts, prefixes)
     accelerator, configured = resolved.accelerator, resolved.configured
-    technology = (
+    technology = (  # without costs, that of the library
         read_cost_file(accelerator.costs_file).document["technology"]
         if accelerator.costs_file.is_file()
         else LIBRARY_NM

@@ -78,7 +78,7 @@ class MachineModel:
         interface = _interface(accelerator, configured)
         channels = len(interface.streams) // 2
         requests, replies = interface.streams[:channels], interface.streams[channels:]
-        numbers = count()
+        numbers = count()  # the machine creates its memory channels in the order of their ports
 
         def pins(name: str, *_arguments: object) -> Component:
             channel = next(numbers)

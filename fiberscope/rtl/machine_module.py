@@ -153,7 +153,7 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
         InputError: see ``compose_parts``; or the product is wrong, the bench does not support the machine, or
             the folder cannot be written to or has a README of other origin.
     """
-    check_readme(folder)
+    check_readme(folder)  # before the machine is composed and run, which takes long
     kernel, composition = compose_parts(request)
     try:
         bench_data = build_module(request.accelerator).bench_data(kernel, _product(request))

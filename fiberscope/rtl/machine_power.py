@@ -158,6 +158,7 @@ def measure_machine(
     kernel, composition = compose_parts(order)
     with tools(LIBRARY) as cells:
         parts = _equal_parts(kernel, composition, cells, progress)
+        # OpenSTA knows no activity of a part without registers.
         clocked_parts = [part for part in parts if part.netlist.registers]
         netlists = {name: part.netlist for part in clocked_parts for name in part.instances}
 

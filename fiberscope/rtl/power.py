@@ -128,7 +128,7 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
     """
     recorded_runs: list[tuple[Replacement, Netlist, RecordingBackend]] = []
     simulator = check_simulator(simulator)
-    locate_rtl(order)
+    locate_rtl(order)  # errors of the order come before those of missing tools
     with tools(liberty) as cells:
 
         def recorder(replacement: Replacement, backend: Backend) -> Backend:
@@ -137,7 +137,7 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
             return recorded_runs[-1][-1]
 
         outcome = cosimulate(order, simulator, folder, recorder)
-        ((replacement, netlist, recording),) = recorded_runs
+        ((replacement, netlist, recording),) = recorded_runs  # one block in one place
         counters = outcome.rtl.components[replacement.at].counters
         subject = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
         return _evaluate(

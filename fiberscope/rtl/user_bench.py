@@ -216,7 +216,7 @@ def run_machine_bench(
     simulator = find(choose(simulator)).name
     run_folder = folder.resolve() / accelerator
     verdict = run_folder / "verdict.txt"
-    verdict.unlink(missing_ok=True)
+    verdict.unlink(missing_ok=True)  # ``machine_bench`` writes it at the end; empty for a right result
     options = {
         "accelerator": accelerator,
         "settings": list(settings),

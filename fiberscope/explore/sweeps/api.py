@@ -137,7 +137,18 @@ def limits_of(study: Study) -> Limits:
 def run_tasks(
     tasks: Sequence[Task], store: Store, executors: ExecutorChoice, limits: Limits, progress: Progress
 ) -> None:
-    """Run tasks, and compact the store at the end, even after an interruption."""
+    """Run tasks, and compact the store at the end, even after an interruption.
+
+    Args:
+        tasks: tasks that are not refused.
+        store: receives the rows.
+        executors: the workers.
+        limits: the limits of a point.
+        progress: receives the progress; its estimates determine the batches.
+
+    Raises:
+        InputError: the errors of ``run_batches``.
+    """
     if not tasks:
         return
     try:

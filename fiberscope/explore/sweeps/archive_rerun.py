@@ -103,6 +103,7 @@ def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
         if task.digest != row["digest"] and not anyway:
             request = build_request(point)
             sources = request.roots(load_parts(point).values()).sources()
+            # Raises the error of changed sources or operands; otherwise the parameters have changed.
             check_same(path, report, sources, request.digests(ignore_progress))
             raise InputError(f"{path}: {name} has other parameters now; --anyway runs it with these")
         tasks.append(task)

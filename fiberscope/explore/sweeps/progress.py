@@ -188,7 +188,10 @@ def _bar(progress: Progress, console: Console) -> Iterator[None]:
 
 @contextmanager
 def call_repeatedly(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call a function in another thread during the context, every ``seconds``, first after ``seconds``."""
+    """Call a function in another thread during the context, every ``seconds``, first after ``seconds``.
+
+    The end of the context waits for a running call. An error of the function ends the calls.
+    """
     is_over = threading.Event()
 
     def repeat() -> None:

@@ -24,7 +24,7 @@ def draw_designs(search: Search) -> Figure:
     """
     measures = [goal.measure for goal in search.goals]
     is_maximised = [goal.is_maximised for goal in search.goals]
-    if len(measures) != len(TIME_AND_AREA):
+    if len(measures) != len(TIME_AND_AREA):  # only two goals have a plane
         measures, is_maximised = [*TIME_AND_AREA], [False, False]
     designs = search.designs(*measures)
     allowed = [values for values, meets_limits in designs if meets_limits]

@@ -44,6 +44,7 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
     resolver = ParameterResolver()
     for key, span in space.items():
         location = document.location((key,))
+        # Of a range, only the ends are checked, as there may be many values between them.
         for value in (span.low, span.high) if isinstance(span, Range) else span:
             changed = replace(point, settings={**point.settings, key: value}, locations={key: location})
             plan_tasks([changed], resolver)

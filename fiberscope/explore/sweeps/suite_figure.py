@@ -37,7 +37,7 @@ def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
         [*(suite.spread(workload, machine) for workload in suite.workloads), suite.mean_spread(machine)]
         for machine in others
     ]
-    errors = [
+    errors = [  # spreads are fractions, error bars are lengths
         [spread * (height or 0.0) for spread, height in zip(*pair, strict=True)]
         for pair in zip(spreads, heights, strict=True)
     ]

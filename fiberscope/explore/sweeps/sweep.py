@@ -89,6 +89,11 @@ def merge_study(
 ) -> Study:
     """Return the study of a file with overridden keys, or the study of keys alone.
 
+    Args:
+        accelerator: the path of a study, see ``is_study``; otherwise one or several machines.
+        workloads: workloads that replace those of a file; empty to keep them.
+        keys: further keys of ``Study``.
+
     Raises:
         ConfigurationError, InputError: the errors of ``sweep``.
     """
@@ -109,7 +114,10 @@ def merge_study(
 
 
 def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
-    """Return whether a text is the path of a study file, not the machine of a command."""
+    """Return whether a text is the path of a study file, not the machine of a command.
+
+    With ``command`` among the keys, a YAML file is the machine of that command, such as a specification.
+    """
     return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
 
 

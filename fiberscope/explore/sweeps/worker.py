@@ -29,7 +29,7 @@ MEMORY_DIVISOR = 4  # a process per core together share at most 1/4 of the compu
 def main() -> None:
     """Run the requests from standard input until its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the sweep, which ends this process
-    answers = os.fdopen(os.dup(1), "wb")
+    answers = os.fdopen(os.dup(1), "wb")  # the pipe to the parent; descriptor 1 is redirected next
     os.dup2(2, 1)  # output of user components is no answer
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_queue_requests, args=(lines,), daemon=True).start()

@@ -35,6 +35,7 @@ class MachineCounters:
         self.families = list(dict.fromkeys(map(family_name, self.components)))
         self._lookahead_names = _lookahead_components(kernel)
         self._channels = self._list_bounded_channels()
+        # Columns of the ledger: the four states of each family, then the tokens of each channel.
         first_states = {family: STATES * index for index, family in enumerate(self.families)}
         accounts = [
             [first_states[family_name(component.name)] + state for state in self._state_indices(component)]

@@ -148,6 +148,8 @@ def make_application(
     """
 
     def check_token(request: Request) -> None:
+        # In constant time, so that the time of an answer says nothing about the token. As bytes, because a
+        # text that is not ASCII would raise an error.
         if not secrets.compare_digest(request.path_params["token"].encode(), token.encode()):
             raise _WrongTokenError
 
@@ -161,7 +163,7 @@ def make_application(
 
     async def command(request: Request) -> Response:
         check_token(request)
-        body = b""
+        body = b""  # read piece by piece, so that an endless command does not fill the memory
         async for chunk in request.stream():
             body += chunk
             if len(body) > MAX_COMMAND_BYTES:

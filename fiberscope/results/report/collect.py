@@ -90,7 +90,7 @@ def report(
         timing, watch: seconds on the host; samples over time, None for a model without components.
         inputs: fidelity, replaced parts, sources and prices.
     """
-    kernel: Kernel | None = getattr(model, "kernel", None)
+    kernel: Kernel | None = getattr(model, "kernel", None)  # a model without components has none
     operations, traffic = dict(model.operations()), traffic_by_tensor(model.traffic())
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)

@@ -34,7 +34,13 @@ def _clock_line(clock: RtlClock | None) -> dict[str, str]:
 def format_cost_interval(
     lower: float, upper: float | None, text: Callable[[float], str], bound: str = "at least {}"
 ) -> str:
-    """Format a cost with its upper end; without an upper end, in the format ``bound``."""
+    """Format a cost with its upper end; without an upper end, in the format ``bound``.
+
+    Args:
+        lower, upper: the ends of the interval, in the same unit; ``upper`` is None if it is unknown.
+        text: formats an end. Ends with equal texts are written once.
+        bound: the format of a lower bound, with ``{}`` for its text.
+    """
     if upper is None:
         return bound.format(text(lower))
     return text(lower) if text(lower) == text(upper) else f"{text(lower)} to {text(upper)}"
@@ -50,7 +56,13 @@ def _exclusions(without: tuple[str, ...]) -> str:
 
 
 def scale_unit(number: float, units: tuple[str, ...], step: int) -> str:
-    """Format a number with the first unit in which the number is below ``step``, or with the last unit."""
+    """Format a number with the first unit in which the number is below ``step``, or with the last unit.
+
+    Args:
+        number: the number in the first unit, which is written without decimals; in other units, with two.
+        units: the units in ascending order.
+        step: the ratio of a unit to the unit before.
+    """
     power = 0
     while number >= step and power < len(units) - 1:
         number, power = number / step, power + 1

@@ -205,7 +205,7 @@ def _changes(before: Record, after: Record) -> Iterator[Change]:
     yield from _cost_changes(before, after)
     if before.memory and after.memory:
         yield _share_change("memory bandwidth used", before.memory.utilization, after.memory.utilization)
-    if before.cycles_interval or after.cycles_interval:
+    if before.cycles_interval or after.cycles_interval:  # a sampled run has no components
         return
     families_before, families_after = families(before.components), families(after.components)
     for name in dict.fromkeys([*families_before, *families_after]):

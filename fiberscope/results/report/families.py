@@ -151,6 +151,7 @@ def bottleneck(
     workers = busiest_stage(accelerator.worker_families, kinds)
     if workers is None or workers.cycles == 0:
         return "There was nothing to do."
+    # A saturated resource explains the losses of all others, which therefore come last.
     if known_utilization >= SATURATED:
         return f"Memory bandwidth is the limit: {known_utilization:.0%} of the peak is used."
     if workers.share(workers.busy) >= SATURATED:

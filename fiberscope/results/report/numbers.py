@@ -39,7 +39,7 @@ def flatten_parameters(config: Mapping[str, Any], prefix: str = "") -> dict[str,
     """Return nested parameters in a flat dict, by dotted key such as ``pe.count``.
 
     Args:
-        config: the parameters; a value that is a mapping is a section.
+        config: the parameters; a value that is a mapping is a section, and an empty one gives no key.
         prefix: text before each key.
     """
     leaf_values: dict[str, Any] = {}

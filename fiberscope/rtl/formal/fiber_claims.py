@@ -36,7 +36,7 @@ def add_bump_allocator(parameters: BumpAllocatorParameters, properties: Properti
     )
     properties.claim("in_a_row", address == begin + granted, when=is_granted)
     properties.claim("not_beyond_the_end", address + length <= parameters.end, when=is_granted)
-    watched = properties.constant(len(granted), "watched_address")
+    watched = properties.constant(len(granted), "watched_address")  # any one address stands for all
     is_owned = pyrtl.Register(1, "is_owned")
     is_watched = is_granted & (watched >= address) & (watched < address + length)
     is_owned.next <<= is_owned | is_watched

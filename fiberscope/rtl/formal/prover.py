@@ -219,6 +219,7 @@ def prove(
             result.is_interrupted = True
         finally:
             prover.close()
+    # A claim without a verdict was not decided, because the time limit or a contradiction came first.
     result.verdicts = {name: result.verdicts.get(name, Verdict(name, 0)) for name in kit.names(CLAIM)}
     _mark_vacuous(kit, result)
     result.seconds = time.perf_counter() - start

@@ -44,6 +44,7 @@ def add_sorting_network(parameters: SortingNetworkParameters, properties: Proper
     stages = sort_depth(parameters.lanes) - 1
     rows = Pipeline(properties, source, sink, stages)
     names = [name for name in source.definition.widths if name != "control"]
+    # Any one item stands for all: a stage permutes a row if the item is as often in it as in the input row.
     watched = properties.constant(sum(source.definition.widths[name] for name in names), "watched_item")
 
     def items(lanes: Sequence[LaneFields]) -> Signal:

@@ -83,6 +83,7 @@ def write_handover(handover: Handover, folder: Path) -> list[Path]:
         f"{name}.core": core,
         **(bench.texts | {f"{bench.name}.f": _lines([*sources, f"{bench.name}.v"])} if bench else {}),
     }
+    # First, because it raises an error in a folder with another README, where nothing must be written.
     readme = write_readme(folder, name, _sentence(handover.summary), __version__, _sections(handover))
     for file, text in texts.items():
         write_text(folder / file, text)
