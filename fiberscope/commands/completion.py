@@ -32,12 +32,22 @@ def complete_name(incomplete: str) -> list[str]:
 
 
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
-    """Return matching parameter keys of the accelerator on the command line."""
+    """Return matching parameter keys of the accelerator on the command line; none without an accelerator.
+
+    Args:
+        context: the parsed part of the command line.
+        incomplete: the beginning of a key.
+    """
     return _filter_prefix(incomplete, _shipped_values(context))
 
 
 def complete_setting(context: typer.Context, incomplete: str) -> list[str]:
-    """Return matching parameters with their values, such as ``pe.count=32``."""
+    """Return matching parameters with their shipped values, such as ``pe.count=32``.
+
+    Args:
+        context: the parsed part of the command line.
+        incomplete: the beginning of a setting.
+    """
     return _filter_prefix(incomplete, (f"{key}={value}" for key, value in _shipped_values(context).items()))
 
 

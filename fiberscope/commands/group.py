@@ -29,8 +29,9 @@ class _Command(TyperCommand):
     """A command that checks for repeated options before it parses them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (a class of click or typer)
+        """Insert default values of options, and refuse a single-value option that is given twice."""
         args = _insert_default_values(args)
-        if not ctx.resilient_parsing:
+        if not ctx.resilient_parsing:  # completion parses incomplete lines, and must not fail
             _values, _rest, options = self.make_parser(ctx).parse_args(list(args))
             for option, count in Counter(map(_single_value_option, options)).items():
                 if option and count > 1:
@@ -155,6 +156,7 @@ def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
             self.commands: Any = _Commands(names, _load_command)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (a class of click or typer)
+            """Return the command of the first argument; name similar commands if there is none."""
             if not ctx.resilient_parsing and args[0][:1] != "-" and args[0] not in names:
                 ctx.fail(f"No such command {args[0]!r}{_similar_commands(args[0], names)}")
             return super().resolve_command(ctx, args)
@@ -168,6 +170,7 @@ def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
                 return super().invoke(ctx)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (a class of click or typer)
+            """Write the help of all commands, which imports them, under their headings."""
             widest = max(map(len, names))
             limit = formatter.width - widest - HELP_MARGIN
             for heading, commands in headings.items():

@@ -27,7 +27,7 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
 
 
 def print_progress(line: str) -> None:
-    """Print a line about the progress of a study to stderr."""
+    """Print a line about the progress of a study to stderr, so that stdout has results only."""
     print(line, file=sys.stderr)
 
 

@@ -24,7 +24,7 @@ class HtmlPage:
     html: str = field(repr=False)
 
     def write(self, path: str | Path) -> None:
-        """Write the page into a file, atomically.
+        """Write the page into a file, atomically, or to standard output if the path is ``-``.
 
         Raises:
             InputError: the file cannot be written.

@@ -46,7 +46,10 @@ def show(report: Record, console: Console) -> None:
 
 
 def as_text(report: Record, width: int = WIDTH) -> str:
-    """Return the summary as plain text of at most ``width`` columns, without a final newline."""
+    """Return the summary as plain text of at most ``width`` columns, without a final newline.
+
+    Bars are at most as wide as in a terminal of 120 columns.
+    """
     console = Console(file=io.StringIO(), width=width, color_system=None, **TEXT)
     return print_trimmed(console, _lay_out_for_console(report, console))
 

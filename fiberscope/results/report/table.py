@@ -19,7 +19,13 @@ GAP = 3  # characters between two columns
 
 
 def ruled_table(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
-    """Return an empty terminal table with a ruled head; the columns ``numbers`` are right-aligned."""
+    """Return an empty terminal table with a ruled head.
+
+    Args:
+        columns: the heads of the columns.
+        numbers: the heads of columns with numbers, which are right-aligned and not wrapped.
+        title: a title above the table; None for no title.
+    """
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
