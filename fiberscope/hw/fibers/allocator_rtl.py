@@ -28,7 +28,7 @@ class BumpAllocatorParameters(Parameters):
 
     Args:
         begin: first address that is allocated, 0 to ``end``.
-        end: first address that is not allocated, 0 to 2**62 - 1.
+        end: first address that is not allocated, less than 2**62.
         size_bits: width of a requested size, 1 to 62.
         who_bits: width of the requester's number, 1 to 64, in two's complement.
     """

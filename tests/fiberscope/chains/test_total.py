@@ -51,7 +51,9 @@ def seconds_of(
         memory=bytes_per_second and SimpleNamespace(peak_bytes_per_second=bytes_per_second),
         conversions=SimpleNamespace(operands=factors) if factors else None,
     )
-    run: Any = SimpleNamespace(steps={product.name: step}, written={product.name: written} if written else {})
+    run: Any = SimpleNamespace(
+        reports={product.name: step}, conversions={product.name: written} if written else {}
+    )
     return _seconds_with_conversions(run, product)
 
 

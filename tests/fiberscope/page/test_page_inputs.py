@@ -16,9 +16,9 @@ import pandas as pd
 
 from fiberscope.base.errors import InputError
 from fiberscope.page.document import LIBRARY, SCRIPTS, STYLES, page
-from fiberscope.page.drawing import STATES, _bars, _shares
+from fiberscope.page.drawing import STATES, _draw_bars, _share_states
 from fiberscope.page.run import _check_states
-from fiberscope.page.study import _mark_surrogates, _spreads
+from fiberscope.page.study import _mark_surrogates, _relative_half_widths
 from fiberscope.page.written import make_page
 from fiberscope.results.drawing.layout import WIDTH
 
@@ -62,9 +62,9 @@ def test_a_surrogate_is_mark_surrogates_and_a_machine_is_named_if_it_has_a_name(
 
 def test_the_error_of_an_estimate_is_half_its_interval() -> None:
     whole = {"cycles": [10, 20], "cycles_low": [None, None], "cycles_high": [None, None]}
-    assert _spreads(pd.DataFrame(whole)) == []
+    assert _relative_half_widths(pd.DataFrame(whole)) == []
     mixed = {"cycles": [10, 2000], "cycles_low": [None, 1900.0], "cycles_high": [None, 2100.0]}
-    assert _spreads(pd.DataFrame(mixed)) == [None, 0.05]
+    assert _relative_half_widths(pd.DataFrame(mixed)) == [None, 0.05]
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_box_of_the_drawing_has_the_shares_of_all_its_components() -> None:
         "c": spent(4, 4, 0, 0),
     }
     boxes = {"a0": "A", "a1": "A", "b": "B", "gone": "D", "c": "C"}
-    shares = _shares(boxes, components)
+    shares = _share_states(boxes, components)
     assert shares == {"A": (0.3, 0.1, 0.05, 0.55), "B": (0, 0, 0, 0), "C": (0.5, 0.5, 0, 0)}
     layout: Any = SimpleNamespace(boxes={"A": (200.0, 100.0), "B": (500.0, 100.0), "C": (200.0, 300.0)})
-    text = "\n".join(_bars(layout, shares))
+    text = "\n".join(_draw_bars(layout, shares))
     assert text.count("<g ") == text.count("</g>") == 3
     assert "<title>A: busy 30%, input stall 10%, output stall 5%, idle 55%</title>" in text
     numbers = re.findall(r'class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', text)

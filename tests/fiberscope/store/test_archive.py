@@ -145,15 +145,25 @@ def test_a_sampled_run_of_a_machine_with_a_name_and_parts_in_any_order_are_repea
 def test_a_run_that_is_not_done_now_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from fiberscope.explore.sweeps import archive_rerun
+
     monkeypatch.chdir(tmp_path)
     Path("a.el").write_text("0 1\n1 0\n")
     fiberscope.sweep("gamma", ["a.el"], store="files", workers=1, progress=False)
     write_archive(Store("files"), Path("files.zip"))
-    Path("a.el").rename("b.el")
+    run_tasks = archive_rerun.run_tasks
+
+    def run_without_the_file(*arguments: Any) -> None:
+        Path("a.el").rename("b.el")
+        run_tasks(*arguments)
+
+    monkeypatch.setattr(archive_rerun, "run_tasks", run_without_the_file)
     assert cli.run(["rerun", "files.zip", "--workers", "1"]) == 3
     shown = capsys.readouterr().out
     assert "differ: status (refused: a.el: no such file" in shown
     assert "cycles, seconds" not in shown
+    assert cli.run(["rerun", "files.zip", "--workers", "1"]) == 2  # gone before the runs are planned
+    assert capsys.readouterr().err == "fiberscope: a.el: no such file or directory\n"
 
 
 def test_other_sources_are_refused_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def test_what_is_added_is_there_before_and_after_it_is_gathered(tmp_path: Path) 
 
 def test_parts_are_filled_before_new_ones_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "PART_ROWS", 3)
-    monkeypatch.setattr(store, "GATHER_ROWS", 4)
+    monkeypatch.setattr(store, "MAX_PENDING_ROWS", 4)
     made = filled(tmp_path, range(10))
     assert cycles(made) == list(range(10))
     parts = sorted(tmp_path.glob("*.parquet"))
@@ -250,7 +250,7 @@ def test_schemas_go_together_in_any_order(kinds: list[dict[str, pa.DataType]]) -
 
 def write_until_killed(folder: Path, numbers: list[int], said: Path) -> None:
     """Add rows and gather, and say after each row that it is there."""
-    store.PART_ROWS, store.GATHER_ROWS = 7, 3
+    store.PART_ROWS, store.MAX_PENDING_ROWS = 7, 3
     made = Store(folder, make=True)
     for number in numbers:
         made.add(*row(number, **({"radix": 64} if number > 200 else {})))

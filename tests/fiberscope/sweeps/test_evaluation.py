@@ -102,12 +102,12 @@ def test_defaults_show_a_table_and_the_resources() -> None:
 
 
 def test_a_long_table_goes_on_over_pages() -> None:
-    pieces = list(table(200).pieces(HEIGHT - 2 * TOP_MARGIN))
+    pieces = list(table(200).split(HEIGHT - 2 * TOP_MARGIN))
     assert sum(len(rows) for piece in pieces for _, rows in piece.blocks) == 200
     assert all(piece.height <= HEIGHT - 2 * TOP_MARGIN for piece in pieces)
     assert pieces[1].caption == "Table 1, continued."
     assert [piece.notes for piece in pieces[:-1]] == [()] * (len(pieces) - 1)
-    assert list(table(20).pieces(HEIGHT - 2 * TOP_MARGIN)) == [table(20)]
+    assert list(table(20).split(HEIGHT - 2 * TOP_MARGIN)) == [table(20)]
 
 
 @pytest.mark.parametrize(("width", "pages"), [(7.16, 2), (3.4, 1)])

@@ -63,7 +63,7 @@ def test_a_variable_stands_once_in_a_tensor_wherever_it_stands_again():
         text = f"x = T({','.join(variables)})"
         again = next((number for number in range(4) if variables[number] in variables[:number]), None)
         if again is None:
-            notation_of_text(text)
+            assert notation_of_text(text)
             continue
         column = text.index("(") + 2 + 2 * again
         with pytest.raises(InputError, match=rf"column {column}: {variables[again]} occurs twice"):
