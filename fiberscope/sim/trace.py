@@ -44,42 +44,26 @@ def write_vcd(
 ) -> Iterator[Tracer]:
     """Write a waveform of all cycles that run within the ``with`` block. Build the machine if necessary.
 
-    The file has a temporary name beside ``path`` until the block ends. If an exception ends the block, such
-    as a deadlock, the file has the cycles up to the exception; before the start of the waveform, an exception
-    leaves no file. If the block ends normally before the start, the file has only the end state, and a
-    ``UserWarning`` says so.
-
-    Within the block, no component defers work (``fiberscope.sim.deferral``), and a kernel that begins its
-    first run there uses no lookahead models (``fiberscope.sim.lookahead``). A run is therefore slower than
-    without a waveform, also outside the window. Nothing is sampled outside the window.
+    If an exception ends the block, the file has the cycles up to it; there is no file if they end before the
+    waveform starts. A block that ends normally before the start leaves the end state, with a ``UserWarning``.
+    Within the block, no component defers work and no lookahead models are used, so a run is slower than
+    without a waveform also outside the window, where nothing is sampled.
 
     Args:
         kernel: the machine, with all components added and connected.
         path: the VCD file, replaced if it exists; or an FST file (``.fst``), which ``vcd2fst`` converts.
-        window: cycles of the first clock, ``[start, end)``; None for all cycles. A window that has begun
-            already is recorded from the current cycle on.
-        scopes: shell patterns on instance names, with or without the machine's name, such as ``pe0[0-3]``. A
-            scope includes its inner scopes. Empty for all.
-        trigger: a condition such as ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``) that starts
-            the waveform. It is evaluated every ``CHECK_CYCLES`` cycles of the first clock within the window.
+        window: cycles of the first clock, ``[start, end)``; None for all cycles. Past cycles are left out.
+        scopes: shell patterns on instance names, such as ``pe0[0-3]``; inner scopes are included.
+        trigger: a condition that starts the waveform, evaluated every ``CHECK_CYCLES`` cycles in the window.
         cycles: the maximum length of the waveform, in cycles of the first clock; None for no limit.
         save_file: whether to write the view beside the waveform: ``.gtkw`` for GTKWave, ``.sucl`` for Surfer.
-            A view that a user saved is kept, with a ``UserWarning``.
-        colours: whether the save file shows states in colour, by a table ``.enum`` beside it; without a save
-            file, states have no colour. If False, the file is plain IEEE 1364: texts are numbers, listed in
-            the comment of the file. If the ``.gtkw`` file is written, ``.enum`` lists them too.
-
-    Yields:
-        The tracer, whose ``start``, ``end``, ``changes`` and ``failure`` describe the waveform.
+        colours: whether the save file shows states in colour. If False, the file is plain IEEE 1364: texts
+            are numbers, listed in the comment of the file, and in ``.enum`` if there is a ``.gtkw`` file.
 
     Raises:
-        SimulationError: if the file cannot be written or its ending is that of a file beside it (``.gtkw``,
-            ``.enum``, ``.sucl``), ``vcd2fst`` is not installed for an FST file, the window is empty or past,
-            a scope matches nothing, the trigger is invalid, ``cycles`` is below 1, a signal or its value is
-            invalid, the kernel is traced already, or its lookahead models are engaged. The errors of
-            ``Kernel.build`` too.
-        OSError: at the end of a block without an exception, if the file could not be written, for example on
-            a full disk. The run continues without a waveform.
+        SimulationError: the file cannot be written, ``vcd2fst`` is missing, or the window, a scope, the
+            trigger, ``cycles`` or a signal is invalid; the errors of ``Kernel.build``.
+        OSError: at the end of a block without an exception, if the file could not be written.
     """
     if kernel.tracer is not None:
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
