@@ -97,12 +97,12 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
             stage = _first_stage(specification, remaining, lanes)
             stages.append(stage)
             remaining = remaining[len(stage.einsums) :]
-    first: dict[str, str] = {}
+    tensor_by_stage: dict[str, str] = {}
     for name in (stage.einsums[-1].name for stage in stages):
-        other = first.setdefault(stage_name(name), name)
-        if other != name:
+        earlier = tensor_by_stage.setdefault(stage_name(name), name)
+        if earlier != name:
             reason = (
-                f"the blocks of {other} and of {name} would have the same names; rename one of the tensors"
+                f"the blocks of {earlier} and of {name} would have the same names; rename one of the tensors"
             )
             raise refuse(specification, reason)
     return stages

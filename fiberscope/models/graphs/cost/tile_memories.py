@@ -13,7 +13,7 @@ from fiberscope.models.graphs.primitives.primitive import CRD, REF, VAL
 from fiberscope.models.graphs.settings import TileParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.tiles import TileLoops, checked_sizes, memory_name
-from fiberscope.results.costs.cost import Cost
+from fiberscope.results.costs.cost import Cost, sum_intervals
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import price_part
 from fiberscope.results.report.cost_lines import format_cost_interval
@@ -195,7 +195,7 @@ def _rows(
         reads = tiles.word_reads(memory.tensor, streams)
         writes = memory.load_bytes / parameters.value_bytes
         read, write = part.actions["word_reads"].times(reads), part.actions["word_writes"].times(writes)
-        accesses = Cost(read.lower + write.lower, (read.upper or 0.0) + (write.upper or 0.0), read.basis)
+        accesses = Cost(*sum_intervals((read, write)), read.basis)
         energies = accesses.times(1e-3), part.leakage.times(seconds * 1e9)
         counts = memory.loads, memory.load_bytes, reads
         yield (
