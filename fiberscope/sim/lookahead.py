@@ -44,7 +44,7 @@ class LookaheadModel(Component):
 
     def last_event_cycle(self) -> int:
         """Return the last cycle with an event that the model has computed."""
-        raise NotImplementedError(f"{type(self).__name__} does not define last")
+        raise NotImplementedError(f"{type(self).__name__} does not define last_event_cycle")
 
     def settle(self, cycle: int) -> None:
         """Update the components' accounts up to ``cycle``. All events before ``cycle`` are known."""
@@ -67,7 +67,7 @@ class Consumer(Component):
 
         Stops do not count; the model never assumes when a stop is popped.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define takes")
+        raise NotImplementedError(f"{type(self).__name__} does not define promised_pops")
 
 
 class LookaheadKernel(Kernel):
@@ -104,7 +104,7 @@ class LookaheadKernel(Kernel):
 
     def _advance(self, until: int, steps: int) -> int:
         """Run to a limit, at most ``LOOKAHEAD_CYCLES``; at an earlier end, run to the models' last event."""
-        if self.time < 0 and steps > 1 and self.tracer is None:
+        if self.time < 0 and steps > 1 and self.tracer is None and not self.engaged:
             self._engage()
         start = self._next_time()
         if not self.engaged or start >= MAX_TIME or self._stop or self._interrupted:

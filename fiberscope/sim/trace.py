@@ -73,9 +73,9 @@ def write_vcd(
     waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=coloured, plain=not colours)
     start = Start(kernel, window, trigger, cycles)
     tracer = Tracer(kernel, Path(path), waveform, start, save_file)
-    kernel.trace(tracer, tracer.start)
     finished = False
     try:
+        kernel.trace(tracer, tracer.start)
         yield tracer
         finished = True
     finally:
@@ -121,12 +121,8 @@ class Start:
         self.end = min(self.end, time + self._longest)
 
     def give_up(self, time: int) -> None:
-        """Move the start to base tick ``time``, at which the run ended, if the trigger never held.
-
-        ``trigger`` remains set. Without a trigger, the start of the window remains.
-        """
-        if self.trigger is not None:
-            self.start = time
+        """Move the start to base tick ``time``, at which the run ended; ``trigger`` remains set."""
+        self.start = time
 
     def next_check(self, time: int) -> int:
         """Return the base tick of the next check; not in the future if the waveform begins at ``start``.
@@ -235,11 +231,7 @@ class Tracer:
         self._kernel.trace(None)
 
     def _write_start(self) -> None:
-        """Write the header and the current value of every variable, at base tick ``start``; begin to record.
-
-        If the run ended before its window, these are the values at the end of the run, although their time
-        is the start of the window.
-        """
+        """Write the header and the value of every variable, at base tick ``start``; begin to record."""
         probes = self._waveform.probes
         probes.collect_all()  # ``changes`` has all values now, and no position counts as changed
         self._file.begin(self.start, self._waveform.variables, probes.changes)

@@ -9,6 +9,8 @@ from vcd_reader import read_vcd
 from watched import WatchedSource, funnel, make_watched, trace, watched
 
 from fiberscope.sim import DeadlockError, Signal, SimulationError
+from fiberscope.sim.lookahead import LookaheadKernel, LookaheadModel
+from fiberscope.sim.testing import StreamSink, StreamSource
 from fiberscope.sim.trace import write_vcd
 
 
@@ -59,6 +61,37 @@ def test_two_tracers_on_one_kernel_are_refused(tmp_path):
             pass
         kernel.run()
     assert read_vcd(tmp_path / "a.vcd").end > 0
+
+
+class CountedModel(LookaheadModel):
+    """Counts how often the kernel replaces its component."""
+
+    replacements = 0
+
+    def engage(self):
+        self.replacements += 1
+
+    def settle(self, cycle):
+        return 0
+
+
+def test_lookahead_models_are_engaged_once_and_then_no_file_is_left_of_a_tracer_that_is_refused(tmp_path):
+    kernel = LookaheadKernel()
+    kernel.clock("core", 10**9)
+    source, sink = kernel.add(StreamSource("source", [])), kernel.add(StreamSink("sink"))
+    kernel.connect(source, "out", sink, "in", capacity=2)
+    model = CountedModel("ahead", [source])
+    kernel.add_lookahead(model)
+    for _ in range(2):
+        kernel.run(cycle_limit=0)
+    with (
+        pytest.raises(SimulationError, match="has run ahead of its clock"),
+        write_vcd(kernel, tmp_path / "run.vcd"),
+    ):
+        pass
+    assert model.replacements == 1
+    assert kernel.tracer is None
+    assert not list(tmp_path.iterdir())
 
 
 def with_signals(signals, samples):

@@ -71,7 +71,7 @@ def address_map(name: str) -> AddressMap:
 
 
 def _bits(count: int, quantity: str) -> int:
-    if count & (count - 1):
+    if count < 1 or count & (count - 1):
         raise ValueError(f"an address map needs a power of two of {quantity}, not {count}")
     return count.bit_length() - 1
 

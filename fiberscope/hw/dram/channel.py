@@ -23,7 +23,6 @@ from fiberscope.hw.dram.controller import Controller
 from fiberscope.hw.dram.returns import Returns
 from fiberscope.hw.dram.specification import DramSpecification
 from fiberscope.hw.memory.protocol import (
-    OPERATIONS,
     READ,
     READ_BURST,
     REPLY,
@@ -34,6 +33,7 @@ from fiberscope.hw.memory.protocol import (
     WRITE_BURST,
     WRITE_THROUGH,
     HeldRequest,
+    operation_name,
 )
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
@@ -66,7 +66,7 @@ class DramChannel(Deferring):
 
     Raises:
         ValueError: if the address map does not fit the organisation of the device, as for ``layout``.
-        SimulationError: in the run, if an operation is one of caches, or an address names no tensor.
+        SimulationError: in the run, if memory has no such operation, or an address names no tensor.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
@@ -221,7 +221,7 @@ class DramChannel(Deferring):
         if operation in (READ, READ_BURST):
             return self._take_read(first_line, address, tensor, now)
         if operation not in (WRITE, WRITE_THROUGH, WRITE_BURST):
-            self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
+            self._refuse(f"{operation_name(operation)} is no operation of memory")
         return self._take_write(first_line, tensor, now)
 
     def _measure(self, operation: int) -> None:  # C: noexcept

@@ -11,7 +11,7 @@ another. Closed pages: a row closes after its last waiting burst of the same kin
 burst decides whether it counts as a row hit, a row miss or a row conflict.
 
 While a refresh of all banks is due, only bursts whose row was opened for them are served. While a refresh of
-a single bank is due, the same holds for this bank; with two buses, it precedes all other row commands.
+a single bank is due, the same holds for this bank, and the refresh precedes all other commands on its bus.
 
 Bounds (cycles before which no candidate of a kind can be ready) avoid useless searches and wake-ups.
 """
@@ -118,11 +118,11 @@ class Controller:  # C: final
             if issued and not self._two_buses:
                 return True  # the RD or WR has taken the only command bus
             return self._serve_refresh(now) or issued
+        if not self._two_buses:
+            return issued or self._serve_refresh(now) or self._serve_queue(now, ANY_KIND)
         if not issued:
-            issued = self._serve_queue(now, COLUMN if self._two_buses else ANY_KIND)
-        if self._two_buses:
-            issued = self._serve_refresh(now) or self._serve_queue(now, ROW) or issued
-        return issued
+            issued = self._serve_queue(now, COLUMN)
+        return self._serve_refresh(now) or self._serve_queue(now, ROW) or issued
 
     def wake(self, now: int) -> int:  # C: cdef, noexcept
         """Return the next cycle in which a command may be issued or the mode changes, if nothing arrives."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fiberscope.hw.memory.protocol import (
-    OPERATIONS,
     READ,
     READ_BURST,
     REPLY,
@@ -21,6 +20,7 @@ from fiberscope.hw.memory.protocol import (
     WRITE_BURST,
     WRITE_THROUGH,
     HeldRequest,
+    operation_name,
 )
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -90,7 +90,7 @@ class SimpleMemory(Component):
         specification: latency, bandwidth and sizes.
 
     Raises:
-        SimulationError: in the run, if an operation is one of caches, or an address names no tensor.
+        SimulationError: in the run, if memory has no such operation, or an address names no tensor.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
@@ -144,7 +144,7 @@ class SimpleMemory(Component):
         if tensor < 0 or tensor >= TENSORS:
             self._refuse(f"address {address:#x} names tensor {tensor}, not one of 0 to {TENSORS - 1}")
         if operation not in (READ, READ_BURST, WRITE, WRITE_BURST, WRITE_THROUGH):
-            self._refuse(f"{OPERATIONS[operation]} is an operation of caches, not of memory")
+            self._refuse(f"{operation_name(operation)} is no operation of memory")
         self._size = self._burst_bytes if operation in (READ_BURST, WRITE_BURST) else self._request_bytes
         self._transfer(now)
         if operation in (READ, READ_BURST):

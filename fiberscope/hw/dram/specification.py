@@ -66,6 +66,9 @@ class DramSpecification:
             ValueError: a field is wrong; the message has its value and the legal values.
         """
         device, _address_map = self.device, self.map  # checks both names
+        width = device.organisation.width
+        is_legal = width > 0 and device.organisation.prefetch * width % 8 == 0
+        _require(is_legal, "width", width, "above 0, with whole bytes in a burst")
         for name in ("request_bytes", "requests_per_cycle", "channels", "interleave_bytes"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         schedulers = ("frfcfs", "row_hit_first", "fcfs")

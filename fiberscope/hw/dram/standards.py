@@ -139,7 +139,7 @@ class DramStandard(_Row):
     def with_width(self, width: int) -> DramStandard:
         """Return the same device with pseudo-channels of ``width`` bits, bursts and rows in proportion.
 
-        The width is not checked; a burst should have a whole number of bytes.
+        The width is not checked here; ``DramSpecification`` refuses a burst without a whole number of bytes.
         """
         return self.model_copy(update={"organisation": self.organisation.model_copy(update={"width": width})})
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.protocol import Protocol
@@ -20,7 +21,7 @@ class PageAllocator(Component):
     that is written at about the same time lies in neighboring pages.
 
     Interface: a token on ``page_requests[i]`` requests a page. The number of the page leaves as reference on
-    ``pages[i]``. Both arrays need the same number of ports, which is not checked.
+    ``pages[i]``.
 
     Timing: any number of requests per cycle, in ascending order of i. A page is assigned in the cycle in
     which the request is visible, or in the first later cycle in which ``pages[i]`` has a free slot.
@@ -30,6 +31,9 @@ class PageAllocator(Component):
     Args:
         name: instance name.
         first: number of the first page to assign.
+
+    Raises:
+        SimulationError: when built, unless both arrays have as many connected ports.
     """
 
     PORTS = (Input("page_requests", PAGE_REQUEST, array=True), Output("pages", PAGE, array=True))
@@ -41,6 +45,11 @@ class PageAllocator(Component):
         super().__init__(name)
         self.first = first
         self.allocated = 0
+
+    def elaborate(self) -> None:
+        """Look up the channels, and check their number."""
+        super().elaborate()
+        check_connected(self, "pages", len(self.page_requests))
 
     def tick(self, now: int) -> int:
         """Assign a page to each writer with a request and a free slot for the page."""

@@ -10,6 +10,7 @@ from fiberscope.hw.fibers.merge import MERGE_TASK
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
 from fiberscope.hw.fibers.way_lookahead import WayLookahead
+from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim import inline
@@ -72,6 +73,9 @@ class FiberReader(Component):
         base, partial_base: byte addresses of the first element of the operand and of the partial fibers.
         buffer_lines: number of lines that a way can have in flight or arrived out of order.
         line_bytes, element_bytes: bytes of a line, and of an element of the operand.
+
+    Raises:
+        SimulationError: when built, unless it has as many ways as the radix of the tasks.
     """
 
     PORTS = (
@@ -130,6 +134,11 @@ class FiberReader(Component):
         self.in_flight = 0  # number of entries in use by all ways
         self.lines_read = 0
         self.lines_consumed = 0
+
+    def elaborate(self) -> None:
+        """Look up the channels, and check the number of ways."""
+        super().elaborate()
+        check_connected(self, "ways", self.table.radix)
 
     def tick(self, now: int) -> int:
         """Receive a line, begin the next task if all lines are requested, and request a line."""

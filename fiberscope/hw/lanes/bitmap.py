@@ -45,7 +45,7 @@ class Regor(RowPipeline):
     SIGNALS = (Signal("rows", 32), Signal("ones", 48), Signal("ones_kept", 48))
 
     def __init__(self, name: str, vectors: int, words: int, width: int = 32) -> None:
-        check_size(name, vectors * words, width)
+        check_size(name, vectors * words if words > 0 else words, width)
         super().__init__(name, ("bitmaps", "kept"), vectors * words, 0)
         self.vectors = vectors
         self.words = words

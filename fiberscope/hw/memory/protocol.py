@@ -31,10 +31,17 @@ OPERATIONS = ("read", "write", "fetch", "consume", "write_through", "write_unrea
 READ_BURST = 6
 WRITE_BURST = 7
 
+_NAMES = (*OPERATIONS, "read_burst", "write_burst")
+
 PORT_SHIFT = 32
 TAG_MASK = 0xFFFFFFFF  # the requester's own part of a tag
 TENSOR_SHIFT = 40
 TENSORS = 8  # maximum number of tensors that a machine distinguishes
+
+
+def operation_name(operation: int) -> str:
+    """Return the name of an operation; ``operation`` and its number if there is none of this number."""
+    return _NAMES[operation] if 0 <= operation < len(_NAMES) else f"operation {operation}"
 
 
 class HeldRequest(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT, REPLY, REQUEST, HeldRequest
+from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, HeldRequest, operation_name
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 from fiberscope.sim.wiring import Stall
@@ -256,13 +256,9 @@ class _Chain:
                 yield from self.links(peer)
             return
         location = locations[0]
-        operation = (
-            OPERATIONS[location.request.operation]
-            if location.request.operation < len(OPERATIONS)
-            else "burst"  # READ_BURST or WRITE_BURST, which OPERATIONS does not name
-        )
+        name = operation_name(location.request.operation)
         others = f", the oldest of {len(locations)}" if len(locations) > 1 else ""
-        text = f"waits at {stall.label} for the {operation} of {location.request.address:#x}{others}"
+        text = f"waits at {stall.label} for the {name} of {location.request.address:#x}{others}"
         yield self._wait(component, component.since, text, location.owner.name)
         yield from self._location_links(location)
 

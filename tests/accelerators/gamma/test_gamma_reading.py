@@ -15,6 +15,7 @@ from fiberscope.hw.fibers.reader import FiberReader
 from fiberscope.hw.fibers.tasks import END_OF_WORK
 from fiberscope.hw.memory.protocol import CONSUME, FETCH, PORT_SHIFT, READ
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.sim import SimulationError
 
 SIZES = Sizes(64, 12, 4)
 SEEDS = pytest.mark.parametrize("seed", [None, 1, 2, 3])
@@ -120,7 +121,7 @@ def located(*, partial):
     return table, store
 
 
-def read(seed, table, store, tasks, *, buffer_lines=2):
+def read(seed, table, store, tasks, *, buffer_lines=2, ways=None):
     reader = FiberReader(
         "reader",
         table,
@@ -133,7 +134,7 @@ def read(seed, table, store, tasks, *, buffer_lines=2):
         line_bytes=SIZES.line_bytes,
         element_bytes=SIZES.element_bytes,
     )
-    outputs = {f"ways[{i}]": buffer_lines * 7 for i in range(table.radix)}
+    outputs = {f"ways[{i}]": buffer_lines * 7 for i in range(ways or table.radix)}
     outputs |= {"merge_tasks": 2, "output_tasks": 2}
     return run_part(reader, {"tasks": task_tokens(*tasks)}, outputs, seed=seed)
 
@@ -146,6 +147,12 @@ def expected_fiber(table, store, i):
     else:
         found = [(DATA, int(B.indices[e]), source, float(B.data[e])) for e in span]
     return [*found, (STOP, 0, 0, 0.0)] if found else []
+
+
+def test_a_reader_with_fewer_ways_than_its_tasks_is_refused():
+    table, store = located(partial=False)
+    with pytest.raises(SimulationError, match=f"reader: connect {table.radix} ways, .* not 1"):
+        read(None, table, store, [END_OF_WORK], ways=1)
 
 
 @SEEDS

@@ -21,13 +21,13 @@ from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.accelerators.gamma.writer import FiberWriter
-from fiberscope.hw.fibers.pages import PageAllocator
+from fiberscope.hw.fibers.pages import PAGE, PAGE_REQUEST, PageAllocator
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.product import ProductRows
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from fiberscope.hw.stream import DATA, STOP
-from fiberscope.sim import Component, Input, Kernel, Output
+from fiberscope.sim import Component, Input, Kernel, Output, SimulationError
 from fiberscope.sim.testing import random_stalls
 
 SIZES = Sizes(64, 12, 4)
@@ -43,6 +43,20 @@ def wire_pages(kernel, writer):
     pages = kernel.add(PageAllocator("pages", first=PAGES_GONE))
     kernel.connect(writer, "page_requests", pages, "page_requests[0]", capacity=1)
     kernel.connect(pages, "pages[0]", writer, "pages", capacity=1)
+
+
+def test_pages_without_a_request_each_are_refused():
+    class Askers(Component):
+        PORTS = (Output("asks", PAGE_REQUEST, array=True), Input("gets", PAGE))
+
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    askers, pages = kernel.add(Askers("askers")), kernel.add(PageAllocator("pages"))
+    kernel.connect(pages, "pages[0]", askers, "gets", capacity=1)
+    for i in range(2):
+        kernel.connect(askers, f"asks[{i}]", pages, f"page_requests[{i}]", capacity=1)
+    with pytest.raises(SimulationError, match="pages: connect 2 pages, one a lane, not 1"):
+        kernel.build()
 
 
 def write(seed, *, keeps_z_in_cache=False):

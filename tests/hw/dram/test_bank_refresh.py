@@ -5,18 +5,21 @@ from itertools import pairwise
 
 import pytest
 
-from fiberscope.hw.dram import DramChannel, DramSpecification, replay, standard
+from fiberscope.hw.dram import DramChannel, DramSpecification, DramStandard, replay, standard
 from fiberscope.hw.dram.commands import COMMANDS, REFRESH_BANK, Command
 from fiberscope.hw.dram.device import Device
 from fiberscope.hw.dram.trace import Request
 from fiberscope.hw.memory.protocol import READ, WRITE
 
 NAMES = ("HBM1_1000", "HBM2_2000", "HBM3_6400")
+ONE_BUS = standard("HBM2_2000").model_copy(update={"name": "one bus", "command_buses": 1})
 SCATTERED = [(0, WRITE if place % 3 == 0 else READ, place * 7919 % 65536 * 64) for place in range(8000)]
 STREAM = [(0, READ, place * 64) for place in range(16000)]
 
 
-def run(name: str, trace: list[Request], refresh: str = "per_bank", **options: object) -> list[Command]:
+def run(
+    name: str | DramStandard, trace: list[Request], refresh: str = "per_bank", **options: object
+) -> list[Command]:
     chosen = DramSpecification(name, refresh=refresh, **options)  # type: ignore[arg-type]
     return list(replay(trace, chosen, log=True).commands)
 
@@ -31,15 +34,14 @@ def refreshes(commands: list[Command]) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("trace", [SCATTERED, STREAM], ids=["scattered", "stream"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("device", [*map(standard, NAMES), ONE_BUS], ids=lambda device: device.name)
 def test_each_bank_is_refreshed_once_an_interval_and_before_the_next_is_due(
-    name: str, trace: list[Request]
+    device: DramStandard, trace: list[Request]
 ) -> None:
     """Bank b of a pseudo-channel of B is due at (k B + b + 1) / B of tREFI, and waits for less than 1 / B."""
-    device = standard(name)
     organisation = device.organisation
     banks = organisation.bank_groups * organisation.banks
-    cycles = refreshes(run(name, trace))
+    cycles = refreshes(run(device, trace))
     assert sorted(cycles) == list(range(organisation.total_banks))
     for bank, own in cycles.items():
         for turn, cycle in enumerate(own):

@@ -276,7 +276,9 @@ def test_in_order_scheduling_is_slower_and_in_order() -> None:
 @pytest.mark.parametrize(
     ("operation", "address", "message"),
     [
-        (CONSUME, 0, "dram: consume is an operation of caches, not of memory"),
+        (CONSUME, 0, "dram: consume is no operation of memory"),
+        (8, 0, "dram: operation 8 is no operation of memory"),
+        (-1, 0, "dram: operation -1 is no operation of memory"),
         (READ, 9 << TENSOR_SHIFT, "dram: address 0x90000000000 names tensor 9, not one of 0 to 7"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from dram_rules import ROWS, figures, parameters
 from pydantic import ValidationError
 
-from fiberscope.hw.dram import DramSpecification, DramStandard, standard, standards
+from fiberscope.hw.dram import DramChannel, DramSpecification, DramStandard, standard, standards
 
 SAME = {
     "burst": "nBL",
@@ -133,6 +133,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
     [
         ("request_bytes", 48, "request_bytes must be a multiple or a divisor of a burst .32., not 48"),
         ("read_queue", 1, "read_queue must be at least the 2 bursts of a request, not 1"),
+        ("width", 0, "width must be above 0, with whole bytes in a burst, not 0"),
         ("write_high", 0.1, "write_low, write_high must be 0 <= low < high <= 1"),
         ("interleave_bytes", 96, "interleave_bytes must be a multiple of 64, not 96"),
         ("scheduler", "random", "scheduler must be frfcfs, row_hit_first or fcfs, not random"),
@@ -144,3 +145,12 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
 def test_a_specification_that_cannot_be_built_is_refused(field: str, value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DramSpecification(**{field: value})  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize(("field", "value"), [("columns", 2), ("columns", 12), ("banks", 3)])
+def test_a_device_without_powers_of_two_is_refused(field: str, value: int) -> None:
+    device = standard("HBM2_2000")
+    organisation = device.organisation.model_copy(update={field: value})
+    specification = DramSpecification(device.model_copy(update={"organisation": organisation}))
+    with pytest.raises(ValueError, match="an address map needs a power of two of"):
+        DramChannel("dram", specification)

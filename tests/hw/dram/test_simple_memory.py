@@ -84,7 +84,8 @@ def test_a_latency_in_nanoseconds_is_rounded_up_to_cycles() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="bytes_per_second must be above 0, not 0"):
         SimpleSpecification(bytes_per_second=0)
-    with pytest.raises(SimulationError, match="memory: fetch is an operation of caches, not of memory"):
-        run([(0, FETCH, 0)], SimpleSpecification(bytes_per_second=10**9))
+    for operation, name in ((FETCH, "fetch"), (8, "operation 8"), (-1, "operation -1")):
+        with pytest.raises(SimulationError, match=f"memory: {name} is no operation of memory"):
+            run([(0, operation, 0)], SimpleSpecification(bytes_per_second=10**9))
     with pytest.raises(SimulationError, match="memory: address 0x90000000000 names tensor 9"):
         run([(0, READ, 9 << 40)], SimpleSpecification(bytes_per_second=10**9))

@@ -159,8 +159,9 @@ def test_a_row_that_is_none_is_refused(row, message):
 def test_what_cannot_be_built_is_refused():
     with pytest.raises(ValueError, match="regor: width must be from 1 to 62, not 63"):
         Regor("regor", 2, 1, 63)
-    with pytest.raises(ValueError, match="regor: lanes must be from 1 to 256, not 260"):
-        Regor("regor", 65, 4)
+    for vectors, words, lanes in ((65, 4, 260), (-2, -3, -3), (-2, 3, -6), (2, -3, -3)):
+        with pytest.raises(ValueError, match=f"regor: lanes must be from 1 to 256, not {lanes}"):
+            Regor("regor", vectors, words)
     with pytest.raises(
         ValueError, match="counts: form must be one of serial, work-efficient, parallel, not tree"
     ):
