@@ -21,7 +21,9 @@ _Chain = Annotated[
 ]
 _Window = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Simulate this window of --sample only, without an estimate."),
+    typer.Option(
+        min=1, metavar="N", help="Simulate this window of --sample with its neighbours, without an estimate."
+    ),
 ]
 _ValuesOnly = Annotated[
     bool, typer.Option("--values-only", help="Compare values only: entries that are 0 may be absent.")

@@ -22,8 +22,8 @@ class Dispatcher(Component):
     Interface: ``entries`` brings the positions of active vertices in their list, then a stop. If all vertices
     are active, an entry is the number of a group of vertices. Each entry becomes a job on ``jobs``, and its
     range of vertices a token on ``sources``. The table of first edges is on the chip, where the latency of
-    ``jobs`` is its latency, or in memory. For a table in memory, ``wanted`` requests lines of the table, and
-    ``starts`` returns them in the same order.
+    ``jobs`` is its latency, or in memory. Entries that bring their range of edges keep that latency. For a
+    table in memory, ``wanted`` requests lines of the table, and ``starts`` returns them in the same order.
 
     Timing: one entry per cycle. With a table in memory, a cycle begins one lookup and dispatches one job.
 

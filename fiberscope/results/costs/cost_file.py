@@ -1,7 +1,7 @@
 """Reader of ``costs.yaml``: compiles the expressions of a file and caches the result.
 
 Reading YAML and parsing expressions take as long as a small run. The compiled file is therefore cached under
-the digest of all inputs, and runs load the cached copy.
+the digest of the files and of the modules in ``SOURCES``, and runs load the cached copy.
 """
 
 from __future__ import annotations
