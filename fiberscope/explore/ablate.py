@@ -64,6 +64,8 @@ class AblationResult:
 def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
     """Read the ablations of a machine, and add a last one, ``ALL``, with the settings of all ideal parts.
 
+    If all rows remove a mechanism, nothing is added.
+
     Raises:
         InputError: the machine has no ablations, or the file is invalid.
     """
@@ -72,6 +74,8 @@ def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
         raise InputError(f"{accelerator.name} cannot be taken apart yet; its folder has no ablations.yaml")
     rows = read_table(path, list[Ablation], accelerator.name)
     together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
+    if not together:
+        return rows
     return [*rows, Ablation(name=ALL, settings=together, tells="what the rest of the machine needs")]
 
 

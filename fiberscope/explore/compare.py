@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 from fiberscope.workloads import is_gemm
+from fiberscope.workloads.errors import nearest
 
 
 class _Row(BaseModel):
@@ -222,22 +223,19 @@ def compare(
         settings: parameters that override those of the published runs.
         parts: the user's blocks, as for ``simulate``.
         surrogates: replace unavailable matrices by surrogates.
-        models: the compared models by name; all by default. Unknown names are ignored.
+        models: the compared models by name; all by default.
         tell: called with a line about each run before its start, and about each skipped matrix.
 
     Raises:
-        InputError: the machine or a matrix has no published figures, or the file is invalid.
+        InputError: the machine or a matrix has no published figures, the file is invalid, or there is no such
+            model.
         WorkloadError: a matrix requested by name is not available.
         KeyboardInterrupt: a run was interrupted. The errors of ``simulate`` are raised too.
     """
     check_types(locals())
     descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
     publication = read_published(descriptor)
-    for name in matrices:
-        if name not in publication.matrices:
-            raise InputError(
-                f"nothing was published of {descriptor.name} on {name}, but on {publication.listed}"
-            )
+    _check_names(descriptor.name, publication, matrices, models)
     runs = []
     for name in matrices or publication.matrices:
         texts = publication.draws[name].workloads if name in publication.draws else [name]
@@ -253,6 +251,20 @@ def compare(
             reports = [simulate_to_end(descriptor, workload, **options) for workload in workloads]
             runs.append(_compare_run(publication, name, model, reports))
     return runs
+
+
+def _check_names(
+    machine: str, publication: Published, matrices: Iterable[str], models: Iterable[str]
+) -> None:
+    """Raise ``InputError`` for a matrix without published figures, and for a model that is not compared."""
+    for name in matrices:
+        if name not in publication.matrices:
+            raise InputError(f"nothing was published of {machine} on {name}, but on {publication.listed}")
+    for model in models:
+        if model not in publication.models:
+            raise InputError(
+                f"{machine} is compared with no model {model!r}; {nearest(model, publication.models)}"
+            )
 
 
 def _compare_run(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:

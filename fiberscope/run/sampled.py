@@ -54,7 +54,7 @@ def requested_sample(value: object) -> Sample | None:
     request = value if isinstance(value, Sample) else Sample(half_width=parse_width(value))
     for name, minimum in (("windows", MIN_WINDOWS), ("window_cycles", 100), ("seed", 0), ("window", 1)):
         number = getattr(request, name)
-        if number is not None and (not isinstance(number, int) or number < minimum):
+        if number is not None and (type(number) is not int or number < minimum):  # a bool is an int, too
             raise InputError(f"sample.{name}={number!r}: it should be a whole number from {minimum} on")
     parse_width(request.half_width)
     return request

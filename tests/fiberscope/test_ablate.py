@@ -70,6 +70,10 @@ def test_what_is_taken_away_is_not_among_all_that_is_ideal(toy: str, tmp_path: P
         "- {name: z, settings: {lane.pause: 9}, tells: y, takes_away: true}\n"
     )
     assert read_ablations(kind)[-1].settings == {"lane.count": 8}
+    (tmp_path / "ablations.yaml").write_text(
+        "- {name: z, settings: {lane.pause: 9}, tells: y, takes_away: true}\n"
+    )
+    assert [row.name for row in read_ablations(kind)] == ["z"]
 
 
 def test_a_setting_of_a_table_that_cannot_be_is_refused_before_any_run(toy: str, tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ def test_matrices_that_are_not_at_hand_are_left_out_unless_asked_for(toy: str) -
         compare(toy, ["not-at-hand"])
     with pytest.raises(InputError, match="nothing was published of toy on wiki-Vote, but on tiny, not-"):
         compare(toy, ["wiki-Vote"])
+    with pytest.raises(InputError, match="toy is compared with no model 'slo'; did you mean slow"):
+        compare(toy, models=["plain", "slo"])
 
 
 def test_a_page_gets_the_tables_between_its_markers(toy: str, capsys: pytest.CaptureFixture[str]) -> None:

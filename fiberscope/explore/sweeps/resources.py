@@ -11,6 +11,7 @@ from math import isnan
 from typing import Any
 
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.scaling import read_scaling
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import sram_bytes
@@ -29,7 +30,7 @@ class Resources:
         area_um2: the known area of the chip, by ``costs.yaml``.
         area_upper: the upper end of the area; None if a part has no upper end.
         hertz: the clock.
-        fault: the error in ``scaling.yaml``; empty without an error.
+        fault: the error in ``scaling.yaml``, or why the machine is not available; empty without an error.
     """
 
     multipliers: float | None
@@ -42,20 +43,16 @@ class Resources:
 
 
 def read_resources(row: Mapping[Any, Any]) -> Resources:
-    """Return the resources of a machine from the row of one of its finished runs in a store.
-
-    Raises:
-        ConfigurationError: the machine of a simulation is not available.
-    """
+    """Return the resources of a machine from the row of one of its finished runs in a store."""
     seconds, cycles = _number(row, "seconds"), _number(row, "cycles")
-    accelerator = _find_machine(row)
     config = json.loads(row["config"])
-    multipliers, fault = None, ""
-    if accelerator is not None:
-        try:
+    accelerator, multipliers, fault = None, None, ""
+    try:
+        accelerator = _find_machine(row)
+        if accelerator is not None:
             multipliers = read_scaling(accelerator.folder).amount("multipliers", config)
-        except ConfigurationError as error:  # the results of the runs are still valid
-            fault = str(error)
+    except (ConfigurationError, InputError) as error:  # the results of the runs are still valid
+        fault = str(error)
     return Resources(
         multipliers,
         _number(row, "memory_peak_bytes_per_second"),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any, Final
 
-from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.resources import read_resources
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
@@ -107,9 +105,7 @@ def _draw_roofline(store: Store, runs: StudyRuns, _against: str, width: float) -
 def _multipliers(runs: StudyRuns, series: str) -> float | None:
     """Return the multipliers of a machine; None if the machine is unavailable or does not state them."""
     row = next(row for workload in runs.workloads if (row := runs.rows.get((series, workload))))
-    with suppress(ConfigurationError, InputError):
-        return read_resources(row).multipliers
-    return None
+    return read_resources(row).multipliers
 
 
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:

@@ -136,7 +136,7 @@ class MappedMachine(MappedComposition):
             return self._store_parameters(memory)
         if isinstance(parameters, MemoryParameters):
             return parameters
-        bandwidth = int((memory.bandwidth or 8 * parameters.bandwidth) / 8)
+        bandwidth = max(1, int((memory.bandwidth or 8 * parameters.bandwidth) / 8))
         channels = -(-bandwidth // parameters.bandwidth)
         step = MEGAHERTZ * 2 * parameters.width // 8  # bytes per second: two transfers per cycle
         line = self.stores.line
@@ -152,7 +152,7 @@ class MappedMachine(MappedComposition):
         Its banks transfer at most a line per cycle, and have the latency of a cache bank.
         """
         clock, line, width = int(self.kernel.clocks[0].hertz), self.stores.line, self.parameters.memory.width
-        bandwidth = int((store.bandwidth or 0) / 8)
+        bandwidth = max(1, int((store.bandwidth or 0) / 8))
         banks = -(-bandwidth // (line * clock))
         step = clock * 2 * width // (8 * CLOCK_DIVISIONS)  # bytes per second at the smallest clock
         settings = {

@@ -146,13 +146,13 @@ def _check_einsum(specification: Specification, einsum: Einsum) -> None:
 
 def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:
     """Return the stage of the first Einsum; the stage also has the second one if a merger joins the two."""
-    first, outer = einsums[0], _find_outer_loops(einsums[0])
+    outer = _find_outer_loops(einsums[0])
     merger = _find_merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
     stage = replace(_stage_of(specification, together, outer), merger=merger)
     if merger is None:
         stage = _with_lanes(specification, stage, lanes)
-    return replace(stage, **_find_rounds(specification, stage)) if first.bindings.storage else stage
+    return replace(stage, **_find_rounds(specification, stage))
 
 
 def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage:
@@ -191,9 +191,9 @@ def is_shared(component: Component, stage: Stage) -> bool:
 def _find_rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
     """Return the fields ``rounds`` and ``eager`` of a stage; empty if no outer loop evicts the output."""
     einsum = stage.einsums[-1]
-    components = specification.configurations[einsum.bindings.config].components
     for binding in einsum.bindings.storage:
-        evicts = is_shared(components[binding.component], stage) and binding.evict_on in stage.outer
+        component = specification.configurations[einsum.bindings.config].components[binding.component]
+        evicts = is_shared(component, stage) and binding.evict_on in stage.outer
         if binding.tensor == einsum.output and evicts:
             return {"rounds": stage.outer.index(str(binding.evict_on)) + 1, "eager": binding.style == "eager"}
     return {}

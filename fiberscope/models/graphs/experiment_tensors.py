@@ -26,6 +26,7 @@ MAX_VALUE, MAX_RUN_VALUE = 255, 1000  # exclusive bound of random values, inclus
 TILE = 128  # coordinates per side of a tile of figure 15
 TRIES = 1000  # attempts to place a block apart from all others
 Dense = npt.NDArray[np.int64]
+_DECIMAL = r"(\d+\.?\d*|\.\d+)"
 
 
 class _Ones(Spec):
@@ -34,7 +35,8 @@ class _Ones(Spec):
 
 class _Random(Spec):
     shape: Sizes
-    sparsity: Annotated[str, Field(pattern=r"^[0-9.]+(/[0-9.]+)*$")]
+    sparsity: Annotated[str, Field(pattern=rf"^{_DECIMAL}(/{_DECIMAL})*$")]
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0  # a limit of numpy's older generator
 
 
 class _Tiles(Spec):
@@ -45,7 +47,7 @@ class _Tiles(Spec):
 
 class _Pair(Spec):
     length: Size
-    nonzeros: Size = 400
+    nonzeros: Annotated[int, Field(ge=1, le=VECTOR)] = 400
     operand: Literal["1", "2"]
 
 
@@ -62,7 +64,7 @@ def generate(text: str) -> tuple[SparseTensor, str]:
     first or second vector of a pair), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
 
     Raises:
-        WorkloadError: a generator, key or value is invalid, or runs or blocks do not fit their vector.
+        WorkloadError: a generator, key or value is invalid, or the nonzeros do not fit their tensor.
     """
     name = text.partition(":")[0]
     if name not in _GENERATORS:
@@ -115,9 +117,13 @@ class _Vector:
         """Store a random value at a coordinate, unless the vector has enough values."""
         if force or self.count < self.nonzeros:
             if coordinate >= VECTOR:
-                raise WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
+                raise _overflow()
             self.dense[coordinate] = self.draws.randint(0, MAX_RUN_VALUE)
             self.count += 1
+
+
+def _overflow() -> WorkloadError:
+    return WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
 
 
 def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
@@ -154,9 +160,11 @@ def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
 
 def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
     """Return a start for a block, at least a block's length from all others if such a start is found."""
-    start = 0
+    start, lowest, highest = 0, length // 2 + 1, VECTOR - 5 - int(1.5 * length)
+    if lowest > highest:
+        raise _overflow()
     for _try in range(TRIES):
-        start = draws.randint(length // 2 + 1, VECTOR - 5 - int(1.5 * length))
+        start = draws.randint(lowest, highest)
         if not dense[max(0, start - length) : start + 2 * length].any():
             break
     return start
@@ -168,6 +176,8 @@ def _vector_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) ->
 
 def _tiles(spec: _Tiles) -> SparseTensor:
     """Return a square matrix of ones in tiles; for operand 2, shifted by a column and transposed."""
+    if spec.nonzeros > spec.side**2:
+        raise WorkloadError(f"{spec.nonzeros:,} nonzeros do not fit a square of side {spec.side:,}")
     positions = np.random.default_rng(spec.seed).choice(spec.side**2, spec.nonzeros, replace=False)
     rows, columns = np.divmod(np.sort(positions), spec.side)
     if spec.operand == "2":

@@ -175,6 +175,8 @@ def _check_indices(
             f"kernel {text!r}: {duplicates[0]} stands twice; give each operand a name of its own"
         )
     input_indices = {index for access in inputs for index in indices[access.tensor]}
+    if not input_indices:
+        raise InputError(f"kernel {text!r}: no operand has an index, so that there is nothing to partition")
     if free := [index for index in indices[result.tensor] if index not in input_indices]:
         raise InputError(f"kernel {text!r}: {free[0]} of {result.tensor} is in no operand")
 

@@ -335,11 +335,11 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
 
 
 def _have_same_elements(previous: FiberTree | None, current: FiberTree) -> bool:
-    """Return whether two trees of one tensor have the same elements; a NaN differs from every value."""
+    """Return whether two trees of one tensor have the same elements; a NaN equals another NaN."""
     if previous is None or previous.nonzeros != current.nonzeros:
         return False
     previous = previous.swizzle(current.names)
-    return np.array_equal(previous.values, current.values) and all(
+    return np.array_equal(previous.values, current.values, equal_nan=True) and all(
         np.array_equal(previous_column, column)
         for previous_column, column in zip(previous.columns(), current.columns(), strict=True)
     )

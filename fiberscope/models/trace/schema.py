@@ -129,7 +129,9 @@ class AttributesSchema(BaseModel):
     type: str | list[str] | None = None
     inputs: Unlimited = None
     outputs: Unlimited = None
-    comparator_radix: Unlimited = None
+    comparator_radix: Annotated[Annotated[int, Field(ge=2, le=2**62)] | None, BeforeValidator(_unlimited)] = (
+        None
+    )
     order: Literal["fifo", "opt"] | None = None
     reduce: bool | None = None
     num_ranks: Count | None = None

@@ -108,11 +108,15 @@ def _sum_costs(reports: list[Report], seconds: float) -> dict[str, Any]:
 
 
 def _sum_traffic_by_tensor(run: ChainRun) -> dict[str, parts.TensorTraffic]:
-    """Return the traffic of all products by the chain's names; other tensors of the machine keep theirs."""
+    """Return the traffic of all products by the chain's names.
+
+    Other tensors of the machine keep their names, followed by ``of the machine`` if the chain has them too.
+    """
     first, second = run.resolved.maker.kind.tensors[:2]
+    own_names = {name: f"{name} of the machine" for name in run.chain.names}
     moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
     for product in (finished for finished in run.chain.products if finished.name in run.reports):
-        names = {first: product.left, second: product.right, "Z": product.name}
+        names = own_names | {first: product.left, second: product.right, "Z": product.name}
         for name, moved in run.reports[product.name].traffic.items():
             moved_by_tensor.setdefault(names.get(name, name), []).append(moved)
     return {name: _sum_traffic(moved) for name, moved in moved_by_tensor.items()}

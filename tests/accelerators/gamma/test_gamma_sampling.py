@@ -140,6 +140,8 @@ def test_a_run_that_is_too_short_is_simulated_in_full_and_says_so(full):
     [
         ({"sample": "0"}, "sample 0: it should be a width from 0.1% to 50%, as in 1%"),
         ({"sample": Sample(window=0)}, "sample.window=0: it should be a whole number from 1 on"),
+        ({"sample": Sample(window=True)}, "sample.window=True: it should be a whole number from 1 on"),
+        ({"sample": Sample(seed=False)}, "sample.seed=False: it should be a whole number from 0 on"),
         ({"sample": Sample(window=9000)}, "gamma: sample.window=9000: this run has"),
         ({"sample": True, "waveform": "a.vcd"}, "or give one window, as in --window 7"),
         ({"sample": Sample(windows=2)}, "sample.windows=2: it should be a whole number from 5 on"),

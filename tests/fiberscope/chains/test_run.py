@@ -215,6 +215,17 @@ def test_a_chain_that_ends_early_says_so() -> None:
     assert report.verification.passed is None
 
 
+@pytest.mark.parametrize(("machine", "tensor"), [("extensor", "PO"), ("outerspace", "T")])
+def test_a_matrix_named_as_a_tensor_of_the_machine_has_its_own_traffic(machine: str, tensor: str) -> None:
+    given, settings = operands(), FEW_TILES.get(machine, {})
+    names = {"chain": f"{tensor} = A X; Z = {tensor} W", "settings": settings}
+    plain = fiberscope.simulate(machine, chain=GNN, settings=settings, **given).traffic
+    report = fiberscope.simulate(machine, **names, **given).traffic
+    assert report.pop(f"{tensor} of the machine") == plain.pop(tensor)
+    assert report.pop(tensor) == plain.pop("Y")
+    assert report == plain
+
+
 def test_a_report_of_a_chain_is_read_again_and_shown() -> None:
     report = fiberscope.simulate("gamma", chain=GNN, **operands())
     again = Report.model_validate_json(report.to_json())

@@ -251,6 +251,15 @@ def test_a_fault_of_the_file_is_a_line_below_the_tables(
     ]
 
 
+def test_a_machine_that_is_gone_is_a_line_below_the_tables(tmp_path: Path) -> None:
+    row = {"command": "sim", "accelerator": str(tmp_path / "gone.py"), "config": "{}", "seconds": 1e-6}
+    resources = read_resources({**row, "cycles": 1000, "area_um2": 7.0})
+    assert (resources.multipliers, resources.sram_bytes) == (None, None)
+    assert (resources.area_um2, resources.hertz) == (7.0, 1e9)
+    (line,) = resource_warnings({"mine": resources})
+    assert "there is no such file" in line
+
+
 @pytest.mark.parametrize(
     ("kinds", "size"), [('{"fibercache.bank": {"count": 48}}', 48), ('{"pe": {"count": 1}}', None)]
 )

@@ -23,6 +23,7 @@ from fiberscope.models.graphs.result import WriterContents, compare
 from fiberscope.models.graphs.storage import store
 from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.sim import SimulationError
+from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
@@ -273,6 +274,32 @@ def test_tiles_are_of_a_matrix_and_of_what_it_is_multiplied_by() -> None:
         whole.append(sparse.coo_array((drawn.values, (rows, columns)), (300, 300)).toarray())
     assert (whole[1] == np.roll(whole[0], 1, axis=1).T).all()
     assert set(np.unique(whole[0])) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("tiles:side=2,nonzeros=5,operand=1", "5 nonzeros do not fit a square of side 2"),
+        ("blocks:length=1500,operand=1", "do not fit a vector of 2000"),
+        ("blocks:length=998,nonzeros=1,operand=2", "do not fit a vector of 2000"),
+        ("blocks:length=5,nonzeros=2001,operand=1", "nonzeros"),  # blocks of no coordinates would never end
+        ("runs:length=3000,operand=1", "do not fit a vector of 2000"),
+        ("random:shape=3x3,sparsity=1.2.3", "sparsity"),
+        ("random:shape=3x3,sparsity=./0.5", "sparsity"),
+        ("random:shape=3x3,sparsity=0.5,seed=4294967296", "seed"),
+    ],
+)
+def test_a_tensor_that_cannot_be_costs_one_line(text, fault) -> None:
+    with pytest.raises(WorkloadError, match=fault):
+        generate(f"sam-{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tiles:side=2,nonzeros=4,operand=1", "blocks:length=997,operand=1", "random:shape=2x2,sparsity=.0/0."],
+)
+def test_a_tensor_at_the_limit_is_drawn(text) -> None:
+    assert generate(f"sam-{text}")[0].nonzeros == (400 if text.startswith("blocks") else 4)
 
 
 def test_tiles_that_are_not_nearly_empty_take_the_cycles_that_were_published() -> None:

@@ -112,6 +112,18 @@ def test_a_cascade_ends_when_nothing_changes(tmp_path):
         assert run.operations[name] == counted.operations[name]
 
 
+def test_a_value_that_is_no_number_and_stays_so_does_not_change(tmp_path):
+    """The root of -1 is NaN, and so is its root: the second round changes nothing, and is the last."""
+    path = tmp_path / "roots.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {R: [D], S: [D]}\n  expressions: ['S[d] = sqrt(R[d])']\n"
+        "  iterate: {carry: {R: S}, limit: 9}\n"
+    )
+    for value in (-1.0, 1.0):
+        report = fiberscope.model(str(path), tensors={"R": sparse.csr_array(np.full((3, 1), value))})
+        assert report.teaal.rounds == 2 - (value == 1)
+
+
 def test_functions_are_computed_where_an_operand_is(tmp_path):
     path = tmp_path / "larger.yaml"
     path.write_text(

@@ -9,6 +9,8 @@ import pytest
 
 from fiberscope.models.from_spec.chains import Chain
 from fiberscope.models.from_spec.rounds import round_begins
+from fiberscope.models.from_spec.stages import stages_of
+from fiberscope.models.trace.load import load
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 12])
@@ -34,3 +36,20 @@ def test_an_instance_keeps_data_of_a_shared_buffer_until_its_next_task_ends():
     assert cache.instance_chain("M") is cache
     buffer = replace(cache, cached=False)
     assert buffer.instance_chain("M") == replace(buffer, kept=True, evict_on="M", lingers=True)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_stage_evicts_its_output_whether_its_first_einsum_has_stores_or_not(keeps):
+    """Gamma merges T into Z in one stage; here the FiberCache keeps Z for one M."""
+    specification = load("gamma")
+    first, second = specification.einsums
+    kept = [
+        replace(one, component="FiberCache") if (one.tensor, one.evict_on) == ("Z", "M") else one
+        for one in second.bindings.storage
+    ]
+    second = replace(second, bindings=replace(second.bindings, storage=tuple(kept)))
+    if not keeps:
+        first = replace(first, bindings=replace(first.bindings, storage=()))
+    (stage,) = stages_of(replace(specification, einsums=(first, second)))
+    assert stage.merger
+    assert stage.rounds == 1

@@ -1,11 +1,14 @@
 """Stores above the instances: as many copies as their level has, and banks for the instances behind each."""
 
+from pathlib import Path
+
 import pytest
 
 import fiberscope
 from fiberscope.hw.memory.cache_geometry import LIMITS
 from fiberscope.models.from_spec.memory import count_banks
 
+ROOT = Path(__file__).parents[4]
 TILED = """\
 symbols: {{TILES: 3, PES: 2}}
 einsum:
@@ -91,3 +94,22 @@ def test_a_small_store_has_no_more_banks_than_sets(tmp_path):
 )
 def test_default_banks_follow_instances_within_what_a_cache_can_have(instances, sets, banks):
     assert count_banks(instances, sets) == banks
+
+
+@pytest.mark.parametrize(
+    ("file", "bandwidth", "shapes"),
+    [
+        ("examples/specifications/spmv.yaml", "256000000000", {"A": 40, "x": 1}),
+        ("fiberscope/accelerators/sigma/spec.yaml", "960 GiB/s", {"A": 40, "B": 40}),
+    ],
+    ids=["DRAM", "a store as memory"],
+)
+def test_a_memory_of_less_than_a_byte_a_second_has_a_channel(tmp_path, file, bandwidth, shapes):
+    text = (ROOT / file).read_text()
+    assert bandwidth in text
+    path = tmp_path / "slow.yaml"
+    path.write_text(text.replace(bandwidth, "4"))
+    given = {name: f"uniform:rows=40,cols={columns},nonzeros=40" for name, columns in shapes.items()}
+    run = fiberscope.simulate(str(path), tensors=given)
+    assert run.verification.passed
+    assert sum(name.startswith("slow.memory.channel") for name in run.components) == 1

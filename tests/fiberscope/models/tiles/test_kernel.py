@@ -75,6 +75,7 @@ def test_operands_that_do_not_match_are_refused(shapes, message):
         ("C[i]=exp(A[i])", "i", "only sums, differences and products of tensors"),
         ("C[i,j]=A[i,k", "ikj", "column 13: found the end, expected"),
         ("C=A", "i", "that renames a tensor"),
+        ("C[]=A[]*B[]", "", "no operand has an index, so that there is nothing to partition"),
     ],
 )
 def test_what_is_no_kernel_is_refused_in_one_line(text, order, message):

@@ -79,6 +79,11 @@ FAULTS = [
     ("leader: A", "leader: C", "62:30: Z does not read C; known: A, B"),
     ("bindings:\n  Z:", "bindings:\n  Y:", "48:3: there is no Einsum Y; known: Z"),
     ("  K1: 64", "  K1: 64\n  K1: 32", "3:3: K1 is given twice"),
+    (
+        "- name: ALU",
+        "- {name: One, class: Merger, attributes: {inputs: 8, comparator_radix: 1}}\n            - name: ALU",
+        "41:84: architecture.Machine.0.subtree.0.local.1.attributes.comparator_radix is 1; it should be ",
+    ),
 ]
 
 
