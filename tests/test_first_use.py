@@ -131,7 +131,7 @@ def test_a_compilation_that_fails_costs_a_line_with_its_log(checkout: Path) -> N
     done = imported(checkout, "sys.exit('no room')")
     log = checkout / "build" / "needed.log"
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].endswith(f"compiling failed, as is told there: '{log}'")
+    assert done.stderr.splitlines()[-1].endswith(f"compiling failed; the reason is given there: '{log}'")
     assert log.read_text() == "no room\n"
 
 

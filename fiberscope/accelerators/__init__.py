@@ -117,7 +117,7 @@ def _origin(name: str) -> Path:
     """Return the source file of the module with the descriptor."""
     spec = importlib.util.find_spec(_module(name))
     if spec is None or spec.origin is None:
-        raise ConfigurationError(f"{name}: the package that brings it has no module {_module(name)}")
+        raise ConfigurationError(f"{name}: its package has no module {_module(name)}")
     return Path(spec.origin)
 
 

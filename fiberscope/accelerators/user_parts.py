@@ -169,7 +169,7 @@ def _checked(part: str, factory: PartFactory) -> PartFactory:
         fault = _misfit(factory, arguments, options)
         if fault:
             raise InputError(
-                f"the part {part}: {origin(factory)} is not made as the machine makes it: {fault}"
+                f"the part {part}: {origin(factory)} cannot be called as the machine calls it: {fault}"
             )
         try:
             component: object = factory(*arguments, **options)

@@ -82,7 +82,7 @@ def _run_with_rtl(
 
     for option in NOT_WITH_RTL:
         if getattr(options, option):
-            raise InputError(f"{flag(option)}: not with --rtl, which compares two runs")
+            raise InputError(f"{flag(option)}: cannot be combined with --rtl, which compares two runs")
     settings = [*(options.settings or []), *(f"{key}={value}" for key, value in conversion_settings.items())]
     request = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
     return print_comparison(make_request(request, options.waveform()), simulator, output)

@@ -93,7 +93,7 @@ def compile_(
     check_outputs({"the graph": output, "the file of --json": json}, {})
     operands = tensors_by_name(tensors)
     if operands and order != AUTO:
-        raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
+        raise InputError("only --order auto uses tensors, for their statistics; leave the tensors out")
     formats, order = choose_formats(expression, formats, order, operands, split)
     graph = compile_graph(
         expression,

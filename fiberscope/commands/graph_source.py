@@ -77,7 +77,9 @@ def graph_of(
     if path is None:
         return compile_graph(source, *choose_formats(source, formats, order, operands)).graph
     if formats or order:
-        raise InputError(f"{path}: --format and --order are of an expression; a graph says its own")
+        raise InputError(
+            f"{path}: --format and --order are options of an expression; a graph file has its own"
+        )
     return path
 
 
@@ -120,7 +122,7 @@ def choose_formats(
     if order != AUTO:
         return formats, order
     if not operands:
-        raise InputError("--order auto goes by statistics of the tensors; give them, as in B=wiki-Vote")
+        raise InputError("--order auto uses statistics of the tensors; give the tensors, as in B=wiki-Vote")
     from fiberscope.models.graphs.compiler.choice import candidates_of_text
     from fiberscope.models.graphs.compiler.schedule import parse_splits
 

@@ -100,7 +100,7 @@ def _check_show(view: str | None, options: ReportOptions, output: Path | None) -
     if view is not None:
         check_view(view)
     if output is not None and view != "spacetime":
-        raise InputError("--output is of the picture that --show spacetime draws; leave it out")
+        raise InputError("--output names the picture that --show spacetime draws; leave it out")
     for option, file in (("--json", options.json), ("--product", options.product)):
         if file is not None and view not in (None, "traffic"):
             raise InputError(f"--show {view} runs no model; leave {option} out")

@@ -241,7 +241,7 @@ def area(
       fiberscope rtl area --json areas.json
     """
     if block is None and settings:
-        raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
+        raise InputError(f"--set {settings[0]}: name the block, as in fiberscope rtl area merger")
     if block is not None and is_machine(block) and block not in rtl_blocks():
         measure_machine_area(block, matrix, settings or [], parts or [], json, liberty)
         return

@@ -131,5 +131,5 @@ def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
     if block != dut:
         raise InputError(f"--block {block} --dut {dut}: a machine is tested as a whole; --block {dut}")
     if matrix is None:
-        raise InputError(f"--dut {dut}: say by --matrix (MTX=) what it is to work on")
+        raise InputError(f"--dut {dut}: name the matrix that it runs on by --matrix (MTX=)")
     return True

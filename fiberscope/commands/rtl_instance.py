@@ -34,7 +34,7 @@ def export_instance(
         InputError: an argument is invalid, a tool is missing, or a file cannot be written.
     """
     if level is None:
-        raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
+        raise InputError(f"{specification} is a specification; name the level, as in --level pe")
     rtl_blocks()  # raises an error without the extra, which the next imports need
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER

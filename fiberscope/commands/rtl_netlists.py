@@ -56,7 +56,7 @@ def netlists(
     for machine in machines:
         accelerator = find(machine)
         if not accelerator.costs_file.is_file():
-            raise InputError(f"{machine}: it has no {accelerator.costs_file}, which says what is measured")
+            raise InputError(f"{machine}: it has no {accelerator.costs_file}, which lists what is measured")
         configured = resolve_run(accelerator, parse_settings(settings or []), None).configured
         for call in netlist_calls(read_cost_file(accelerator.costs_file), values(configured)):
             try:

@@ -160,7 +160,7 @@ def _measure_machine(
     from fiberscope.rtl.substitution import MACHINE
 
     if not operands:
-        raise InputError(f"{machine}: say on which matrix it runs")
+        raise InputError(f"{machine}: name the matrix that it runs on")
     request = CosimRequest((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
     check_outputs({"the powers": json}, request.inputs)
     with progress_display(quiet=False) as progress:
@@ -185,7 +185,7 @@ def _cosim_request(
     if accelerator is None:
         return None
     if not operands:
-        raise InputError(f"{accelerator}: say on which matrix it runs, or leave it out too")
+        raise InputError(f"{accelerator}: name the matrix that it runs on, or leave out the accelerator too")
     components = () if at is None else (at,)
     return CosimRequest(
         (block,), accelerator, *a_and_b(operands), settings=tuple(settings), at=components, lock_step=True

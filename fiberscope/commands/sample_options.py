@@ -41,7 +41,7 @@ class WindowOptions(Options):
             return Sample(parse_width(self.sample), self.windows, self.window_cycles, seed or 0)
         for name, value in vars(self).items():
             if value is not None:
-                raise InputError(f"{flag(name)} needs --sample, which it is of")
+                raise InputError(f"{flag(name)} needs --sample, because it is an option of sampled runs")
         return None
 
 

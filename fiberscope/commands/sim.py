@@ -68,7 +68,7 @@ def sim(
     request = sampled.request(sampled.seed)  # the seed is an argument, as some commands have their own --seed
     if window is not None:
         if request is None:
-            raise InputError("--window needs --sample, which it is of")
+            raise InputError("--window needs --sample, because it selects a window of the sample")
         # A single window and its neighbours are a complete run of these rows: it has a result, energies and a
         # state to show, so that the options below are allowed. They then concern the neighbours too.
         request = replace(request, window=window)
@@ -76,7 +76,7 @@ def sim(
         full_run_options = {"--product": options.product, "--energy": options.energy, "--live": options.live}
         for name, value in full_run_options.items():
             if value:
-                raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
+                raise InputError(f"{name} needs a whole run, but --sample runs windows; leave one out")
     # A partial, since ``simulate`` checks the outputs before it builds the request
     make_request = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)
     return options.finish(options.simulate(make_request, inputs, sample=request, values_only=values_only))

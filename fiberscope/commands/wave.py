@@ -45,6 +45,4 @@ def wave(vcd: _Waveform) -> None:
     # GTKWave finds the table of states in its working directory.
     exit_status = subprocess.run([program, vcd.name, *view_arguments], check=False, cwd=vcd.parent).returncode
     if exit_status != 0:
-        raise InputError(
-            f"{VIEWERS[program]} ended with the exit code {exit_status}; what it said stands above"
-        )
+        raise InputError(f"{VIEWERS[program]} ended with the exit code {exit_status}; its output is above")

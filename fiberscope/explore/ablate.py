@@ -71,7 +71,7 @@ def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
     """
     path = accelerator.folder / "ablations.yaml"
     if not path.is_file():
-        raise InputError(f"{accelerator.name} cannot be taken apart yet; its folder has no ablations.yaml")
+        raise InputError(f"{accelerator.name} has no list of ablations; its folder has no ablations.yaml")
     rows = read_table(path, list[Ablation], accelerator.name)
     together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
     if not together:

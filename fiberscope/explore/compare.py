@@ -200,7 +200,7 @@ def read_published(accelerator: Accelerator[Any]) -> Published:
     path = accelerator.folder / "published.yaml"
     if not path.is_file():
         raise InputError(
-            f"nothing published of {accelerator.name} is on file; its folder has no published.yaml"
+            f"no published figure of {accelerator.name} is known; its folder has no published.yaml"
         )
     return read_table(path, Published, accelerator.name)
 

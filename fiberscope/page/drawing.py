@@ -119,7 +119,7 @@ def _read_blocks(report: Report) -> tuple[Graph, dict[str, str]]:
     from fiberscope.models.graphs.tiles import memory_names  # noqa: PLC0415
 
     if report.source is None:
-        raise InputError("the report does not say of which graph it is")
+        raise InputError("the report does not name its graph")
     request = report.source.asked
     graph = read_gv(Path(request.machine)) if request.graph is None else graph_from_text(request.graph)
     entries = report.config.get("tiles")

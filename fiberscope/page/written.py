@@ -61,13 +61,13 @@ def make_page(
     """
     store = next((str(result) for result in results if is_store(result)), None)
     if store is not None and len(results) > 1:
-        raise InputError(f"{store} has the results of many runs; a page is of one study, or of reports")
+        raise InputError(f"{store} has the results of many runs; a page shows one study, or reports")
     is_single = store is None and len(results) == 1
     if timeline is not None and not is_single:
         names = (
             " ".join(str(result) for result in results if not isinstance(result, Report)) or "what is shown"
         )
-        raise InputError(f"--timeline {timeline}: is of one run, and {names} has several")
+        raise InputError(f"--timeline {timeline}: shows one run, and {names} has several")
     if run_sources and not is_single:
         raise InputError("--run-sources draws the machine of one run; give one report")
     if all_sources and store is None:

@@ -305,7 +305,7 @@ def _check(request: CosimRequest, simulator: str) -> None:
         InputError: options that exclude each other, an unknown simulator, or a missing Verilog file.
     """
     if request.module is not None and not request.sources:
-        raise InputError(f"--module {request.module}: say by --verilog in which file it is")
+        raise InputError(f"--module {request.module}: name its file by --verilog")
     if (len(request.blocks) > 1 or ALL in request.blocks) and request.sources:
         raise InputError(f"--verilog is for one block, not for {' and '.join(request.blocks)}")
     if simulator not in (simulators := (AUTO, *SIMULATORS, PYRTL)):

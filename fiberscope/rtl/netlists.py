@@ -118,7 +118,7 @@ def _library_name(liberty: Path) -> str:
     names = [name for name, entry in LIBRARIES.items() if entry.digest == digest]
     if not names:
         raise InputError(
-            f"{liberty}: its technology is not on record; a table has cells of {', '.join(LIBRARIES)}"
+            f"{liberty}: its technology is not known; a table has cells of {', '.join(LIBRARIES)}"
         )
     return names[0]
 

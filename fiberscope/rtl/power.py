@@ -161,7 +161,7 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredP
         DifferentNetlistError: the netlist differs from the RTL.
     """
     if block not in STIMULI:
-        raise InputError(f"{block} has no stimulus of its own; say of which accelerator and matrix")
+        raise InputError(f"{block} has no stimulus of its own; name an accelerator and a matrix")
     rtl_block = BLOCKS[block]
     interface = rtl_block.interface(parameters)
     with tools(liberty) as cells:

@@ -51,7 +51,7 @@ def condense_error(error: Exception, folder: Path) -> InputError:
     make_folder(folder)
     write_text(log, "\n".join([first, *details, ""]))
     return InputError(
-        f"{first.removesuffix(':')}: {_informative_line(details)}; all that was said is in {log}"
+        f"{first.removesuffix(':')}: {_informative_line(details)}; the whole output is in {log}"
     )
 
 

@@ -87,7 +87,7 @@ def recorded_run(
         )
     recorded = report.source.asked
     if None in (*recorded.factors, *recorded.tensors.values()):
-        raise InputError(f"{path}: an operand was in memory; only what has a name or a file can be had again")
+        raise InputError(f"{path}: an operand was in memory; only a name or a file can be read again")
     request, options = _rebuild_request(report, recorded)
     if not anyway:
         parts = options.get("parts", {}).values()
@@ -112,14 +112,14 @@ def check_same(path: Path, report: Report, sources: Sources, operands: Sequence[
     if sources.digest != source.digest:
         current = {name: digest[:12] for name, digest in sources.modules.items()}
         changed = _name_list(sorted(name for name, _digest in current.items() ^ source.modules.items()))
-        raise InputError(f"{path}: it was run by other sources: {changed}; --anyway runs it by these")
+        raise InputError(f"{path}: it was run with other sources: {changed}; --anyway ignores this")
     previous = [operand.digest for operand in report.workload.operands]
     if list(dict.fromkeys(operands)) != list(dict.fromkeys(previous)):
         changed_operands = [
             operand.name for operand in report.workload.operands if operand.digest not in operands
         ] or [operand.name for operand in report.workload.operands]  # the same ones in another order
         names = ", ".join(changed_operands)
-        raise InputError(f"{path}: operands are others than they were: {names}; --anyway runs it on these")
+        raise InputError(f"{path}: operands have changed: {names}; --anyway ignores this")
 
 
 def _name_list(names: Sequence[str]) -> str:

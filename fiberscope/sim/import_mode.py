@@ -99,7 +99,7 @@ def _compile(names: Sequence[str]) -> None:
     with log.open("w") as errors:
         result = subprocess.run(command, cwd=CHECKOUT, env=environment, stdout=2, stderr=errors, check=False)
     if result.returncode:
-        raise OSError(errno.ENOEXEC, "compiling failed, as is told there", str(log))
+        raise OSError(errno.ENOEXEC, "compiling failed; the reason is given there", str(log))
     importlib.invalidate_caches()
 
 

@@ -84,7 +84,7 @@ class Kernel:
         """
         self._require_clock()
         if not isinstance(component, Component):
-            raise SimulationError(f"a machine is made of components, and {component!r} is none")
+            raise SimulationError(f"a machine consists of components, and {component!r} is not a component")
         if component._clock is not None:
             raise SimulationError(f"{component.name} is in a kernel already: a component runs once")
         if clock is not None and clock not in self.clocks:

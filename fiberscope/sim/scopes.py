@@ -67,7 +67,7 @@ def choose_one(components: Sequence[Component], name: str) -> Component:
     selected = exact or choose(components, [name])
     if len(selected) > 1:
         names = ", ".join(component.name for component in selected[:3])
-        raise SimulationError(f"{name} means {len(selected)} components; name one, as in {names}")
+        raise SimulationError(f"{name} matches {len(selected)} components; name one, as in {names}")
     return selected[0]
 
 

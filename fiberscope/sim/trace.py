@@ -171,7 +171,9 @@ class Tracer:
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
         # Checked before the file is opened, as nothing would remove the partial file after this error
         if path.suffix in {SAVE_FILE_ENDING, TABLE_ENDING, COMMAND_FILE_ENDING}:
-            raise SimulationError(f"the waveform {path} cannot end in {path.suffix}: a file beside it does")
+            raise SimulationError(
+                f"the waveform {path} cannot end in {path.suffix}: this ending belongs to a file beside it"
+            )
         comment = [*_clock_lines(kernel), *_table_lines(waveform)]
         self._file = VcdFile(path, 1 / kernel.base_hertz, comment)
 

@@ -117,7 +117,7 @@ class Trigger:
             return min(max(int(text.replace("_", "")), -MAX_TIME), MAX_TIME)
         if names:
             raise self._fault(
-                f"{text} is no state that == or != could be asked of; {nearest(text, names)}", False
+                f"{text} is no state that can be compared by == or !=; {nearest(text, names)}", False
             )
         raise self._fault(f"{text} is no whole number")
 
@@ -213,7 +213,7 @@ def find_channel(kernel: Kernel, name: str) -> Channel:
         return channels[0]
     if channels:
         raise SimulationError(
-            f"{name} means {len(channels)} channels, {channels[0].name} and {channels[1].name} among them; "
+            f"{name} matches {len(channels)} channels, {channels[0].name} and {channels[1].name} among them; "
             "name one"
         )
     labels = [

@@ -113,7 +113,7 @@ class _Edges:
             number += 1
             yield batch
         fault = f"of {CANDIDATES * empty} edges drawn, none has both vertices below {self.vertices}"
-        raise WorkloadError(fault, location="rmat-graph", fix="take chances that are less steep")
+        raise WorkloadError(fault, location="rmat-graph", fix="choose probabilities that differ less")
 
     def _candidates(self, number: int) -> Integers:
         """Return the candidates without edges of nonexistent vertices."""

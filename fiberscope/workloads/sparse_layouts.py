@@ -204,7 +204,7 @@ def _dia(arrays: Arrays, shape: tuple[int, ...], location: str) -> CsrArray:
         )
         raise WorkloadError(fault, location=location)
     if len(np.unique(offsets)) != len(offsets):
-        raise WorkloadError("an offset is there twice", location=location)
+        raise WorkloadError("an offset appears twice", location=location)
     outside = (offsets <= -rows) | (offsets >= cols)
     if outside.any():
         fault = f"the diagonal {offsets[outside][0]} is outside {1 - rows} to {cols - 1}"

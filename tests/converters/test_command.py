@@ -45,7 +45,10 @@ def test_the_bits_of_a_value_are_those_given_however_they_are(given: list[str]) 
             "lanes.chunk is 3; a bitonic network sorts a power of two",
         ),
         (["csr", "csc", "--set", "lanes.chunks=4"], "lanes.chunk"),
-        (["rlc", "coo", "--rtl", "divider"], "--json: not with --rtl, which compares two runs"),
+        (
+            ["rlc", "coo", "--rtl", "divider"],
+            "--json: cannot be combined with --rtl, which compares two runs",
+        ),
     ],
 )
 def test_bad_input_costs_one_line_and_exit_code_2(

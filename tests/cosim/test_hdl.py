@@ -65,8 +65,8 @@ def test_planted_a_module_that_is_broken_is_found(simulator, tmp_path):
     ("tests", "message"),
     [
         ("skipped_bench", "skipped_bench ran no test under {simulator}"),
-        ("empty_bench", "(?s){simulator} came to no result for merger:.*No tests were discovered"),
-        ("no_bench", "(?s){simulator} came to no result for merger:.*No module named 'no_bench'"),
+        ("empty_bench", "(?s){simulator} gave no result for merger:.*No tests were discovered"),
+        ("no_bench", "(?s){simulator} gave no result for merger:.*No module named 'no_bench'"),
     ],
 )
 def test_a_bench_that_runs_no_test_is_a_failure(tests, message, simulator, tmp_path):
@@ -117,7 +117,7 @@ def test_what_fails_to_compile_is_told_from_this_run_and_not_the_last(simulator,
     spaced = replace(small(tmp_path), folder=tmp_path / "a b")
     spaced.folder.mkdir()
     (spaced.folder / "run.log").write_text("all was well\n")
-    with pytest.raises(HdlError, match="verilator came to no result for merger:\n") as caught:
+    with pytest.raises(HdlError, match="verilator gave no result for merger:\n") as caught:
         run(spaced, simulator)
     assert "directories containing spaces" in str(caught.value)
     assert "all was well" not in str(caught.value)

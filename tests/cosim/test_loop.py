@@ -256,7 +256,7 @@ def test_ports_that_do_not_match_are_listed(simulator, capsys):
     log = Path("build/loop/fault.log")
     assert capsys.readouterr().err == (
         "fiberscope: the ports of module mine do not match those of its component: "
-        f"missing output ways_3_ready; all that was said is in {log}\n"
+        f"missing output ways_3_ready; the whole output is in {log}\n"
     )
     first, *lines = log.read_text().splitlines()
     assert first == "the ports of module mine do not match those of its component"

@@ -193,7 +193,7 @@ def test_where_b_does_not_fit_the_cache_its_rows_are_read_again(tmp_path: Path) 
     assert found.cycles == pytest.approx((32 + 600 * selected + sums) * 12 * 10**9 / (16 * 2**33), rel=0.02)
     kept = (find("gamma").folder / "analytic.yaml").read_text().split("    otherwise:")[0]
     (tmp_path / "analytic.yaml").write_text(kept)
-    reason = "multiply and merge: the mapping cannot be had: FiberCache: data does not fit"
+    reason = "multiply and merge: the mapping is not valid: FiberCache: data does not fit"
     assert beside("gamma", shape, nonzeros, tmp_path) == AnalyticalEstimate((), (reason,))
 
 

@@ -292,7 +292,7 @@ def test_wave_opens_surfer_where_gtkwave_is_not_installed(
     Path("out.sucl").write_text("")
     said(capsys, "wave", "out.vcd")
     assert Path("shown").read_text() == "out.vcd --command-file out.sucl\n"
-    assert (code, err) == (2, "fiberscope: Surfer ended with the exit code 3; what it said stands above\n")
+    assert (code, err) == (2, "fiberscope: Surfer ended with the exit code 3; its output is above\n")
 
 
 def test_wave_opens_gtkwave_with_the_save_file(
@@ -311,7 +311,7 @@ def test_wave_opens_gtkwave_with_the_save_file(
     code, _out, err = said(capsys, "wave", "empty.vcd")
     assert (code, err) == (
         2,
-        "fiberscope: GTKWave ended with the exit code 1; what it said stands above\n",
+        "fiberscope: GTKWave ended with the exit code 1; its output is above\n",
     )
     monkeypatch.delenv("DISPLAY")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)

@@ -134,7 +134,7 @@ def test_a_table_is_valid_markdown_whatever_its_cells_hold() -> None:
 def test_every_published_figure_has_a_source(name: str) -> None:
     kind = accelerators.find(name)
     if not (kind.folder / "published.yaml").is_file():
-        with pytest.raises(InputError, match=f"nothing published of {name}"):
+        with pytest.raises(InputError, match=f"no published figure of {name}"):
             read_published(kind)
         return
     figures = read_published(kind).figures

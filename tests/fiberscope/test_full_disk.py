@@ -62,5 +62,5 @@ def test_a_tool_that_fails_on_a_full_disk_names_the_disk(
     assert not (output / LOG).exists()
     rooms.clear()
     assert (
-        str(condense_error(RuntimeError(FAULT), output)) == f"{SAID}; all that was said is in {output / LOG}"
+        str(condense_error(RuntimeError(FAULT), output)) == f"{SAID}; the whole output is in {output / LOG}"
     )

@@ -71,7 +71,7 @@ def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.Captur
         ),
         (
             "merger=own_blocks:few",
-            "the part merger: own_blocks.few is not made as the machine makes it: "
+            "the part merger: own_blocks.few cannot be called as the machine calls it: "
             "too many positional arguments",
         ),
     ],

@@ -157,7 +157,7 @@ def test_every_block_by_default(capsys: pytest.CaptureFixture[str]) -> None:
             ["prefix_sum", "--set=form=serial,paralel"],
             "prefix_sum: form must be one of serial, work-efficient",
         ),
-        (["--set=radix=4"], "--set radix=4: say of which block, as in fiberscope rtl area merger"),
+        (["--set=radix=4"], "--set radix=4: name the block, as in fiberscope rtl area merger"),
         (["merger", "--json=no/a.json"], "no/a.json: there is no folder no; make it first"),
     ],
 )

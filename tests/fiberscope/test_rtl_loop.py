@@ -328,7 +328,7 @@ def test_a_network_that_no_module_is_made_for_is_refused(
     [
         (["--sim=vcs"], "no simulator vcs; known: auto, icarus, pyrtl, verilator"),
         (["--sim=pyrtl", "--verilog=mine.v"], "PyRTL runs the twin only; Verilog of your own needs --sim"),
-        (["--sim=pyrtl", "--module=mine"], "--module mine: say by --verilog in which file it is"),
+        (["--sim=pyrtl", "--module=mine"], "--module mine: name its file by --verilog"),
         (["--verilog=none.v"], "none.v: no such Verilog file"),
     ],
 )

@@ -124,7 +124,7 @@ def test_what_is_held_has_a_name_in_its_scope():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["gamma"], "gamma: say on which matrix it runs"),
+        (["gamma"], "gamma: name the matrix that it runs on"),
         (["gamma", "m.mtx", "--liberty=my.lib"], "gamma: --liberty is for a block"),
         (["gamma", "m.mtx", "--at=gamma.pe00"], "gamma: --at is for a block"),
         (["gamma", "m.mtx", "--table=my.csv"], "gamma: --table is for a block"),

@@ -252,8 +252,8 @@ def test_a_block_alone_is_measured_on_its_own_stimulus(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["channel"], "channel has no stimulus of its own; say of which accelerator and matrix"),
-        (["merger", "gamma"], "gamma: say on which matrix it runs, or leave it out too"),
+        (["channel"], "channel has no stimulus of its own; name an accelerator and a matrix"),
+        (["merger", "gamma"], "gamma: name the matrix that it runs on, or leave out the accelerator too"),
         (["divider", "--set=lanes=0"], "divider: lanes must be from 1 to 64, not 0"),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_port_with_the_name_of_another_attribute_is_refused(port):
 def test_what_is_no_component_is_refused():
     kernel = Kernel()
     kernel.clock("core", 10**9)
-    with pytest.raises(SimulationError, match="made of components, and None is none"):
+    with pytest.raises(SimulationError, match="consists of components, and None is not a component"):
         kernel.add(None)
 
 

@@ -182,7 +182,7 @@ def test_a_pause_passes_no_cycle_in_which_the_condition_holds(condition):
     [
         ("source0.out has color == 1", "a token of .* has no color"),
         ("source0.state == bussy", "bussy is no state .*did you mean busy"),
-        ("source0.state > busy", "busy is no state that == or != could be asked of"),
+        ("source0.state > busy", "busy is no state that can be compared by == or !="),
         ("source0.nought has value == 1", "there is no channel source0.nought"),
     ],
 )

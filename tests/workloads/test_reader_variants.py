@@ -302,7 +302,7 @@ BAD_PLACES = {
     "bsr flat": ({**BSR, "data": [1.0, 2.0]}, "the values of BSR must be blocks"),
     "dia beyond": ({**DIA, "offsets": [-1, 4]}, "the diagonal 4 is outside -2 to 3"),
     "dia below": ({**DIA, "offsets": [-3, 1]}, "the diagonal -3 is outside -2 to 3"),
-    "dia twice": ({**DIA, "offsets": [1, 1]}, "an offset is there twice"),
+    "dia twice": ({**DIA, "offsets": [1, 1]}, "an offset appears twice"),
     "dia too many": ({**DIA, "offsets": [0, 1, 2]}, "3 offsets for values of shape (2, 4)"),
     "dia fractional": ({**DIA, "offsets": [0, 0.5]}, "offsets must be whole numbers"),
 }

@@ -85,4 +85,4 @@ def test_a_coordinate_of_coo_out_of_range_is_refused(name, size):
 @pytest.mark.parametrize("offset", [-4, 6])
 def test_a_diagonal_out_of_range_is_refused(offset):
     refused("dia", changed(DIA, "offsets", 1, offset), f"the diagonal {offset} is outside -3 to 5")
-    refused("dia", changed(DIA, "offsets", 1, -3), "an offset is there twice")
+    refused("dia", changed(DIA, "offsets", 1, -3), "an offset appears twice")

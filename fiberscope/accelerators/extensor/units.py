@@ -176,7 +176,9 @@ class SummingCore(IntersectingCore):
             if operand.element_k[head] % self.microtile == coordinate:
                 return head
             head += 1
-        raise SimulationError(f"{self.name}: was told of coordinate {coordinate}, which fiber {fiber} lacks")
+        raise SimulationError(
+            f"{self.name}: received coordinate {coordinate}, which fiber {fiber} does not have"
+        )
 
     def _end_fibers(self, now: int) -> None:
         """Store the result of two fibers, and go on to the next two fibers or end the product."""

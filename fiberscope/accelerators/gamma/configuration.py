@@ -74,7 +74,7 @@ class FiberCache(Configuration):
             )
         if self.index == HASHED and self.sets & (self.sets - 1):
             raise ValueError(
-                f"fibercache.index is hashed, which takes a power of two of sets, not {self.sets}"
+                f"fibercache.index is hashed, which needs a power of two of sets, not {self.sets}"
             )
         return self
 

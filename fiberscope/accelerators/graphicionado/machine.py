@@ -139,11 +139,13 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         """
         program, kind = self.program, self.value_type
         if kind.name == INTEGER and program.apply == RANK:
-            raise ConfigurationError("value is integer; ranks are none: float32, float64 or bfloat16")
+            raise ConfigurationError(
+                "value is integer, but ranks are fractions; use float32, float64 or bfloat16"
+            )
         functions = (program.process_edge, program.reduce, program.apply)
         if kind.floats and not all(isinstance(function, str) for function in functions):
             raise ConfigurationError(
-                f"value is {kind.name}; functions of your own compute with doubles: auto"
+                f"value is {kind.name}; functions of your own compute with doubles; use auto"
             )
 
     def _round_to_type(self, values: Values) -> Values:

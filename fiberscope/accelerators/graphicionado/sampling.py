@@ -83,9 +83,9 @@ class GraphicionadoSampler:
     ) -> None:
         if not task.program.all_active:
             raise ConfigurationError(
-                f"graphicionado: the iterations of {task.program.name} differ, so that none stands for "
-                "others; leave out the sample, or give an algorithm whose vertices are all active, such "
-                "as pagerank"
+                f"graphicionado: the iterations of {task.program.name} differ, so that no iteration stands "
+                "for the others; leave out the sample, or give an algorithm whose vertices are all active, "
+                "such as pagerank"
             )
         if request.window_cycles is not None:
             raise ConfigurationError("graphicionado: a window is an iteration; leave out its cycles")

@@ -74,7 +74,7 @@ class UnitLinker(Linker):
         """
         if self.space_grants.can_pop():
             if self.space_grants.control() != GRANTED:
-                raise SimulationError(f"{self.name}: the spill area has no more room")
+                raise SimulationError(f"{self.name}: the spill area is full")
             self.lists.addresses[self.space_grants.reference()] = self.space_grants.coordinate()
             self.space_grants.pop()
         if self.node_headers.can_pop():

@@ -203,7 +203,7 @@ class Sigma(Composition[SigmaConfiguration]):
         if controller.first_fold != "counted":
             raise ConfigurationError(
                 "controller.first_fold is hidden; with units that scan the bitmaps it should be counted, for "
-                "these scan within the run"
+                "these units scan within the run"
             )
         vectors, limit = -(-controller.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
         if vectors > limit:
@@ -228,8 +228,8 @@ class Sigma(Composition[SigmaConfiguration]):
         if outside_cycles <= CHANNELS:
             raise ConfigurationError(
                 f"reduce.levels_outside_dpe is {outside_cycles}; with Flex-DPEs made of units it should be "
-                f"at least {CHANNELS + 1}, for {CHANNELS} of these cycles are those of the channels between "
-                "units"
+                f"at least {CHANNELS + 1}, because {CHANNELS} of these cycles are spent in the channels "
+                "between units"
             )
         for number, name in enumerate(self._names):
             self._add_units_of(number, name, outside_cycles - CHANNELS)

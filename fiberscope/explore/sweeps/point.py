@@ -98,7 +98,7 @@ def check_sample(point: Point) -> None:
     if point.sample is None:
         return
     if point.command != "sim":
-        raise InputError(f"sampled runs are of sim; {point.command} counts all of a run as it is")
+        raise InputError(f"only sim takes a sample; {point.command} always counts the whole run")
     if point.parts:
         raise InputError(f"a sampled run takes no parts, and {point.machine} has some; leave one out")
     from fiberscope.run.find_machine import find  # noqa: PLC0415  (needed for sampled runs only)

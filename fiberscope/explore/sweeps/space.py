@@ -49,7 +49,7 @@ class Range(_StrictModel):
     @model_validator(mode="after")
     def _check_order(self) -> Range:
         if self.low > self.high:
-            raise ValueError(f"from {self.low} to {self.high} there is nothing")
+            raise ValueError(f"no number lies between {self.low} and {self.high}")
         if self.scale == "log" and self.low <= 0:
             raise ValueError("a log scale begins above 0")
         if self.step is not None and self.step <= 0:

@@ -173,7 +173,7 @@ class Study(BaseModel):
         texts = [self.accelerator] if isinstance(self.accelerator, str) else self.accelerator
         if texts and self.machines:
             index = self._locations.location("machines") or "settings"
-            raise InputError(f"{index}: machines and accelerator are both there; leave one out")
+            raise InputError(f"{index}: machines and accelerator are both given; leave one out")
         paths: list[_Path] = [("accelerator", index) for index in range(len(texts))]
         if isinstance(self.accelerator, str):
             paths = [("accelerator",)]

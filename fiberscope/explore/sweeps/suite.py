@@ -211,7 +211,7 @@ def read_workloads(path: Path) -> dict[str, str]:
         match = NAMED_WORKLOAD.fullmatch(line)
         name, workload = match.groups() if match else ("", line)
         if name and name in workloads.values():
-            raise InputError(f"{path}:{number}: the name {name} is there twice; give each workload its own")
+            raise InputError(f"{path}:{number}: the name {name} appears twice; give each workload its own")
         if workload:
             workloads[workload] = workloads.get(workload) or name
     return _check_nonempty(path, workloads)

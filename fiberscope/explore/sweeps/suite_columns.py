@@ -99,7 +99,7 @@ def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list
         if name not in choices:
             raise InputError(f"{option} {text}: there is no {name or 'empty name'}; {nearest(name, choices)}")
         if name in names[:index]:
-            raise InputError(f"{option} {text}: {name} is there twice; leave one out")
+            raise InputError(f"{option} {text}: {name} appears twice; leave one out")
     return names
 
 

@@ -77,7 +77,7 @@ class BumpAllocator(Component):
     def _bump(self, size: int) -> int:
         """Add the size to the pointer if it fits, and return the kind of the grant."""
         if size < 0:
-            raise SimulationError(f"{self.name}: a size of {size} was asked for")
+            raise SimulationError(f"{self.name}: a size of {size} was requested")
         if self.pointer + size > self.end:
             self.overflows += 1
             return OVERFLOW

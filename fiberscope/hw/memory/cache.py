@@ -243,7 +243,7 @@ class FiberCacheBank(Component):
         """Pop a line from memory; its register stays occupied until all its targets are answered."""
         miss = self.memory_replies.coordinate() & TAG_MASK
         if miss >= self.misses.registers or self.misses.lines[miss] < 0:
-            raise SimulationError(f"{self.memory_replies.name}: a line that was not asked for (miss {miss})")
+            raise SimulationError(f"{self.memory_replies.name}: a line that was not requested (miss {miss})")
         self.memory_replies.pop()
         self.answering = miss
 

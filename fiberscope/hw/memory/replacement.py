@@ -57,7 +57,9 @@ class ReplacementPolicy(Policy):
         Returns:
             One of ``lines``.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say which line goes: define victim(lines)")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not choose the line to evict: define victim(lines)"
+        )
 
     def choose_entry(self, tags: TagStore, set_index: int) -> int:
         """Return the entry of the line that ``victim`` chooses in a full set.

@@ -54,7 +54,9 @@ class ArbitrationPolicy(Policy):
         Returns:
             One of ``heads``.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say which head wins: define winner(...)")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not choose the winning head: define winner(...)"
+        )
 
     def winning_port(self, output: int, heads: Sequence[Head], now: int) -> int:
         """Return the input of the head that ``winner`` chooses.

@@ -99,5 +99,5 @@ def evaluate_case(case: Case) -> Evaluation:
     """
     evaluation = evaluate_many(case.design, case.loops.batch())
     if not evaluation.valid[0]:
-        raise InputError(f"{case.name}: the mapping cannot be had: {evaluation.explain()}")
+        raise InputError(f"{case.name}: the mapping is not valid: {evaluation.explain()}")
     return evaluation

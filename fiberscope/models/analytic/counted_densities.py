@@ -273,7 +273,7 @@ class Actual(CountedDensity):
         ):
             raise ValueError(f"a coordinate is outside of the tensor's {' x '.join(map(str, shape))}")
         if len(distinct(self.coordinates)[0]) != self.nonzeros:
-            raise ValueError("a coordinate stands twice")
+            raise ValueError("a coordinate appears twice")
 
     def nonempty_tiles(self, parent: Extents, tile: Extents) -> TileCounts:
         """Count nonzeros by tile; see ``CountedDensity``."""

@@ -113,7 +113,7 @@ class Names:
         if text in self.problem.dimensions:
             return [text]
         raise location.error(
-            f"{text} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
+            f"{text} may mean several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
         )
 
 

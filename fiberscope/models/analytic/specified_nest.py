@@ -210,7 +210,7 @@ def _levels(
     for binding in einsum.bindings.storage:
         kind = components[binding.component].kind
         if kind == "Cache":
-            raise _refusal(specification, f"what its cache {binding.component} holds, no loop says")
+            raise _refusal(specification, f"no loop determines what its cache {binding.component} holds")
         depth = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
         depths[binding.component] = max(depth, depths.get(binding.component, 0))
     levels = sorted(depths, key=depths.__getitem__)

@@ -105,7 +105,7 @@ def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
         raise InputError(f"there is no stage {stage}; {nearest(stage, dict(stages))}")
     stages_by_level = {built.stage.level: built for built in reversed(matching)}
     if level.lower() not in stages_by_level:
-        raise InputError(f"no tasks are dealt to {level}; {nearest(level, stages_by_level)}")
+        raise InputError(f"no tasks are dispatched to {level}; {nearest(level, stages_by_level)}")
     first = stages_by_level[level.lower()]
     if first.stage.lanes:
         raise InputError(

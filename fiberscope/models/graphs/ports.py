@@ -151,7 +151,9 @@ class PortFinder:
         candidates = [operand for operand in operands if self._tensor(operand) == tensor]
         if not candidates:
             names = ", ".join(self._tensor(operand) for operand in operands) or "none"
-            raise ValueError(f"{joiner} joins no {tensor or 'tensor that is not named'}; it joins {names}")
+            raise ValueError(
+                f"{joiner} does not join {tensor or 'tensor that is not named'}; it joins {names}"
+            )
         unused = [
             operand for operand in candidates if not operand.consumers or edge.target in operand.consumers
         ]

@@ -172,7 +172,7 @@ def _check_indices(
     names = sorted(access.tensor for access in (*inputs, result))
     if duplicates := [name for name, successor in pairwise(names) if name == successor]:
         raise InputError(
-            f"kernel {text!r}: {duplicates[0]} stands twice; give each operand a name of its own"
+            f"kernel {text!r}: {duplicates[0]} appears twice; give each operand a name of its own"
         )
     input_indices = {index for access in inputs for index in indices[access.tensor]}
     if not input_indices:

@@ -55,7 +55,7 @@ class Methods:
         """
         for name in self.compare:
             if name not in METHODS:
-                raise InputError(f"no way to tile is called {name!r}; {nearest(name, METHODS)}")
+                raise InputError(f"no tiling method is called {name!r}; {nearest(name, METHODS)}")
 
 
 @dataclass(frozen=True)

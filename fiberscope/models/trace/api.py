@@ -198,7 +198,9 @@ class Prepared:
             error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}{overflows}"
             raise VerificationError(f"{wrong.einsum} is wrong: {error}", document)
         if modelled_run.solved is not None and not modelled_run.solved.comparison.passed:
-            raise VerificationError(f"the answer is not that of {modelled_run.solved.reference}", document)
+            raise VerificationError(
+                f"the result differs from that of {modelled_run.solved.reference}", document
+            )
         return document
 
 

@@ -225,7 +225,9 @@ class _Reader:
                 )
             if not ranks and statement_ranks:
                 raise self._statement_error(
-                    path, statement.text, "a term without a tensor is everywhere; put it into a function"
+                    path,
+                    statement.text,
+                    "a term without a tensor has a value at every point; put it into a function",
                 )
 
     def _check_calls(self, expression: Expression, functions: Mapping[str, Function], path: Path) -> None:

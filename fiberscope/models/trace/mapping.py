@@ -154,7 +154,7 @@ class MappingReader:
                     (*path, position), f"{name} has no loop {rank}; {nearest(rank, loops)}"
                 )
             if rank in order[:position]:
-                raise self.document.error((*path, position), f"loop {rank} stands twice")
+                raise self.document.error((*path, position), f"loop {rank} appears twice")
         for rank in loops:
             if rank not in order:
                 raise self.document.error(path, f"loop {rank} of {name} is missing")
@@ -222,7 +222,7 @@ class MappingReader:
         rank = next(rank for rank in pending[key][0] if rank not in loops)
         path = ("mapping", "partitioning", name, key)
         return self.document.error(
-            path, f"{name} has no rank {rank} to part; {nearest(rank, loops)}", key=True
+            path, f"{name} has no rank {rank} to partition; {nearest(rank, loops)}", key=True
         )
 
     def _parse_ranks(self, name: str, key: str) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ class MappingReader:
         except UnreadableTextError as error:
             raise self.document.error(path, f"{key}: {error}; write K or (M, K)", key=True) from error
         if len(set(ranks)) < len(ranks):
-            raise self.document.error(path, f"{key}: a rank stands twice", key=True)
+            raise self.document.error(path, f"{key}: a rank appears twice", key=True)
         return ranks
 
     def _parse_directives(self, name: str, key: str, equation: Equation) -> list[Directive]:
@@ -284,7 +284,9 @@ class MappingReader:
         if "follow" in kinds:
             raise self.document.error(path, f"{key}: follow() stands alone")
         if kinds != sorted(kinds, key=lambda kind: kind == "uniform_occupancy"):
-            raise self.document.error(path, f"{key}: no part by shape lies within one by occupancy")
+            raise self.document.error(
+                path, f"{key}: a partition by shape cannot lie within a partition by occupancy"
+            )
         splits = tuple(self._split_directive(each, (*path, index)) for index, each in enumerate(directives))
         self._check_sizes(splits, path)
         names = tuple(f"{ranks[0]}{level}" for level in range(len(splits), -1, -1))
@@ -335,7 +337,7 @@ class MappingReader:
         if split is None:
             split_ranks = [step.rank for step in steps if isinstance(step, Split)]
             advice = nearest(leader, split_ranks) if split_ranks else "no rank is"
-            raise self.document.error(path, f"{rank} follows {leader}, which is not parted; {advice}")
+            raise self.document.error(path, f"{rank} follows {leader}, which is not partitioned; {advice}")
         tensors = {access.tensor for access in accesses(equation.expression)}
         declared = [rank for tensor in sorted(tensors) for rank in self.cascade.declared[tensor]]
         if rank not in declared:

@@ -250,7 +250,7 @@ def _infer_missing_shapes(
         _infer_shape(index, size, shapes)
     for rank in einsum.ranks:
         if rank not in shapes:
-            raise InputError(f"{einsum.name}: nothing says how large {rank} is; give it under `shape`")
+            raise InputError(f"{einsum.name}: the size of {rank} is not known; give it under `shape`")
 
 
 def _infer_shape(index: Index, size: int, shapes: dict[str, int]) -> None:

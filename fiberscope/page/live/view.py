@@ -152,7 +152,9 @@ def _bind(port: str) -> socket.socket:
         InputError: the port is no number, in use, or not allowed.
     """
     if not (port.isdecimal() and int(port) <= MAX_PORT):
-        raise InputError(f"--live {port}: a port is a number from 0 to {MAX_PORT}; none is a free one")
+        raise InputError(
+            f"--live {port}: a port is a number from 0 to {MAX_PORT}; leave it out for a free port"
+        )
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

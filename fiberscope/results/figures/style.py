@@ -80,7 +80,7 @@ def parse_width(text: str) -> float:
     if not isfinite(width) or not NARROWEST <= width <= WIDEST:
         names = ", ".join(WIDTHS)
         raise InputError(
-            f"a figure is no {text} wide; {names}, or inches from {NARROWEST:g} to {WIDEST:g}, such as 3.25"
+            f"a figure cannot be {text} wide; {names}, or inches from {NARROWEST:g} to {WIDEST:g}"
         )
     return width
 

@@ -101,7 +101,7 @@ def _check_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     kinds = [statement.type for statement in connection.extract_statements(sql)]
     if kinds != [duckdb.StatementType.SELECT]:
         raise InputError(
-            f"{' '.join(sql.split()) or 'no SQL'}: write one SELECT; a store is asked and not changed"
+            f"{' '.join(sql.split()) or 'no SQL'}: write one SELECT; a store can be queried, not changed"
         )
     return sql
 

@@ -66,9 +66,9 @@ class Chain:
         written: set[str] = set()
         for product in self.products:
             if product.name in written:
-                raise InputError(f"--chain: {product.name} is made twice; give the second another name")
+                raise InputError(f"--chain: {product.name} is defined twice; give the second another name")
             if product.name in self.operands:
-                raise InputError(f"--chain: {product.name} is used before it is made, in {product}")
+                raise InputError(f"--chain: {product.name} is used before it is defined, in {product}")
             written.add(product.name)
 
     def __str__(self) -> str:

@@ -89,7 +89,7 @@ def _check_chain(resolved: ResolvedRun, chain: Chain, operands: Mapping[str, obj
     accelerator = resolved.accelerator
     if len(resolved.maker.kind.tensors) < 2:
         raise InputError(
-            f"{accelerator.name} solves {resolved.maker.kind.kind}, and no product of two matrices"
+            f"{accelerator.name} solves {resolved.maker.kind.kind}, not a product of two matrices"
         )
     for name in operands:
         if name not in chain.operands:

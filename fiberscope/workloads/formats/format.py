@@ -197,7 +197,7 @@ class Format(ABC):
         layout = self.layout(nonzeros.shape, counts, bits)
         if (longest := max(layout, key=lambda span: span.length)).length > MAX_ITEMS:
             fault = f"{self.name}: {longest.name} of {int(longest.length):,} items; at most {MAX_ITEMS:,}"
-            raise WorkloadError(f"{fault} are made", fix="only its size can be told")
+            raise WorkloadError(f"{fault} are made", fix="only its size can be computed")
         items = self.items(nonzeros, words_of(nonzeros.values, bits))
         fields = [
             Field(name, width, np.asarray(items[name]).astype(item_type(width), copy=False))

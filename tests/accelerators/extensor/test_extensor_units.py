@@ -89,6 +89,6 @@ class Crossed(MaskIntersector):
 def test_planted_a_unit_that_tells_what_is_not_there_is_found():
     both = random_matrix(20, 64, 300), random_matrix(64, 20, 300, seed=1)
     with pytest.raises(
-        SimulationError, match=r"pe\d\d.core: was told of coordinate \d+, which fiber \d+ lacks"
+        SimulationError, match=r"pe\d\d.core: received coordinate \d+, which fiber \d+ does not have"
     ):
         run_extensor(tiny(pe__tile=64), *both, parts={"intersector": Crossed})

@@ -64,7 +64,12 @@ def test_weights_are_rounded_and_added_in_the_type():
 @pytest.mark.parametrize(
     ("algorithm", "name", "weight", "message"),
     [
-        ("pagerank", "integer", 1.0, "value is integer; ranks are none: float32, float64 or bfloat16"),
+        (
+            "pagerank",
+            "integer",
+            1.0,
+            "value is integer, but ranks are fractions; use float32, float64 or bfloat16",
+        ),
         ("sssp", "integer", 0.5, "G: 0.5 is no integer; --set value names another type"),
         ("sssp", "float32", -1.0, "value is float32; with negative weights it should be auto or integer"),
     ],

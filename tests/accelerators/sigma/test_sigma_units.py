@@ -120,7 +120,10 @@ def test_planted_counts_that_are_too_narrow_are_found():
     ("change", "said"),
     [
         ({"reduce.levels_outside_dpe": CHANNELS}, "it should be at least 5"),
-        ({"controller.first_fold": "hidden"}, "it should be counted, for these scan within the run"),
+        (
+            {"controller.first_fold": "hidden"},
+            "it should be counted, because these units scan within the run",
+        ),
         ({"controller.bits_per_cycle": 513}, "at most 512: 256 slices of 2 bits"),
     ],
 )

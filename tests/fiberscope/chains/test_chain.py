@@ -49,7 +49,7 @@ def test_of_more_factors_the_first_are_multiplied_first(factors: list[str]) -> N
         ("Y = A + X", "'Y = A + X' is no product"),
         ("Y = A X = W", "is no product"),
         ("Y = A X; Y = Y W", "Y is made twice"),
-        ("Z = Y W; Y = A X", "Y is used before it is made, in Y = A X"),
+        ("Z = Y W; Y = A X", "Y is used before it is defined, in Y = A X"),
         ("A = A X", "A is used before it is made"),
     ],
 )

@@ -67,7 +67,7 @@ def test_what_is_no_block_costs_a_line(tmp_path, call, message):
 
 def test_a_machine_without_costs_costs_a_line(toy, capsys):
     assert cli.run(["rtl", "netlists", toy]) == 2
-    assert "costs.yaml, which says what is measured" in capsys.readouterr().err
+    assert "costs.yaml, which lists what is measured" in capsys.readouterr().err
 
 
 def test_a_block_with_parameters_is_written_in_one_way():
@@ -86,5 +86,5 @@ def test_what_ships_is_what_is_measured(tmp_path, call):
 def test_cells_of_a_technology_that_is_not_on_record_cost_a_line(tmp_path):
     cells = tmp_path / "mine.lib"
     cells.write_text("library (mine) {}")
-    with pytest.raises(InputError, match=r"mine\.lib: its technology is not on record.*nangate45, osu018"):
+    with pytest.raises(InputError, match=r"mine\.lib: its technology is not known.*nangate45, osu018"):
         update_table([parse_call(CHANNEL)], tmp_path / "netlists.csv", print, str(cells))

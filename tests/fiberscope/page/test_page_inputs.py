@@ -73,14 +73,14 @@ def test_the_error_of_an_estimate_is_half_its_interval() -> None:
         (
             ["store", "b.json"],
             {},
-            "store has the results of many runs; a page is of one study, or of reports",
+            "store has the results of many runs; a page shows one study, or reports",
         ),
         (
             ["a.json", "b.json"],
             {"timeline": "t"},
-            "--timeline t: is of one run, and a.json b.json has several",
+            "--timeline t: shows one run, and a.json b.json has several",
         ),
-        (["store"], {"timeline": "t"}, "--timeline t: is of one run, and store has several"),
+        (["store"], {"timeline": "t"}, "--timeline t: shows one run, and store has several"),
         (["a.json", "b.json"], {"run_sources": True}, "--run-sources draws the machine of one run; give one"),
         (["store"], {"run_sources": True}, "--run-sources draws the machine of one run; give one report"),
         (["a.json"], {"all_sources": True}, "--all-sources is for the page of a sweep; give its store"),

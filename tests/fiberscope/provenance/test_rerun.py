@@ -82,7 +82,7 @@ def test_other_sources_are_refused_and_named(toy: str, capsys: pytest.CaptureFix
     Path("mine.py").write_text(Path(toy).read_text() + "\n# changed\n")
     code, out, err = told(capsys, "rerun", "out.json")
     assert (code, out) == (2, "")
-    assert err == "fiberscope: out.json: it was run by other sources: mine; --anyway runs it by these\n"
+    assert err == "fiberscope: out.json: it was run with other sources: mine; --anyway ignores this\n"
     code, out, _err = told(capsys, "rerun", "out.json", "--anyway")
     assert code == 0
     assert "source of mine" in out
@@ -102,7 +102,7 @@ def test_other_operands_are_refused_and_named(capsys: pytest.CaptureFixture[str]
         Path("a.mtx").write_text(text.format(4))
         code, out, err = told(capsys, "rerun", "out.json")
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert err.startswith("fiberscope: out.json: operands are others than they were: ")
+        assert err.startswith("fiberscope: out.json: operands have changed: ")
         code, out, _err = told(capsys, "rerun", "out.json", "--anyway")
         assert code == 0
         assert "What it was made of" in out
@@ -115,7 +115,7 @@ def test_what_cannot_be_had_again_is_refused_in_a_line(capsys: pytest.CaptureFix
     assert told(capsys, "rerun", "out.json") == (
         2,
         "",
-        "fiberscope: out.json: an operand was in memory; only what has a name or a file can be had again\n",
+        "fiberscope: out.json: an operand was in memory; only a name or a file can be read again\n",
     )
     document = json.loads(Path("out.json").read_text())
     del document["source"], document["environment"]
@@ -196,30 +196,34 @@ SAME = {"gamma": "0" * 12, "kernel": "1" * 12}
     [
         (SAME, ["x", "x", "y"], ""),
         (SAME, ["x", "y"], ""),  # an operand that is used twice may be listed once
-        (SAME, ["x"], "operands are others than they were: C; --anyway runs it on these"),
-        (SAME, ["y", "y", "x"], "operands are others than they were: A, B, C; --anyway runs it on these"),
-        (SAME, ["x", "x", "z"], "operands are others than they were: C; --anyway runs it on these"),
-        (SAME, ["z", "y"], "operands are others than they were: A, B; --anyway runs it on these"),
+        (SAME, ["x"], "operands have changed: C; --anyway ignores this"),
+        (SAME, ["y", "y", "x"], "operands have changed: A, B, C; --anyway ignores this"),
+        (SAME, ["x", "x", "z"], "operands have changed: C; --anyway ignores this"),
+        (SAME, ["z", "y"], "operands have changed: A, B; --anyway ignores this"),
         (
             {**SAME, "kernel": "2" * 12},
             ["z"],
-            "it was run by other sources: kernel; --anyway runs it by these",
+            "it was run with other sources: kernel; --anyway ignores this",
         ),
-        ({"gamma": "0" * 12}, ["x", "y"], "it was run by other sources: kernel; --anyway runs it by these"),
+        (
+            {"gamma": "0" * 12},
+            ["x", "y"],
+            "it was run with other sources: kernel; --anyway ignores this",
+        ),
         (
             {**SAME, "own": "3" * 12},
             ["x", "y"],
-            "it was run by other sources: own; --anyway runs it by these",
+            "it was run with other sources: own; --anyway ignores this",
         ),
         (
             {f"m{number}": "4" * 12 for number in range(3)},
             ["x", "y"],
-            "it was run by other sources: gamma, kernel, m0, m1, m2; --anyway runs it by these",
+            "it was run with other sources: gamma, kernel, m0, m1, m2; --anyway ignores this",
         ),
         (
             {f"m{number}": "4" * 12 for number in range(5)},
             ["x", "y"],
-            "it was run by other sources: gamma, kernel, m0, m1, m2 and 2 more; --anyway runs it by these",
+            "it was run with other sources: gamma, kernel, m0, m1, m2 and 2 more; --anyway ignores this",
         ),
     ],
 )

@@ -210,7 +210,7 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     [
         ("grid:", "girds:", "study.yaml:4:1: there is no girds; did you mean grid?"),
         ("[8, 16]", "8", "study.yaml:4:18: grid.pe.count is 8; it should be a valid list"),
-        ("to: 64", "to: 1", "study.yaml:8:37: random.over.pe.radix: from 2 to 1 there is nothing"),
+        ("to: 64", "to: 1", "study.yaml:8:37: random.over.pe.radix: no number lies between 2 and 1"),
         ("accelerator: gamma", "accelerator: 3", "study.yaml:1:14: accelerator is 3; it should be"),
         ("accelerator: gamma\n", "", "study.yaml: accelerator is missing"),
         ("timeout: 3", "timeout: 0", "study.yaml:9:10: timeout is 0; it should be greater than 0"),

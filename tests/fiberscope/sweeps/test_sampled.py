@@ -109,7 +109,7 @@ def test_drawn_points_can_be_sampled_runs():
             {"accelerator": "weight_stationary"},
             "study.yaml:3:9: weight_stationary cannot be sampled; machines that can be: ",
         ),
-        ({"command": "model"}, "study.yaml:3:9: sampled runs are of sim; model counts all of a run"),
+        ({"command": "model"}, "study.yaml:3:9: only sim takes a sample; model always counts the whole run"),
         ({"sample": "90%"}, "study.yaml:3:9: sample is 90%; sample 90%: it should be a width"),
         ({"sample": "{window: 9}"}, "study.yaml:3:9: sample: sampled runs have no window; did you mean"),
         (

@@ -356,7 +356,7 @@ def test_the_picture_has_every_design_and_the_front(scheduler: str, small: str, 
         ("pe.count: {form: 1}\n", "search.yaml:1:12: there is no pe.count.form"),
         (
             "pe.count: {from: 9, to: 1}\n",
-            "search.yaml:1:11: pe.count: from 9 to 1 there is nothing",
+            "search.yaml:1:11: pe.count: no number lies between 9 and 1",
         ),
         ("pe.cuont: [1]\n", "search.yaml:1:11: gamma has no parameter pe.cuont; did you mean pe.count?"),
         ("pe.count: [1]\nmemory.model: [dram, x]\n", "search.yaml:2:15: memory.model is x; it should be"),

@@ -88,7 +88,7 @@ def test_sizes_have_units() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"from": 3, "to": 1}, "from 3 to 1 there is nothing"),
+        ({"from": 3, "to": 1}, "no number lies between 3 and 1"),
         ({"from": 0, "to": 1, "scale": "log"}, "a log scale begins above 0"),
         ({"from": 0, "to": 1, "step": 0}, "a step is above 0"),
     ],

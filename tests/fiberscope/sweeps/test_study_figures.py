@@ -162,7 +162,7 @@ def test_names_of_generators_are_their_values() -> None:
         (["--figure", "energi"], "no figure is called energi; did you mean energy?"),
         (["--against", "gama"], "gama is none of the machines of the figure; "),
         (["--where", "cycles < 0"], "study: has no rows to draw; see fiberscope results study"),
-        (["--figure-width", "wide"], "a figure is no wide wide; column, page, "),
+        (["--figure-width", "wide"], "a figure cannot be wide wide; column, page, "),
         (["--sql", "SELECT 1"], "--sql is a whole query; "),
     ],
 )

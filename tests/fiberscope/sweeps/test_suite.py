@@ -112,7 +112,7 @@ def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
     listed.write_text(f"first one = {ONE}\n{TWO}\nA=a.mtx B=b.mtx\n{ONE}\n")
     assert read_workloads(listed) == {ONE: "first one", TWO: "", "A=a.mtx B=b.mtx": ""}
     listed.write_text(f"one = {ONE}\none = {TWO}\n")
-    with pytest.raises(InputError, match=r"list.txt:2: the name one is there twice"):
+    with pytest.raises(InputError, match=r"list.txt:2: the name one appears twice"):
         read_workloads(listed)
     (folder / "m").mkdir()
     for name in ("b.mtx", "a b.npz", "notes.md", "c.MTX.gz"):
@@ -167,7 +167,7 @@ def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.
         (["gama", "--workloads", "list.txt"], "no accelerator"),
         (["gamma", "--workloads", "list.txt", "--csv", "list.txt"], "is the list, which it would overwrite"),
         (["gamma", "--workloads", "list.txt", "--plot", "s.jpg"], "pictures are"),
-        (["gamma", "--workloads", "list.txt", "--figure-width", "wide"], "a figure is no wide wide"),
+        (["gamma", "--workloads", "list.txt", "--figure-width", "wide"], "a figure cannot be wide wide"),
         (["gamma", "--workloads", "list.txt", "--timeout", "0"], "timeout is 0.0; it should be greater"),
         (["gamma", "--workloads", "list.txt", "--memory", ""], "memory is ''; it should be a size"),
     ],

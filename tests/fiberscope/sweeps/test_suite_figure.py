@@ -113,7 +113,7 @@ def test_fonts_are_embedded_and_the_same_suite_is_the_same_file(tmp_path) -> Non
 
 @pytest.mark.parametrize("text", ["colum", "0.5", "nan", "1e9"])
 def test_a_width_that_is_none_is_one_line(text: str) -> None:
-    with pytest.raises(InputError, match=f"a figure is no {text} wide; column, page, acm-column"):
+    with pytest.raises(InputError, match=f"a figure cannot be {text} wide; column, page, acm-column"):
         parse_width(text)
     assert parse_width("3.25") == 3.25
 

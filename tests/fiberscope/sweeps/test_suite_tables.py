@@ -120,7 +120,7 @@ def test_a_value_that_is_missing_leaves_the_mean_empty() -> None:
     [
         ("cycles,speedip", "--columns cycles,speedip: there is no speedip; did you mean speedup"),
         ("", "--columns : there is no empty name; "),
-        ("time,time", "--columns time,time: time is there twice"),
+        ("time,time", "--columns time,time: time appears twice"),
     ],
 )
 def test_a_column_that_is_none_costs_a_line(text: str, message: str) -> None:

@@ -121,7 +121,7 @@ def test_what_cannot_be_built_or_asked_is_refused():
             make("allocator", 1 << 62)
     with pytest.raises(ValueError, match="writer: rows must be at least 1, not 0"):
         NodeWriter("writer", 0)
-    with pytest.raises(SimulationError, match="allocator: a size of -1 was asked for"):
+    with pytest.raises(SimulationError, match="allocator: a size of -1 was requested"):
         run_block(BumpAllocator("allocator", 9), {"requests": [(0, -1, 0, 0.0)]}, ["grants"])
     for node in ((1, 2, 0, 0.0), (1, 0, -8, 0.0)):
         with pytest.raises(SimulationError, match=r"writer: there is no node at .* rows are from 0 to 1, "):

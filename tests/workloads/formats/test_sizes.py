@@ -190,7 +190,7 @@ WIDE = SparseTensor((2**20, 2**20), (np.array([5]), np.array([5])), np.ones(1))
         ("no format is called 'cssr'; did you mean csr", lambda: format_called("cssr")),
         ("bsr.block is 0", lambda: format_called("bsr0")),
         ("rlc.run_bits is 17", lambda: Rlc(17)),
-        ("only its size can be told", lambda: FORMATS["dense"].encode(WIDE)),
+        ("only its size can be computed", lambda: FORMATS["dense"].encode(WIDE)),
     ],
 )
 def test_refusals(text, call):

@@ -147,7 +147,7 @@ def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
         environment = {ORDER: str(order), EXPLAINED: _explained_files(bench)}
         _build_and_test(bench, simulator, folder, results, environment)
     if not results.is_file():
-        raise HdlError(f"{simulator.name} came to no result for {bench.top}:\n{_log(bench)}")
+        raise HdlError(f"{simulator.name} gave no result for {bench.top}:\n{_log(bench)}")
     return _count(results)
 
 

@@ -117,7 +117,7 @@ def find(
         outcome = judge(evaluations, limits, _reporter(tell, limits.points))
     if outcome.best is None:
         raise InputError(
-            f"{case.name}: none of the {outcome.evaluated:,} mappings can be had: {outcome.reasons}"
+            f"{case.name}: none of the {outcome.evaluated:,} mappings is valid: {outcome.reasons}"
         )
     return MapperResult(case, outcome.best, outcome, tuple(metrics))
 

@@ -33,7 +33,7 @@ class _SpecificationNode(Primitive):
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         raise InputError(
-            f"{node}: no graph alone has this block; run its machine, as in fiberscope sim spec:gamma"
+            f"{node}: a graph file cannot have this block; run its machine, as in fiberscope sim spec:gamma"
         )
 
     def missing_twin(self, node: Node) -> str:

@@ -249,7 +249,7 @@ def test_a_large_tensor() -> None:
 def test_what_is_no_tensor() -> None:
     with pytest.raises(ValueError, match="outside of the tensor's 4 x 4"):
         Actual([4, 4], [[0, 4]])
-    with pytest.raises(ValueError, match="stands twice"):
+    with pytest.raises(ValueError, match="appears twice"):
         Actual([4, 4], [[0, 3], [0, 3]])
     with pytest.raises(ValueError, match="square matrix, not 4 x 5"):
         Banded([4, 5], 1)

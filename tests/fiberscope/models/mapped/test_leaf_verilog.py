@@ -289,7 +289,7 @@ def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bit
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["spec:gamma"], "spec:gamma is a specification; say of which level, as in --level pe"),
+        (["spec:gamma"], "spec:gamma is a specification; name the level, as in --level pe"),
         (
             ["merger", "--level", "pe"],
             "--level, --stage and tensors are for a specification",
@@ -304,7 +304,7 @@ def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bit
             ["spec:graphicionado", "--level", "Stream"],
             "arrayvals_A0: inf, which stands for absent values, is no",
         ),
-        (["spec:gamma", "--level", "cache"], "no tasks are dealt to cache; known: pe"),
+        (["spec:gamma", "--level", "cache"], "no tasks are dispatched to cache; known: pe"),
         (["spec:gamma", "--level", "pe", "A=uniform:rows=8,cols=8,nonzeros=8"], "is no whole number of 32"),
     ],
 )

@@ -67,7 +67,7 @@ def test_operands_that_do_not_match_are_refused(shapes, message):
     [
         (PRODUCT, "ikk", "order ikk: it must be a permutation of the kernel's indices i, k, j"),
         (PRODUCT, "ij", "order ij: it must be a permutation of the kernel's indices i, k, j"),
-        ("C[i,j]=A[i,k]*A[k,j]", "ikj", "A stands twice; give each operand a name of its own"),
+        ("C[i,j]=A[i,k]*A[k,j]", "ikj", "A appears twice; give each operand a name of its own"),
         ("C[i,j]=A[i,i]*B[i,j]", "ij", "A has i twice; each index once"),
         ("C[i,j]=A[i+1,k]*B[k,j]", "ikj", "an index of A is computed; only plain ones, as i"),
         ("C[i,m]=A[i,k]*B[k,j]", "ikj", "m of C is in no operand"),

@@ -218,7 +218,7 @@ def test_pictures_show_candidates_and_tiles(capsys, file, tmp_path):
     ("arguments", "says"),
     [
         (["--order", "ij"], "order ij: it must be a permutation of the kernel's indices i, k, j"),
-        (["--compare", "presient"], "no way to tile is called 'presient'; did you mean prescient?"),
+        (["--compare", "presient"], "no tiling method is called 'presient'; did you mean prescient?"),
         (["--capacity", "6"], "a capacity of 6 words: one nonzero takes 7"),
         (["--set", "base=128"], "a dense tile of 128 x 128 takes 33027 words, the buffer holds 43"),
         (["--order", "ijk", "--compare", "drt"], "C[i,j] = A[i,k] * B[k,j], i j k: drt is for "),

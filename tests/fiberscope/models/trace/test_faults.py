@@ -41,7 +41,7 @@ FAULTS = [
     (
         "[uniform_shape(K1), uniform_occupancy(A.16)]",
         "[uniform_occupancy(A.16), uniform_shape(K1)]",
-        "13:10: K: no part by shape lies within one by occupancy",
+        "13:10: K: a partition by shape cannot lie within a partition by occupancy",
     ),
     (
         "uniform_occupancy(A.16)]",
@@ -50,7 +50,7 @@ FAULTS = [
     ),
     ("Z: [K2, M, N, K1, K0]", "Z: [K2, M, N, K1]", "15:8: loop K0 of Z is missing"),
     ("Z: [K2, M, N, K1, K0]", "Z: [K2, M, N, K1, K]", "15:23: Z has no loop K; did you mean "),
-    ("Z: [K2, M, N, K1, K0]", "Z: [K2, M, M, K1, K0]", "15:16: loop M stands twice"),
+    ("Z: [K2, M, N, K1, K0]", "Z: [K2, M, M, K1, K0]", "15:16: loop M appears twice"),
     ("space: [M]", "space: [M, N]", "18:7: loop N of Z is there more than once"),
     ("space: [M]", "space: [M.place]", "18:15: M.place: a rank is placed by pos or by coord, as in M.coord"),
     ("      M: {format: C,", "      N: {format: C,", "24:7: N is not in the rank order; known: "),

@@ -54,7 +54,7 @@ def test_a_deadlock_exits_with_3_and_a_wrong_port_with_2(toy: str, capsys: Any) 
     for port in ("here", "-1", "65536", "\N{SUPERSCRIPT TWO}", "8e3", ""):
         assert cli.run(["sim", toy, SMALL, f"--live={port}"]) == 2
         assert capsys.readouterr().err == (
-            f"fiberscope: --live {port}: a port is a number from 0 to 65535; none is a free one\n"
+            f"fiberscope: --live {port}: a port is a number from 0 to 65535; leave it out for a free port\n"
         )
 
 

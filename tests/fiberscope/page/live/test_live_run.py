@@ -235,7 +235,7 @@ def test_the_drawing_has_a_box_with_a_bar_for_each_family() -> None:
             ["--memory-trace", "m.trace"],
             "--live: not with --memory-trace, which one process writes; ",
         ),
-        (["--sample"], "--live needs a whole run, and --sample is of windows; leave one out"),
+        (["--sample"], "--live needs a whole run, but --sample runs windows; leave one out"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(
