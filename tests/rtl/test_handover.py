@@ -1,5 +1,6 @@
 """What stands beside exported Verilog: README, constraints, file list and core file."""
 
+import hashlib
 import re
 import subprocess
 from dataclasses import asdict
@@ -8,10 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 from cones import cone
+from kept import check_kept_text
 from optional_programs import needs
 from scenarios import SCENARIOS
 
 from fiberscope import cli
+from fiberscope.base.version import RELEASE
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.rtl.handover.module_text import contract_text, module_ports
@@ -48,6 +51,18 @@ def test_each_port_is_in_the_readme_and_has_a_delay(block, ports, tmp_path):
             expected = {f"set_{port.direction}_delay {bound}" for bound in ("-max 0.750", "-min 0.000")}
             assert commands == expected
     assert "set_units" not in (tmp_path / f"{block}.xdc").read_text()
+
+
+def test_all_texts_of_an_export_are_as_kept(tmp_path):
+    """Without netlists, whose names depend on the version of PyRTL; of the stimuli, the digest is kept."""
+    assert cli.run(["rtl", "export", "stop_dropper", "--formal", "-o", str(tmp_path)]) == 0
+    texts = {path.name: path.read_text() for path in sorted(tmp_path.iterdir())}
+    del texts["stop_dropper.v"], texts["stop_dropper_claims.v"]
+    texts["stop_dropper_tb.hex"] = hashlib.sha256(texts["stop_dropper_tb.hex"].encode()).hexdigest() + "\n"
+    text = "".join(f"==== {name}\n{text}" for name, text in texts.items())
+    text = re.sub(r"version \S+\.$", "version 1.2.3.", text, flags=re.MULTILINE)
+    text = text.replace(f"stop_dropper:{RELEASE}", "stop_dropper:1.2.3")
+    check_kept_text(Path(__file__).parent / "stop_dropper_export.txt", text)
 
 
 @needs("sta")

@@ -1,12 +1,18 @@
-"""Claims of blocks are proven, planted faults refute them, and a proof says where it proves nothing."""
+"""Claims of blocks are proven, planted faults refute them, and a proof says where it proves nothing.
+
+Proofs of all blocks are slow. Each claim is also simulated, beside blocks with and without faults.
+"""
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pyrtl
 import pytest
 from faults import Fault, read
+from kept import check_kept
 from optional_programs import needs
+from simulated_claims import ClaimRun, failed_claims, observe
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
@@ -185,6 +191,33 @@ def test_planted_a_fault_is_refuted(fault):
 @pytest.mark.parametrize("fault", FOUND)
 def test_planted_each_fault_is_refuted(fault):
     check_refuted(fault, *FOUND[fault])
+
+
+# Claims that fail in simulations with these faults, where the claim of the proof is not refuted at random.
+SIMULATED = {
+    "concentrator turn stays": "fair_requests_2",
+    "fan operands unsigned": "sums_of_stage_1",
+    "merger stop before heads": "whole_fiber",
+}
+
+
+@pytest.mark.parametrize("fault", [*FOUND_QUICKLY, *FOUND])
+def test_planted_each_fault_fails_its_claim_in_simulations(fault):
+    text, claim = {**FOUND_QUICKLY, **FOUND}[fault]
+    name, *settings = text.split()
+    run = ClaimRun(with_fault(FAULTS[fault])(BLOCKS[name]), settings)
+    expected = f"claim_{SIMULATED.get(fault, claim)}"
+    assert any(failed.startswith(expected) for claims in failed_claims(run) for failed in claims)
+
+
+@pytest.mark.parametrize("name", SPECIFICATIONS)
+def test_claims_hold_in_simulations_and_see_wrong_bits(name):
+    """The kept row of a property has the cycles in which it held, and the wrong bits that end it."""
+    run = ClaimRun(BLOCKS[name])
+    cycles, held, refuted = observe(run)
+    assert [claim for claim in run.names if claim.startswith("claim_") and held[claim] < cycles] == []
+    counts = {claim: f"{held[claim]} {refuted[claim]}" for claim in run.names}
+    check_kept(Path(__file__).parent / "claims.json", name, {"cycles": cycles, **counts})
 
 
 @needs("yosys")

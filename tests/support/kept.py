@@ -1,4 +1,4 @@
-"""Golden numbers in a file beside a test, one line for each case, to detect changes."""
+"""Golden numbers and texts in files beside a test, to detect changes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from pathlib import Path
 import pytest
 
 
-def check_kept(path: Path, case: str, found: Mapping[str, float], rel: float = 0.0) -> None:
+def check_kept(path: Path, case: str, found: Mapping[str, float | str], rel: float = 0.0) -> None:
     """Compare with the file; FIBERSCOPE_UPDATE_GOLDEN=1 rewrites it, and the commit gives the reason."""
     kept = json.loads(path.read_text()) if path.exists() else {}
     if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
         kept[case] = dict(found)
         lines = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(kept.items()))
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    assert found == pytest.approx(kept[case], rel=rel, abs=0)
+    assert found == (pytest.approx(kept[case], rel=rel, abs=0) if rel else kept[case])
+
+
+def check_kept_text(path: Path, text: str) -> None:
+    """Compare a text with a file, which FIBERSCOPE_UPDATE_GOLDEN=1 rewrites."""
+    if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()
