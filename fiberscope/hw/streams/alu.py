@@ -39,6 +39,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 
+LARGEST_EXPONENT = 709.782712893384  # the natural logarithm of the largest number
 NEITHER = -1  # value of ``kept_operand``: no operand's stop is kept
 
 
@@ -163,7 +164,7 @@ def _function(code: int, operand: float) -> float:  # C: cdef
     if code == SQUARE:
         return operand * operand
     if code == EXP:
-        return math.exp(operand) if operand < math.log(1.7e308) else math.inf
+        return math.inf if operand > LARGEST_EXPONENT else math.exp(operand)
     if code == SQRT:
         return math.sqrt(operand) if operand >= 0.0 else math.nan
     if not math.isfinite(operand):

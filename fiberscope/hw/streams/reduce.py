@@ -165,7 +165,7 @@ class FiberReduce(ScalarReduce):
     gives no result.
 
     Interface: that of ``ScalarReduce``. In addition, ``in_crd`` carries coordinates of depth d - 1, one for
-    each fiber.
+    each fiber, without N.
 
     Timing: that of ``ScalarReduce``. A coordinate is popped with the first value of its fiber, if that value
     is visible. A stop of ``in_crd`` is popped with the stop of ``in_val`` that ends the same list. If that
@@ -215,6 +215,8 @@ class FiberReduce(ScalarReduce):
         if not self.in_val.can_pop():
             return self.wait_input(self.in_val)
         kind, level = self.in_crd.control(), self.in_crd.coordinate()
+        if kind == EMPTY:
+            self._refuse(now)
         self._check(kind, level + 1 if kind == STOP else self.in_val.coordinate(), now)
         self.in_crd.pop()
         self.in_val.pop()
@@ -244,6 +246,10 @@ class FiberReduce(ScalarReduce):
     def _check(self, kind: int, level: int, now: int) -> None:
         """Raise ``SimulationError`` unless the head of ``in_val`` is a token of this kind and level."""
         if kind != self.in_val.control() or level != self.in_val.coordinate():
-            crd = text(self.in_crd.control(), self.in_crd.coordinate(), 0.0, CRD)
-            val = text(self.in_val.control(), self.in_val.coordinate(), self.in_val.value(), VAL)
-            raise SimulationError(f"cycle {now}, {self.name}: {val} on in_val does not fit {crd} on in_crd")
+            self._refuse(now)
+
+    def _refuse(self, now: int) -> None:
+        """Raise ``SimulationError``: the heads of both inputs do not belong together."""
+        crd = text(self.in_crd.control(), self.in_crd.coordinate(), 0.0, CRD)
+        val = text(self.in_val.control(), self.in_val.coordinate(), self.in_val.value(), VAL)
+        raise SimulationError(f"cycle {now}, {self.name}: {val} on in_val does not fit {crd} on in_crd")

@@ -27,7 +27,7 @@ class TensorReduce(StreamBlock):
     With ``flushes``, the points form tasks, and a stop on all inputs ends a task. The sums of the task are
     then complete. They leave as fibers that are one level deeper, in one list for each task. With
     ``flushes``, a point with the value N is ignored, and the sorted coordinates of each task begin anew.
-    A stop must precede done: the sums of points after the last stop are lost without an error.
+    The stop of the last task must precede done.
 
     Timing: a point is taken in a cycle in which all of its tokens are visible. Points wait while complete
     sums leave. A sum takes a cycle; if a fiber ended before it, the stops of the fiber take a cycle. At the
@@ -49,7 +49,8 @@ class TensorReduce(StreamBlock):
 
     Raises:
         ValueError: if there is no such operation, or ``kept`` is not in the range from 0 to ``ways`` - 1.
-        SimulationError: during the run, if the heads do not form a point, or the sorted coordinates decrease.
+        SimulationError: during the run, if the heads do not form a point, the sorted coordinates decrease,
+            or the stop of the last task is missing.
     """
 
     COUNTERS = ("points", "elements", "most_held")
@@ -143,6 +144,8 @@ class TensorReduce(StreamBlock):
             head.control() != expected_kind for head in heads
         ):
             self._refuse(now, "is no point")
+        if kind == DONE and self.flushes and self.sums:
+            self._refuse(now, "comes before the stop that ends a task with points")
         if expected_kind in (STOP, DONE):
             self.has_ended = expected_kind == DONE
             self.must_send_done = self.has_ended and self.flushes

@@ -216,14 +216,13 @@ class TileMemory(StreamBlock):
         """Return the wait state of a cycle without movement; ``full`` is a full output or None."""
         if full is not None:
             return self.wait_output(full)
+        lacks_space = self.held < self.ahead and self.in_ref.can_pop()
+        for channel in self.bounds if lacks_space else ():
+            channel.want(channel.free() + 1)  # a token that the graph takes frees the space of a tile
         if self.held > 0:
             return self.busy(self._due[self._head])
-        if not self.in_ref.can_pop():
-            return self.wait_input(self.in_ref)
-        for channel in self.bounds:  # a token that the graph takes frees the space of a tile
-            channel.want(channel.free() + 1)
         # Every consumer can wake the block, but a cycle is accounted to one channel, here the first.
-        return self.wait_output(self.bounds[0])
+        return self.wait_output(self.bounds[0]) if lacks_space else self.wait_input(self.in_ref)
 
     @property
     def minimum_bytes(self) -> int:

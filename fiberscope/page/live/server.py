@@ -117,14 +117,15 @@ class OpenPages:
     async def events(self) -> AsyncIterator[str]:
         """Yield all recorded and future events as server-sent events."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(MAX_PENDING_EVENTS)
-        self._queues.add(queue)  # before the history is read, so that no event is lost in between
+        self._queues.add(queue)  # at once with the history, so that no event is lost or sent twice
+        past_events = [_format_event(event, data) for event, data in self._history.events()]
         self._send_count()
         try:
             yield "retry: 500\n\n"
-            for event, data in self._history.events():
-                yield _format_event(event, data)
-            while queue in self._queues and (text := await queue.get()) is not None:
+            for text in past_events:
                 yield text
+            while queue in self._queues and (new_event := await queue.get()) is not None:
+                yield new_event
         finally:
             self._queues.discard(queue)
             self._send_count()

@@ -52,6 +52,8 @@ class TestFiberReduce:
             (["S0", "D"], [1.0, "S1", "D"]),
             ([1, "S0", "D"], [2.0, "D"]),
             (["D"], ["S1"]),
+            (["N", "S0", "D"], ["N", "S1", "D"]),
+            (["N", "D"], ["D"]),
         ],
     )
     def test_streams_that_do_not_fit_are_refused(self, crd, val) -> None:
@@ -139,6 +141,13 @@ class TestTensorReduce:
     def test_what_comes_sorted_must_increase(self) -> None:
         with pytest.raises(SimulationError, match="must increase"):
             accumulated([((2, 0), 1.0), ((1, 0), 1.0)], 2, 1)
+
+    @pytest.mark.parametrize("tokens", [[1, "D"], [1, "S0", 2, "D"]])
+    def test_points_without_the_stop_of_their_task_are_not_lost(self, tokens) -> None:
+        block = TensorReduce("block", 1, flushes=True)
+        inputs = {"in_crd[0]": with_gaps(tokens), "in_val": with_gaps(tokens)}
+        with pytest.raises(SimulationError, match="comes before the stop that ends a task with points"):
+            run_streams(block, inputs, ["out_crd0", "out_val"], checked=False)
 
     def test_as_many_sorted_as_there_are_is_no_accumulator(self) -> None:
         with pytest.raises(ValueError, match="2 of 2 coordinates are sorted"):

@@ -4,7 +4,7 @@ from array import array
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from stream_checks import seeds
 
@@ -72,15 +72,18 @@ def test_a_load_waits_until_the_tiles_that_are_needed_leave_space():
     assert [cycle for cycle, _token in tight] == [0, 1, 3, 4, 5]
 
 
-@given(
-    sizes=st.lists(st.integers(0, 40), min_size=1, max_size=6),
-    draws=st.lists(st.integers(0, 99), max_size=30),
-    space=st.integers(0, 60),
-    bandwidth=st.sampled_from([Fraction(0), Fraction(1), Fraction("2.5"), Fraction(64)]),
-    latency=st.integers(0, 9),
-    ahead=st.integers(1, 5),
-    seed=seeds,
-)
+MACHINES = {
+    "sizes": st.lists(st.integers(0, 40), min_size=1, max_size=6),
+    "draws": st.lists(st.integers(0, 99), max_size=30),
+    "space": st.integers(0, 60),
+    "bandwidth": st.sampled_from([Fraction(0), Fraction(1), Fraction("2.5"), Fraction(64)]),
+    "latency": st.integers(0, 9),
+    "ahead": st.integers(1, 5),
+    "seed": seeds,
+}
+
+
+@given(**MACHINES)
 def test_references_keep_their_order_and_every_load_is_counted(
     sizes, draws, space, bandwidth, latency, ahead, seed
 ):
@@ -97,3 +100,16 @@ def test_references_keep_their_order_and_every_load_is_counted(
         assert (block.loads, block.evicted) == (len(set(references)), 0)
     least = sum(Fraction(sizes[tile]) for tile in set(references)) / bandwidth if bandwidth else 0
     assert stream[-1][0] >= (latency + least if references else 0)
+
+
+@given(**MACHINES | {"latency": st.integers(20, 60), "draws": st.lists(st.integers(0, 99), min_size=9)})
+@example([8] * 4, [0, 1, 2, 3] * 4, 8, Fraction(0), 60, 5, 0)
+def test_sleeping_changes_nothing(sizes, draws, space, bandwidth, latency, ahead, seed):
+    """A load that had no space begins in the cycle in which the graph takes a token, whatever else loads."""
+    capacity = sum(sorted(sizes)[-2:]) + space
+    tokens = [*(draw % len(sizes) for draw in draws), "S0", "D"]
+    runs = []
+    for sleep in (True, False):
+        block = memory(sizes, capacity=capacity, bandwidth=bandwidth, latency=latency, ahead=ahead)
+        runs.append((behind(block, tokens, seed=seed, sleep=sleep), block.counters()))
+    assert runs[0] == runs[1]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +14,12 @@ from streams.plain_values import Alu as PlainAlu
 from streams.plain_values import ScalarReduce as PlainReduce
 from streams.plain_values import UnaryAlu as PlainUnaryAlu
 
-from fiberscope.hw.streams.alu import Alu, UnaryAlu
+from fiberscope.hw.streams import operations
+from fiberscope.hw.streams.alu import Alu, UnaryAlu, operate
 from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, protocol_of, run_streams, tokens_of
+from fiberscope.hw.value_type import DOUBLE
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink
 
@@ -179,6 +182,35 @@ def test_what_has_no_real_result_is_infinite_or_no_number():
         assert math.isnan(found["out_val"][0][1])
     found = run_streams(UnaryAlu("block", "exp"), {"in_val": [(0, 1e9), (1, "S0"), (2, "D")]}, ["out_val"])
     assert found["out_val"][0] == (0, math.inf)
+
+
+AS_NUMPY = {
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "neg": np.negative,
+    "abs": np.abs,
+    "square": np.square,
+    "relu": lambda value: np.maximum(value, 0.0),
+    "mul": np.multiply,
+    "add": np.add,
+    "sub": np.subtract,
+    "div": np.divide,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+EXTREMES = (math.nan, math.inf, -math.inf, 0.0, 1.5, -1.5, 709.75, 709.782, 709.79, -745.2, 1e308, -1e308)
+
+
+@pytest.mark.parametrize("operation", AS_NUMPY)
+def test_an_operation_of_extreme_numbers_is_that_of_numpy(operation):
+    is_unary = operation in operations.UNARY
+    code = (operations.UNARY if is_unary else operations.BINARY)[operation]
+    pairs = [(value, operand) for value in EXTREMES for operand in ((0.0,) if is_unary else EXTREMES)]
+    with np.errstate(all="ignore"):
+        numpy = [AS_NUMPY[operation](*pair[: 2 - is_unary]) for pair in pairs]
+    np.testing.assert_allclose([operate(code, *pair, DOUBLE) for pair in pairs], numpy, rtol=1e-15)
 
 
 def test_unknown_operations_are_refused():

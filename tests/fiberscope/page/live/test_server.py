@@ -1,9 +1,11 @@
 """The server of the live view: who may ask it for what, on this computer alone."""
 
+import asyncio
 import http.client
 import json
 import socket
 from collections.abc import Iterator
+from multiprocessing import Pipe
 from typing import Any
 
 import pytest
@@ -154,6 +156,36 @@ def test_who_comes_later_sees_what_was_before_and_the_run_learns_of_it() -> None
     connection.close()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", view.port))
+
+
+def test_events_during_the_history_reach_a_page_once_and_in_order() -> None:
+    from fiberscope.page.live.server import OpenPages
+
+    link, _run = Pipe()
+    pages = OpenPages(link)
+    pages.publish("machine", {})
+    pages.publish("state", {"cycle": 1, "states": []})
+    pages.publish("rows", {"rows": [1]})
+
+    async def read() -> list[str]:
+        stream = pages.events()
+        texts = [await anext(stream), await anext(stream)]
+        pages.publish("state", {"cycle": 2, "states": []})
+        pages.publish("rows", {"rows": [2]})
+        pages.publish("done", {})
+        pages.end()
+        return [*texts[1:], *[text async for text in stream]]
+
+    read_events = [text.split("\n")[:2] for text in asyncio.run(read())]
+    assert [(event[7:], json.loads(data[6:])) for event, data in read_events] == [
+        ("machine", {}),
+        ("points", {"points": [[1, []]]}),
+        ("state", {"cycle": 1, "states": []}),
+        ("rows", {"rows": [1]}),
+        ("state", {"cycle": 2, "states": []}),
+        ("rows", {"rows": [2]}),
+        ("done", {}),
+    ]
 
 
 def test_a_port_in_use_costs_a_line(view: LiveView) -> None:
