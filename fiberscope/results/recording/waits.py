@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, HeldRequest, operation_name
+from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, HeldRequest, operation_name
+from fiberscope.results.recording.request_routes import RequestRoutes
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 from fiberscope.sim.wiring import Stall
@@ -66,33 +67,43 @@ class WaitChains:
     Attributes:
         wiring: the wiring of the kernel.
         links: the stall states of each component for single ports (``Wiring.links``), by ``id(component)``.
-        memory_channels: the output channels of each component for requests, and for replies, by
-            ``id(component)``.
+        routes: the channels and components that a component's requests pass.
         first_period: base ticks in a cycle of the first clock.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.wiring, self.first_period = kernel.wiring, kernel.clocks[0].period
         self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
-        self.memory_channels = {part: _memory_channels(links) for part, links in self.links.items()}
-        self._time, self._held_requests = -1, dict[int, Sequence[HeldRequest]]()
+        self.routes = RequestRoutes(self.wiring, self.links)
+        self._holders: list[Any] = [part for part in kernel.components if hasattr(part, "held_requests")]
+        self._time = -1
+        self._requests: dict[int, list[_RequestLocation]] | None = None  # by port; None until one is needed
 
     def chain(self, component: Component, time: int) -> list[Wait]:
         """Return the chain of a component; the arguments are those of ``wait_chain``."""
         if time != self._time:
-            self._time, self._held_requests = time, {}
+            self._time, self._requests = time, None
         return list(_Chain(self, time).links(component))
 
-    def held_requests(self, owner: Component) -> Sequence[HeldRequest]:
-        """Return the requests that a component holds at the time of the last chain.
+    def requests(self, port: int) -> Sequence[_RequestLocation]:
+        """Return all requests and replies with a port in their tag, at the time of the last chain.
 
-        A component without a method ``held_requests`` has none. The result is cached until the next chain of
-        another time.
+        They are in channels, and in components with a method ``held_requests``.
         """
-        if id(owner) not in self._held_requests:
-            get_requests = getattr(owner, "held_requests", None)
-            self._held_requests[id(owner)] = tuple(get_requests()) if get_requests else ()
-        return self._held_requests[id(owner)]
+        if self._requests is None:
+            self._requests = {}
+            for location in self._locate_all():
+                self._requests.setdefault(location.request.tag >> PORT_SHIFT, []).append(location)
+        return self._requests.get(port, ())
+
+    def _locate_all(self) -> Iterator[_RequestLocation]:
+        for channel in self.routes.channels:
+            if channel.occupancy:
+                yield from _requests_in_channel(channel, self.wiring.link(channel).consumer.component)
+        for owner in self._holders:
+            for request in owner.held_requests():
+                arrival = request.since if request.since is not None else owner.since
+                yield _RequestLocation(owner, None, request, arrival)
 
     def leads_away(self, component: Component) -> bool:
         """Return whether a component waits for a memory reply, or for space in front of a network."""
@@ -288,80 +299,12 @@ class _Chain:
                         return
 
     def _locate_requests(self, requester: Component, replies: Channel) -> Iterator[_RequestLocation]:
-        """Yield the locations of a component's requests whose replies arrive at a channel.
-
-        The search follows the channels of requests and replies from the requester. A request belongs to the
-        requester if the port in its tag is accepted. At first only the requester's port is accepted. A
-        concentrator adds a port to a tag, so the set of accepted ports grows on the way.
-        """
-        ports = {self._port(requester, replies)}
-        # Searched channels, and components whose channels were added, once for requests and once for replies.
-        searched, expanded = set[int](), set[tuple[int, bool]]()
-        channels = list(self._wires.memory_channels[id(requester)][0])
-        while channels:
-            channel = channels.pop()
-            if id(channel) in searched:
-                continue
-            searched.add(id(channel))
-            link = self._wiring.link(channel)
-            producer, owner = link.producer.component, link.consumer.component
-            if channel.occupancy:
-                yield from (
-                    location
-                    for location in _requests_in_channel(channel, owner)
-                    if location.request.tag >> PORT_SHIFT in ports
-                )
-            if owner is requester:  # reached by the replies; the requests that it holds are not its own
-                continue
-            for request in self._wires.held_requests(owner):
-                if request.tag >> PORT_SHIFT in ports:
-                    yield _RequestLocation(
-                        owner, None, request, request.since if request.since is not None else owner.since
-                    )
-            # A concentrator adds the port ``first_port`` + i to the tag of a request of ``inputs[i]``.
-            first_port = getattr(owner, "first_port", None)
-            if first_port is not None and producer is not owner and channel.protocol == REQUEST:
-                ports.add(first_port + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
-            if (key := (id(owner), channel.protocol == REPLY)) not in expanded:
-                expanded.add(key)
-                channels += self._next_channels(owner, channel)
-
-    def _next_channels(self, owner: Component, channel: Channel) -> Sequence[Channel]:
-        """Return the channels by which a request or reply that came by a channel may leave a component.
-
-        A request that reaches a component with outputs for replies, such as a cache, is followed only to its
-        reply. The component's own requests have other tags; see ``HeldRequest.forwarded``. A concentrator is
-        the exception: it passes on requests and replies.
-        """
-        requests, replies = self._wires.memory_channels[id(owner)]
-        if channel.protocol == REPLY or (replies and not hasattr(owner, "first_port")):
-            return replies
-        return (*requests, *replies)
-
-    def _port(self, requester: Component, replies: Channel) -> int:
-        """Return the port of a component at its network, the prefix of the tags of its requests.
-
-        For a component without ``tag_base``, this is the index of the output that sends its replies, 0 for an
-        output that is not an array.
-        """
-        base = getattr(requester, "tag_base", None)
-        if base is not None:
-            return int(base) >> PORT_SHIFT
-        label = self._label(replies, producer=True)
-        index = label.partition("[")[2].rstrip("]")
-        return int(index) if index else 0
-
-    def _label(self, channel: Channel, *, producer: bool = False) -> str:
-        """Return the label of the reader's port at a channel, or of the writer's port."""
-        link = self._wiring.link(channel)
-        return (link.producer if producer else link.consumer).label
-
-
-def _memory_channels(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:
-    """Return the channels by which requests and replies leave a component."""
-    outputs = [stall.channels[0] for stall in links if stall.direction == "output"]
-    requests = [channel for channel in outputs if channel.protocol == REQUEST]
-    return requests, [channel for channel in outputs if channel.protocol == REPLY]
+        """Yield the locations of a component's requests whose replies arrive at a channel."""
+        route = self._wires.routes.route(requester, replies)
+        for port in route.ports:
+            for location in self._wires.requests(port):
+                if port in route.places.get(id(location.channel or location.owner), ()):
+                    yield location
 
 
 def _requests_in_channel(channel: Channel, owner: Component) -> Iterator[_RequestLocation]:
