@@ -48,11 +48,14 @@ def _request(report: Report) -> str | None:
     return None if sample is None else json.dumps(asdict(sample), sort_keys=True)
 
 
-def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
-    """Return a store of reports by digest; settings that differ between reports are its parameters.
+def _status(report: Report) -> str:
+    if report.verification.passed is False:
+        return "wrong"
+    return DONE if report.complete else report.ending
 
-    The status tells whether a run is complete, not whether its result is right.
-    """
+
+def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
+    """Return a store of reports by digest; settings that differ between reports are its parameters."""
     configs = [flatten_parameters(report.config) for report in reports.values()]
     keys = {key for config in configs for key in config}
     differing = {key for key in keys if len({json.dumps(config.get(key)) for config in configs}) > 1}
@@ -63,7 +66,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
         measured = measures(report, find(machine).worker_families if is_shipped(machine) else ())
         row = {
             "digest": digest,
-            "status": DONE if report.complete else report.ending,
+            "status": _status(report),
             "accelerator": machine,
             "workload": report.workload.name,
             "config": json.dumps(config),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.notebook import progress_callback
 from fiberscope.base.operand_arguments import file_of_graph, in_order
+from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.document import Report
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def profile(matrix: object, name: str = "memory") -> Profile:
         workload = load(str(matrix))
     else:
         workload = matrix if isinstance(matrix, Workload) else from_scipy(matrix, name)
-    return profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
+    source = f"{workload.origin}, by `fiberscope profile`"
+    return profile_of(workload.matrix, escape_undecodable(workload.name), escape_undecodable(source))
 
 
 def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:

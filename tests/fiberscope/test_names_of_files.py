@@ -11,7 +11,7 @@ import pytest
 
 from fiberscope import cli
 from fiberscope.base.text_encoding import escape_undecodable
-from fiberscope.results.report.files import write_bytes
+from fiberscope.results.report.files import write_bytes, write_text
 from fiberscope.sim.partial_files import partial, replacing
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +45,18 @@ def test_a_name_that_is_no_utf8_costs_no_report(command: str) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"Report: b\xff.json" in done.stdout
     assert json.loads(Path("b\udcff.json").read_text())["workload"]["name"] == r"b\xff"
+
+
+def test_neither_does_it_cost_a_profile() -> None:
+    done = fiberscope("profile", LATIN, "--json", "-")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["name"] == r"b\xff"
+
+
+def test_text_for_a_file_or_the_terminal_may_have_such_names(capsysbinary) -> None:
+    for path in (Path("out.txt"), Path("-")):
+        write_text(path, LATIN)
+    assert Path("out.txt").read_bytes() == capsysbinary.readouterr().out == rb"b\xff.mtx"
 
 
 def test_every_file_of_a_run_may_have_such_a_name() -> None:

@@ -35,6 +35,7 @@ class Sources:
 
     Args:
         modules: digests of the contents by import name; a data file has the name of its package and its own.
+            Different files of the same name, in folders that are no packages, have one digest together.
         files: the absolute paths, in the order in which they were found.
     """
 
@@ -44,8 +45,11 @@ class Sources:
     @property
     def digest(self) -> str:
         """Return the digest of all names and contents; it does not depend on the location of the files."""
-        lines = (f"{name} {digest}\n" for name, digest in sorted(self.modules.items()))
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
+        return _digest(f"{name} {digest}" for name, digest in sorted(self.modules.items()))
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = False) -> Sources:
@@ -104,7 +108,10 @@ class _Walk:
 
     def sources(self) -> Sources:
         """Return the files of all modules that were visited."""
-        modules = {self._import_name(path): file.digest for path, file in self._files.items()}
+        digests: dict[str, set[str]] = {}
+        for path, file in self._files.items():
+            digests.setdefault(self._import_name(path), set()).add(file.digest)
+        modules = {name: min(own) if len(own) == 1 else _digest(sorted(own)) for name, own in digests.items()}
         return Sources(modules, tuple(self._files))
 
     def add(self, path: str) -> None:

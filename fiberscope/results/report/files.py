@@ -48,17 +48,17 @@ def read_text(path: Path) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, or to standard output if the path is ``-``.
 
-    The encoding is UTF-8, also on a terminal with another encoding. Undecodable file names are escaped in a
-    file; text for standard output must have them escaped already.
+    The encoding is UTF-8, also on a terminal with another encoding. Undecodable file names are escaped.
 
     Raises:
         InputError: the file cannot be written, or there is no standard output.
         OSError: standard output cannot be written to, for example because its reader has closed it.
     """
+    text = escape_undecodable(text)
     if path == STANDARD_OUTPUT:
         _print(text)
     else:
-        write_bytes(path, escape_undecodable(text).encode("utf-8"))
+        write_bytes(path, text.encode("utf-8"))
 
 
 def _print(text: str) -> None:

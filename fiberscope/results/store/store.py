@@ -225,9 +225,15 @@ class Store:
         """Return the digests of changed sources, as the last sweep recorded them.
 
         Rows of a changed source were written by an older version of the sources of their machine.
+
+        Raises:
+            InputError: the file of the digests is damaged.
         """
-        files = self._location.files(self._location.arrived, STALE_FILE)
-        return [source for _file, content in self._location.contents(files) for source in json.loads(content)]
+        files, stale = self._location.files(self._location.arrived, STALE_FILE), []
+        for file, content in self._location.contents(files):
+            with _damage_errors(file):
+                stale += json.loads(content)
+        return stale
 
     def note_stale(self, sources: Iterable[str]) -> None:
         """Record the digests of changed sources."""
@@ -256,11 +262,12 @@ class Store:
             self.gather()
         arrived = [*self._arrived_files(), *self._location.files(self._location.arrived, STALE_FILE)]
         folder = self._location.arrived.name
-        parts = {file.name: content for file, content in self._location.contents(self._parts())}
-        parts |= {f"{folder}/{file.name}": content for file, content in self._location.contents(arrived)}
+        # The arrived rows come first: rows compacted meanwhile are in parts
+        files = {f"{folder}/{file.name}": content for file, content in self._location.contents(arrived)}
+        files |= {file.name: content for file, content in self._location.contents(self._parts())}
         root = Path(str(self._location.root))  # remote stores have no operands
         operands = sorted(root.glob(f"{OPERANDS}/*/*.npz"))
-        return parts | {file.relative_to(root).as_posix(): file.read_bytes() for file in operands}
+        return files | {file.relative_to(root).as_posix(): file.read_bytes() for file in operands}
 
     def _parts(self) -> list[Address]:
         return self._location.files(self._location.root, f"runs-{'[0-9]' * 6}.parquet")

@@ -157,6 +157,18 @@ def test_a_change_in_any_of_them_is_another_digest_and_elsewhere_none(folder: Pa
     assert digest() != before
 
 
+@pytest.mark.parametrize("changed", ["a", "b"])
+def test_each_of_two_files_of_the_same_name_counts(tmp_path: Path, changed: str) -> None:
+    files = [str(tmp_path / folder / "policy.py") for folder in "ab"]
+    for file in files:
+        Path(file).parent.mkdir()
+        Path(file).write_text("X = 1")
+    before = sources([], files, now=True).digest
+    assert sources([], files[::-1], now=True).digest == before
+    (tmp_path / changed / "policy.py").write_text("X = 2")
+    assert sources([], files, now=True).digest != before
+
+
 def test_the_digest_is_that_of_the_content_wherever_it_lies(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

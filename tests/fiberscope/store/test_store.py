@@ -56,6 +56,27 @@ def cycles(of: Store) -> list[int]:
     return sorted(of.frame()["cycles"])
 
 
+def test_an_archive_loses_no_row_that_another_process_compacts_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = filled(tmp_path / "study", range(2))
+    made.gather()
+    location = made._location
+    read = location.contents
+
+    def read_while_others_compact(files):
+        yield from read(files)
+        Store(tmp_path / "study").gather()
+
+    monkeypatch.setattr(location, "contents", read_while_others_compact)
+    monkeypatch.setattr(made, "gather", lambda: made._pending == 0 and made.add(*row(2)))
+    for name, content in made.contents().items():
+        (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "copy" / name).write_bytes(content)
+    (tmp_path / "copy/_arrived").mkdir(exist_ok=True)
+    assert cycles(Store(tmp_path / "copy")) == [0, 1, 2]
+
+
 def test_what_is_added_is_there_before_and_after_it_is_gathered(tmp_path: Path) -> None:
     made = filled(tmp_path, range(5))
     assert made.digests() == {f"{number:064x}" for number in range(5)}

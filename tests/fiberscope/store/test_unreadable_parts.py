@@ -35,6 +35,14 @@ def test_a_part_that_is_damaged_anywhere_is_named_by_whoever_meets_it(seed: int,
     assert len(said) == 4 or seed % 3  # one that is cut off has no columns
 
 
+@pytest.mark.parametrize("content", [b"", b"[", b"\xff"])
+def test_damaged_digests_of_sources_are_one_line(content: bytes, tmp_path: Path) -> None:
+    made = filled(tmp_path, range(3))
+    (tmp_path / "_arrived/stale_sources.json").write_bytes(content)
+    for ask in (made.frame, made.hidden, lambda: made.note_stale(["0"])):
+        assert re.fullmatch(r"\S*/stale_sources\.json: is damaged: [^\n]*; remove it [^\n]*", refusal(ask))
+
+
 def test_a_store_in_a_folder_whose_name_is_no_text_is_read(tmp_path: Path) -> None:
     """Arrow takes no such path; a sound part was called damaged."""
     store = filled(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")), range(3))
