@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from kept import check_kept_section
 from optional_programs import is_tried, require
 from small_data import MATRIX, small_data
 from studies import study
@@ -97,6 +98,7 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("sys.stdin", io.StringIO())
     for name in ("my_matrix", "a", "b", "my", "mine", "large"):
         (tmp_path / f"{name}.mtx").write_text(MATRIX)
@@ -178,8 +180,36 @@ def test_an_example_of_a_help_text_works(
         Path("study.yaml").write_text(
             "machines: [gamma]\nworkloads: wiki-Vote\nevaluation: {figures: [traffic]}\n"
         )
+    files = set(Path().rglob("*"))
     code = cli.run(arguments)
-    assert code == 0 or (arguments[0] == "wave" and _is_about_the_viewer(capsys.readouterr().err))
+    shown = capsys.readouterr()
+    assert code == 0 or (arguments[0] == "wave" and _is_about_the_viewer(shown.err))
+    if not example.startswith((*SLOW, *VARYING)):
+        written = [path for path in sorted(set(Path().rglob("*")) - files) if path.suffix in TEXTS]
+        texts = [f"-- {path}\n{path.read_text(encoding='utf-8')}" for path in written]
+        check_kept_section(OUTPUTS, example, _without_what_varies(shown.out + shown.err + "".join(texts)))
+
+
+OUTPUTS = Path(__file__).parent / "outputs_of_examples.txt"
+TEXTS = (".csv", ".gv", ".tex", ".txt")  # kinds of small files that are kept too
+# Depend on the programs of a machine, on free ports or on the time.
+VARYING = (
+    "fiberscope wave",
+    "fiberscope plot",
+    "fiberscope debug gamma wiki-Vote --live",
+    "fiberscope results study --archive",
+)
+LONGEST = 6000  # characters of an output that are kept
+
+
+def _without_what_varies(text: str) -> str:
+    """Return the text without folders, digests, versions, times and speeds."""
+    text = text.replace(str(Path().resolve()), ".").replace(str(ROOT), "ROOT")
+    text = re.sub(r"fiberscope: warning: Port .*\n.*\n.*\n", "", text)
+    text = re.sub(r"^Host .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\d+\.\d+\.\d+\+\w+", "1.2.3", text)
+    text = re.sub(r"\b(?=\d*[a-f])[0-9a-f]{8,64}\b", "digest", text)
+    return re.sub(r"\b\d+(\.\d+)? s\b", "1 s", text)[:LONGEST]
 
 
 NEEDED = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import typer
+from kept import check_kept_text
 
 from fiberscope.commands.command_line import app
 
@@ -76,6 +78,34 @@ def test_every_help_begins_with_a_verb_and_explains_each_option() -> None:
     commands = list(walk(typer.main.get_command(app)))
     assert len(commands) > 40
     assert [fault for path, command in commands for fault in find_faults(path, command)] == []
+
+
+def describe_parameter(parameter: Any) -> str:
+    """Return a line with all that a user can give, and its help."""
+    kind = getattr(parameter, "type", parameter)  # typer before 0.26 has the limits there
+    fields = {name: getattr(kind, name, None) for name in ("min", "max")}
+    fields |= {
+        name: getattr(parameter, name, None)
+        for name in ("metavar", "nargs", "default", "required", "multiple", "is_flag", "hidden")
+    }
+    names = " ".join([*parameter.opts, *parameter.secondary_opts])
+    described = " ".join(
+        f"{name}={value}"
+        for name, value in fields.items()
+        if value or (isinstance(value, int) and value is not False)
+    )
+    return f"  {names} {described}: {getattr(parameter, 'help', None)}"
+
+
+def test_names_defaults_and_texts_of_every_option_are_as_kept() -> None:
+    lines = []
+    for path, command in walk(typer.main.get_command(app)):
+        lines += [
+            path,
+            command.help or "",
+            *(describe_parameter(one) for one in command.params if "completion" not in one.name),
+        ]
+    check_kept_text(Path(__file__).parent / "options_of_commands.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+MARK = "==== "  # begins the title of a section
+
 
 def check_kept(path: Path, case: str, found: Mapping[str, float | str], rel: float = 0.0) -> None:
     """Compare with the file; FIBERSCOPE_UPDATE_GOLDEN=1 rewrites it, and the commit gives the reason."""
@@ -25,3 +27,14 @@ def check_kept_text(path: Path, text: str) -> None:
     if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
     assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()
+
+
+def check_kept_section(path: Path, title: str, text: str) -> None:
+    """Compare a text with the section of a file; FIBERSCOPE_UPDATE_GOLDEN=1 rewrites the section."""
+    parts = path.read_text(encoding="utf-8").split(MARK)[1:] if path.exists() else []
+    sections = {name: kept for name, _, kept in (part.partition("\n") for part in parts)}
+    if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
+        sections[title] = text
+        written = "".join(f"{MARK}{name}\n{kept}" for name, kept in sorted(sections.items()))
+        path.write_text(written, encoding="utf-8")
+    assert text.splitlines() == sections[title].splitlines()
