@@ -182,9 +182,12 @@ class _Chain:
 
     def _wait(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
         """Return a link, with ``since`` converted from the component's clock to the first clock."""
+        return Wait(component.name, since * self._period(component) // self._first_period, text, peer)
+
+    def _period(self, component: Component) -> int:
+        """Return the base ticks of a cycle of a component's clock."""
         # A component of a kernel has a clock; only the type allows None.
-        period = component.clock.period if component.clock else self._first_period
-        return Wait(component.name, since * period // self._first_period, text, peer)
+        return component.clock.period if component.clock else self._first_period
 
     def _working_link(self, component: Component) -> tuple[Wait, Component | None]:
         """Return the link of a busy or idle component, and the component that continues the chain, or None.
@@ -212,10 +215,9 @@ class _Chain:
         empty = [channel for channel in stall.channels if not channel.occupancy]
         if not empty:
             channel = stall.channels[0]
-            period = component.clock.period if component.clock else self._first_period
             text = f"waits at {stall.label} for a token that is on its way"
             # A token that was visible in an earlier tick did not end the wait: more tokens are needed.
-            if channel.arrival(0) * period < self._time:
+            if channel.arrival(0) * self._period(component) < self._time:
                 text = f"waits for more than the {channel.occupancy} tokens at {stall.label}"
             return self._wait(component, component.since, text), None
         peer = self._wiring.link(empty[0]).producer.component
@@ -253,12 +255,12 @@ class _Chain:
         """Follow the request of a component that waits for a memory reply.
 
         Of several requests, the chain follows the request with the earliest arrival at its present location,
-        which need not be the request that was sent first. Arrivals are cycles of the owners' clocks and are
-        compared without conversion. Without a located request, the chain continues at the port.
+        which need not be the request that was sent first. Without a located request, the chain continues at
+        the port.
         """
         locations = sorted(
             self._locate_requests(component, stall.channels[0]),
-            key=lambda location: (location.arrival, location.request.tag),
+            key=lambda location: (location.arrival * self._period(location.owner), location.request.tag),
         )
         if not locations:
             link, peer = self._stall_link(component, stall)
