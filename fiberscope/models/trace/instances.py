@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fiberscope.models.trace.recorder import Buffet, LineTable, Recorder
+from fiberscope.models.trace.recorder import Buffet, Recorder
 from fiberscope.workloads.canonical import Integers
 
 
@@ -33,11 +33,11 @@ class Instances(Recorder):
 class Multicast(Instances):
     """Buffets by instance; requests for one line in the same round share one read.
 
-    A round is one iteration of the loop in space for each instance. The buffets count every read of their
-    own: the caller subtracts ``lines_shared`` from the sum.
+    A round is one iteration of the loop in space for each instance. An instance whose buffet evicts or
+    bypasses a line reads the line again; that read is shared with as late a read of another instance. The
+    buffets count every read of their own: the caller subtracts ``lines_shared`` from the sum.
 
-    Attributes: ``lines_shared``: lines read that an earlier read in the same round brings. The earlier read
-    can be of the same instance, if its buffet evicts or bypasses lines within an iteration.
+    Attributes: ``lines_shared``: lines read that a read of another instance in the same round brings.
 
     Args:
         recorders: the buffet of each instance.
@@ -48,7 +48,8 @@ class Multicast(Instances):
         super().__init__(recorders, serials, level)
         self.lines_shared = 0
         self.round = -1
-        self.table = LineTable()
+        # number of reads in this round by line and instance, and by line the most of an instance
+        self.reads: dict[int, int] = {}
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
         """Record an access to an element; see ``Recorder``."""
@@ -57,15 +58,18 @@ class Multicast(Instances):
         old_lines = buffet.lines_read  # the buffet decides whether the access moves a line
         buffet.touch(fiber, position, write, group)
         if buffet.lines_read > old_lines:
-            self._share(serial // self.number, self.line_of(fiber, position), buffet.lines_read - old_lines)
+            if self.round != serial // self.number:
+                self.round = serial // self.number
+                self.reads.clear()
+            most_key = self.line_of(fiber, position) * (self.number + 1) + self.number
+            self._share(most_key, most_key - 1 - serial % self.number, buffet.lines_read - old_lines)
 
-    def _share(self, round_number: int, line: int, lines: int) -> None:
-        """Count lines as shared if any instance has read the line earlier in this round."""
-        if round_number != self.round:
-            self.round = round_number
-            self.table.clear()
-        table_lines = self.table.count
-        if self.table.number(line) < table_lines:
+    def _share(self, most_key: int, own_key: int, lines: int) -> None:
+        """Count lines as shared if another instance has read their line as often in this round."""
+        reads = self.reads[own_key] = self.reads.get(own_key, 0) + 1
+        if reads > self.reads.get(most_key, 0):
+            self.reads[most_key] = reads
+        else:
             self.lines_shared += lines
 
 

@@ -131,6 +131,29 @@ def test_every_instance_holds_what_it_asks_for_and_one_read_may_serve_several(to
     assert sum(misses.values()) - together.lines_shared == len(rounds)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), max_size=60),
+    st.integers(2, 3),
+    st.integers(0, 2),
+)
+def test_a_read_is_shared_with_reads_of_other_instances_alone(touches, number, lines):
+    """In a round, a line is read as often as the instance that reads it most reads it."""
+    serials, serial = np.zeros(2, np.int64), 0
+    buffets = [Buffet(1, 9, 0, Capacity(lines)) for _ in range(number)]
+    together = Multicast(buffets, serials, 1)
+    own: Counter[tuple[int, int, int]] = Counter()
+    for line, step in touches:
+        serial += step
+        serials[1] = serial
+        before = buffets[serial % number].lines_read
+        together.touch(line, 0, False, serial)
+        own[serial // number, line, serial % number] += buffets[serial % number].lines_read - before
+    most = Counter()
+    for (at, line, _instance), reads in own.items():
+        most[at, line] = max(most[at, line], reads)
+    assert sum(own.values()) - together.lines_shared == sum(most.values())
+
+
 @pytest.mark.parametrize(
     ("in_space", "outermost"), [("MN", "M"), ("NM", "M"), ("N", "N"), ("K", "K"), ("", None)]
 )
