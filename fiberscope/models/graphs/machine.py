@@ -31,6 +31,7 @@ from fiberscope.workloads.canonical import Integers
 if TYPE_CHECKING:
     from fiberscope.models.graphs.scratchpad import ScratchpadLoop
     from fiberscope.models.graphs.tiles import TileMemories
+    from fiberscope.results.costs.run_costs import RunCosts
 
 
 class GraphMachine:
@@ -227,6 +228,14 @@ class GraphMachine:
     def traffic(self) -> dict[str, Traffic]:
         """Return the loads of tiles by tensor; a scratchpad counts no traffic."""
         return self._tiles.traffic() if self._tiles else {}
+
+    def tile_costs(self, seconds: float, prefix: str) -> list[RunCosts]:
+        """Return the energy and area of each memory of tiles, after a run; see ``costs_of_run``."""
+        if self._tiles is None:
+            return []
+        from fiberscope.models.graphs.tile_costs import costs_of_run  # noqa: PLC0415  (needed for tiles only)
+
+        return costs_of_run(self._tiles, self.blocks, seconds, prefix)
 
     def memory(self) -> MemoryUse | None:
         """Return None: a report of a graph has no statistics of DRAM, also not with a scratchpad."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.settings import GraphParameters
+from fiberscope.results.costs.cost import UNKNOWN
+from fiberscope.results.costs.run_costs import CHANNELS, DYNAMIC, MEMORY, AreaItem, EnergyItem
 from fiberscope.results.report import parts
 from fiberscope.results.report.collect import components_of
+from fiberscope.results.report.costs import area_fields, energy_fields
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import (
     add_counts,
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.prepared import PreparedGraph
 
 _BEGIN = Run(True, "done", 0, 0, 0.0)
+BLOCKS = "blocks"  # name of the blocks of a graph among the parts of its costs
 REFERENCE = "the graph's expression, by joins of coordinates"
 
 
@@ -62,6 +66,7 @@ class GraphRun:
 def report(run: GraphRun) -> Report:
     """Return the report of a run, whether its result is right or wrong."""
     prepared, cycles, components = run.prepared, _cycles(run), _components(run)
+    seconds = float(cycles / run.parameters.clock)
     operations = add_counts(machine.operations() for machine in run.machines)
     return build_report(
         run.timing,
@@ -76,7 +81,7 @@ def report(run: GraphRun) -> Report:
         config=run.parameters.model_dump(mode="json"),
         chosen=tuple(prepared.graph.notes),
         cycles=cycles,
-        seconds=float(cycles / run.parameters.clock),
+        seconds=seconds,
         operations=operations,
         traffic=traffic_by_tensor(add_traffic(machine.traffic() for machine in run.machines)),
         traffic_minimum_bytes=sum(machine.traffic_minimum_bytes() for machine in run.machines) or None,
@@ -87,6 +92,7 @@ def report(run: GraphRun) -> Report:
         timeline=run.watch.timeline(run.machines[-1].kernel.cycle + 1) if run.watch else None,
         occupancies=run.watch.occupancies() if run.watch else {},
         source=run.source,
+        **_costs(run, seconds),
     ).holding(list(run.results.values())[-1] if run.last_run.complete else None)
 
 
@@ -107,9 +113,29 @@ def _components(run: GraphRun) -> dict[str, parts.Component]:
     for machine in run.machines:
         for name, component in components_of(machine.kernel).items():
             scope, _, block = name.partition(".")
-            phase = f"phase{machine.phase}." if len(run.machines) > 1 else ""
-            components[f"{scope}.{phase}{block}"] = component
+            components[f"{scope}.{_phase(run, machine)}{block}"] = component
     return components
+
+
+def _costs(run: GraphRun, seconds: float) -> dict[str, Any]:
+    """Return the energy and area of the memories of tiles; empty without such memories.
+
+    Blocks and off-chip memory have no figures.
+    """
+    costs = [
+        memory for machine in run.machines for memory in machine.tile_costs(seconds, _phase(run, machine))
+    ]
+    if not costs:
+        return {}
+    energy = [item for memory in costs for item in memory.energy]
+    energy += [EnergyItem(BLOCKS, "", DYNAMIC, UNKNOWN), EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)]
+    area = [item for memory in costs for item in memory.area]
+    return {**energy_fields(energy, seconds), **area_fields([*area, AreaItem(BLOCKS, "", UNKNOWN)])}
+
+
+def _phase(run: GraphRun, machine: GraphMachine) -> str:
+    """Return the prefix of the names of a phase's components; empty for a run of a single phase."""
+    return f"phase{machine.phase}." if len(run.machines) > 1 else ""
 
 
 def busiest(components: Mapping[str, parts.Component]) -> str:

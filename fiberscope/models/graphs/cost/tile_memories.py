@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, count_distinct
 from fiberscope.models.graphs.loops import Nest
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.primitives.primitive import CRD, REF, VAL
 from fiberscope.models.graphs.settings import TileParameters
 from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.models.graphs.tile_costs import memory_costs, reads_by_memory
 from fiberscope.models.graphs.tiles import TileLoops, checked_sizes, memory_name
 from fiberscope.results.costs.cost import Cost, sum_intervals
-from fiberscope.results.costs.cost_file import read_cost_file
-from fiberscope.results.costs.prices import price_part
 from fiberscope.results.report.cost_lines import format_cost_interval
 from fiberscope.results.report.table import Table
-
-COSTS = Path(__file__).with_name("costs.yaml")
-PART = "TileMemory"  # in ``COSTS``
-BITS_PER_BYTE = 8
 
 
 @dataclass(frozen=True)
@@ -126,31 +119,6 @@ class TileEstimate:
         tiles = _ancestor(streams[node.name, output], len(nest) - self.loops.depth_of(nest))
         return self.parameters.restart * tiles.count
 
-    def word_reads(self, tensor: str, streams: Mapping[tuple[str, str], ExpectedStream]) -> float:
-        """Return the words of a tensor's tiles that the blocks of the inner graph read.
-
-        A scanner of a compressed level reads a word for each reference (both segments) and for each
-        coordinate, a scanner of bit vectors its words, and an array a word for each value.
-
-        Args:
-            tensor: name of an operand.
-            streams: expected streams, by node and output.
-        """
-        nodes = self.loops.graph.nodes.values()
-        inner = (node for node in nodes if node.primitive.reads and node["tensor"] == tensor)
-        return sum(self._reads(node, streams) for node in inner if self.loops.inner_output(node) is not None)
-
-    def _reads(self, node: Node, streams: Mapping[tuple[str, str], ExpectedStream]) -> float:
-        if node.primitive.loads:
-            return streams[node.name, VAL].count
-        if not node.primitive.scans or node.level.has_all_coordinates:
-            return 0.0
-        coordinates = streams[node.name, CRD].count
-        source = self.loops.graph.stream_into(node, REF)
-        if node.level.is_bit_vector or source is None:
-            return coordinates
-        return coordinates + streams[source.source, source.output].count
-
 
 def _ancestor(stream: ExpectedStream, loops: int) -> ExpectedStream:
     """Return the points of the stream that many loops further out; a single point outside of all loops."""
@@ -187,20 +155,19 @@ def _interval_text(cost: Cost, digits: int) -> str:
 def _rows(
     tiles: TileEstimate, streams: Mapping[tuple[str, str], ExpectedStream], seconds: float
 ) -> Iterator[tuple[str, ...]]:
-    parameters = tiles.parameters
-    attributes = {"capacity": parameters.capacity, "word": BITS_PER_BYTE * parameters.value_bytes}
-    part = price_part(read_cost_file(COSTS), PART, attributes)
-    assert part is not None  # the attributes are complete
-    for memory in tiles.memories.values():
-        reads = tiles.word_reads(memory.tensor, streams)
-        writes = memory.load_bytes / parameters.value_bytes
-        read, write = part.actions["word_reads"].times(reads), part.actions["word_writes"].times(writes)
-        accesses = Cost(*sum_intervals((read, write)), read.basis)
-        energies = accesses.times(1e-3), part.leakage.times(seconds * 1e9)
-        counts = memory.loads, memory.load_bytes, reads
+    memories = tiles.memories.values()
+    reads = reads_by_memory(
+        tiles.loops,
+        [memory.tensor for memory in memories],
+        lambda node, output: streams[node, output].count,
+    )
+    for memory, count in zip(memories, reads, strict=True):
+        costs = memory_costs(memory.name, tiles.parameters, count, memory.load_bytes, seconds)
+        *accesses, leakage = (item.cost for item in costs.energy)
+        energies = Cost(*sum_intervals(accesses), leakage.basis).times(1e-3), leakage.times(1e-3)
         yield (
             memory.name,
-            *(f"{count:,.0f}" for count in counts),
+            *(f"{number:,.0f}" for number in (memory.loads, memory.load_bytes, count)),
             *(_interval_text(energy, 1) for energy in energies),
-            *(_interval_text(area, 0) for area in part.areas.values()),
+            *(_interval_text(item.cost, 0) for item in costs.area),
         )

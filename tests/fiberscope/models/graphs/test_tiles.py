@@ -266,15 +266,54 @@ def test_an_estimate_loads_the_tiles_of_the_run_in_about_its_cycles(order, chose
     loads = {name.removeprefix("graph."): counters["loads"] for name, counters in memories(report).items()}
     assert {memory.name: round(memory.loads) for memory in estimate.tiles.memories.values()} == loads
     assert estimate.cycles == pytest.approx(report.cycles, rel=0.06)
+    sram = estimate_sram(graph_settings(chosen).tiles.capacity, 64)
+    for name, _loads, loaded, reads, *_costs in memories_table(estimate.tiles, estimate.streams, 1e-6).rows:
+        energy = {key: float(text.replace(",", "")) for key, text in (("reads", reads), ("loaded", loaded))}
+        charged = report.energy.by_component[name]
+        assert charged["word_reads"] == pytest.approx(energy["reads"] * sram.read_pj, rel=0.01)
+        assert charged["word_writes"] == pytest.approx(energy["loaded"] / 8 * sram.write_pj, rel=0.01)
+
+
+def test_a_run_has_the_energy_and_area_of_its_memories_and_names_what_has_none():
+    """As below: 40 reads of each memory, and four tiles that are loaded once."""
+    report, sram = run(tiled(), one_element(2), UNLIMITED), estimate_sram(10**6, 64)
+    words = 4 * bytes_of_tile(np.eye(1)) / 8
+    for name in memories(report):
+        parts = {part.action: part for part in report.energy.parts if f"graph.{part.component}" == name}
+        assert parts["word_reads"].known == pytest.approx(8 * 5 * sram.read_pj)
+        assert parts["word_writes"].known == pytest.approx(words * sram.write_pj)
+        assert parts["leakage"].known == pytest.approx(sram.leakage_uw * report.seconds * 1e6)
+        assert {part.basis for part in parts.values()} == {"law"}
+        assert parts["word_reads"].upper == 2 * parts["word_reads"].known
+    assert report.area_um2 == pytest.approx(2 * sram.area_um2)
+    assert {"blocks", "memory.channel"} <= {*report.energy.without}
+    assert report.area.without == ("blocks",)
+    assert run(tiled(), one_element(2), LOOPS).energy is None
+
+
+def test_memories_of_one_tensor_share_its_reads():
+    """B times itself: the reads of both readers, divided by two memories, are those of each."""
+    square = compile_expression(
+        "X(i,j) = B(i,k) * B(k,j)", "X:ss,B:ss", "i_0,k_0,j_0,i_1,k_1,j_1", split="i:4,k:4,j:4"
+    ).graph
+    product = compile_expression(
+        "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss", "i_0,k_0,j_0,i_1,k_1,j_1", split="i:4,k:4,j:4"
+    ).graph
+    text, chosen = "uniform:rows=12,cols=12,nonzeros=40", {"tiles.capacity": 4096}
+    reads = [
+        [actions["word_reads"] for actions in report.energy.by_component.values()]
+        for report in (run(square, {"B": text}, chosen), run(product, {"B": text, "C": text}, chosen))
+    ]
+    assert reads[0] == pytest.approx([sum(reads[1]) / 2] * 2)
 
 
 def test_each_coordinate_segment_and_value_of_a_tile_is_a_read():
     """Eight products of tiles with one element: two references, two coordinates and a value each."""
     estimate = expected(tiled(), one_element(2), UNLIMITED)
-    reads = {name: estimate.tiles.word_reads(name, estimate.streams) for name in "BC"}
-    assert reads == {"B": 8 * 5, "C": 8 * 5}
+    rows = memories_table(estimate.tiles, estimate.streams, 1e-6).rows
+    assert [row[3] for row in rows] == [str(8 * 5)] * 2
     sram = estimate_sram(10**6, 64)
-    (row, _other) = memories_table(estimate.tiles, estimate.streams, 1e-6).rows
+    row = rows[0]
     words = 4 * bytes_of_tile(np.eye(1)) / 8
     nanojoules = 1e-3 * (words * sram.write_pj + 8 * 5 * sram.read_pj)
     assert row[4] == f"{nanojoules:,.1f} to {2 * nanojoules:,.1f}"
