@@ -1,9 +1,11 @@
 """Operands in the words of a command line."""
 
+from pathlib import Path
+
 import pytest
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.operand_arguments import a_and_b, in_order
+from fiberscope.base.operand_arguments import a_and_b, file_of_graph, in_order, operands_of
 
 
 @pytest.mark.parametrize(
@@ -24,15 +26,33 @@ def test_a_product_has_its_operands_in_order_or_by_name(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["x", "y", "z"], "3 operands in order; A and B are two"),
+        (["x", "y", "z"], "3 operands in order; A and B are two, give more by name: C=c.mtx"),
         (["x", "A=y"], "A is given twice, in order and by name; leave one out"),
         (["x", "C=y"], "C=y: the operands here are A and B"),
         (["B=y"], "there is no A; give A=MATRIX"),
+        ([], "there is no A; give A=MATRIX"),
+        (["A=x", "A=y"], "A is given twice; leave one out"),
+        (["A="], "A= names no tensor; write A=TENSOR, as in A=wiki-Vote"),
     ],
 )
 def test_what_is_no_product_is_refused(words: list[str], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError) as error:
         a_and_b(words)
+    assert str(error.value) == said
+
+
+def test_operands_with_and_without_names_are_separated() -> None:
+    words = ["a.mtx", "B[m, k]=b=c.mtx", "uniform:rows=3", "2=x", "C_1=\n"]
+    assert operands_of(words) == (["a.mtx", "uniform:rows=3", "2=x"], {"B[m, k]": "b=c.mtx", "C_1": "\n"})
+
+
+def test_an_expression_is_no_file_unless_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a=b").write_text("")
+    sources = {"a=b": Path("a=b"), "x(i) = b(i)": None, "no.gv": Path("no.gv")}
+    assert {source: file_of_graph(source) for source in sources} == sources
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.workloads import Gemm, Spgemm, WorkloadError, draw, from_scipy
+from fiberscope.workloads import Gemm, Spgemm, WorkloadError, dense_product, draw, from_scipy
 from fiberscope.workloads.dense_product import exact_kind
 from fiberscope.workloads.gemm import SLICE, MatrixInMemory, slice_operand
 from fiberscope.workloads.verification import Rounding
@@ -114,6 +114,20 @@ def test_operands_that_do_not_go_together_are_refused():
     tall = draw("gemm:m=100000,n=100000,k=1,a=0,b=0")
     with pytest.raises(WorkloadError, match=r"A times B has 100000 x 100000 elements.*at most 268435456"):
         Gemm(tall)
+
+
+def test_a_product_beyond_doubles_and_one_element_too_many_are_refused(monkeypatch):
+    most, many = (from_scipy(np.full((1, 1), value)) for value in (1e200, 1e100))
+    assert Gemm([many, most]).title == "A times B"
+    with pytest.raises(WorkloadError, match=r"A times B: the products of row 1, column 1 overflow a double"):
+        Gemm([most, most])
+    monkeypatch.setattr(dense_product, "MOST_ELEMENTS", 6)
+    ones = [from_scipy(np.ones(shape)) for shape in ((2, 1), (1, 3), (1, 4))]
+    Gemm(ones[:2])
+    with pytest.raises(
+        WorkloadError, match="has 2 x 4 elements, each of which is written; at most 6 are held"
+    ):
+        Gemm(ones[::2])
 
 
 @given(gemms(), st.sampled_from(["integer", "bf16"]), st.floats(1e-9, 10))
