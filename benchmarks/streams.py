@@ -15,14 +15,14 @@ import numpy as np
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
 from fiberscope.sim import Kernel
 
 ROWS, PER_ROW = 20_000, 50
 ROUNDS = 3
-CASES = {"without bounds": (None, PUBLIC), "capacity 2": (2, CLEAN)}
+CASES = {"without bounds": (None, PUBLIC), "capacity 2": (2, NO_QUIRKS)}
 
 
 def identity(capacity: int | None, quirks: int) -> Kernel:

@@ -17,9 +17,9 @@ def main() -> None:
     is_handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not ignored, as by `nohup`
     if is_handled:
         signal.signal(signal.SIGINT, _abort)
-    from fiberscope.commands.command_line import reduce_overhead
+    from fiberscope.commands.command_line import configure_process
 
-    reduce_overhead()
+    configure_process()
     if is_handled:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run()

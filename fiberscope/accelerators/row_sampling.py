@@ -30,10 +30,10 @@ from fiberscope.accelerators.windows import (
     DRIFT_WINDOWS,
     FIRST_CYCLES,
     TASKS_PER_WINDOW,
-    Numbers,
+    FloatArray,
+    choose_window_length,
     cut_windows,
-    window_length,
-    windows_with_long_tasks,
+    find_windows_with_long_tasks,
 )
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison, compare
@@ -145,7 +145,7 @@ class SplicedRun:
     windows: Sequence[int]
     marks: Sequence[tuple[Counts, Counts]]
 
-    def differences(self, count: Callable[[Counts], int]) -> Numbers:
+    def differences(self, count: Callable[[Counts], int]) -> FloatArray:
         """Return how much a count grows in each window."""
         return np.array([count(end) - count(begin) for begin, end in self.marks], np.float64)
 
@@ -181,13 +181,13 @@ class RowSampler:
         predicted = float(counts.sum()) / self.rate if self.rate else 0.0
         scale = predicted / max(1.0, float(efforts.sum()))  # from efforts to cycles
         self.costs = times * scale
-        cycles = request.window_cycles or window_length(counts)
+        cycles = request.window_cycles or choose_window_length(counts)
         shift = float(np.random.default_rng(request.seed).random()) * cycles
         last = max(FIRST_CYCLES, int(counts.max(initial=0))) + shift
         first = max(last, DRIFT_WINDOWS * cycles + shift) if tasks.shares > 1 else last
         self.ranges = cut_windows(self.costs, first, cycles, max(last, tail * scale))
-        limit = window_length(counts) / TASKS_PER_WINDOW
-        self.certain = windows_with_long_tasks(self.ranges, self.costs, counts, limit)
+        limit = choose_window_length(counts) / TASKS_PER_WINDOW
+        self.certain = find_windows_with_long_tasks(self.ranges, self.costs, counts, limit)
         self.rounds = Rounds(request, len(self.ranges), cycles, float(self.costs.sum()), self.certain)
         self.totals = self._total_work(machine)
 
@@ -203,7 +203,7 @@ class RowSampler:
         machine.kernel.run(cycle_limit=2 * FIRST_CYCLES)
         return minimum, (machine.operations()[self.tasks.operation] - operations_before) / FIRST_CYCLES
 
-    def _total_work(self, machine: Machine) -> Numbers:
+    def _total_work(self, machine: Machine) -> FloatArray:
         """Return the work of all windows by kind, an array of windows x kinds.
 
         The misses of shared caches are a kind of work, because caches are empty when a run begins.
@@ -280,7 +280,7 @@ class RowSampler:
             )
         return SplicedRun(machine, minimum, row_numbers, rows, windows, marks)
 
-    def _work(self, measured: SplicedRun) -> Numbers:
+    def _work(self, measured: SplicedRun) -> FloatArray:
         """Return the work of the simulated windows by kind; operations as they were counted."""
         windows = [self.ranges[number] for number in measured.windows]
         counted = np.array([self.counts[window.start : window.stop].sum() for window in windows])

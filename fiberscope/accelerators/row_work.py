@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fiberscope.accelerators.windows import Numbers
+from fiberscope.accelerators.windows import FloatArray
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
@@ -34,7 +34,7 @@ class Work:
         self.outputs: Integers = np.concatenate([np.zeros(0, np.int64), *outputs])
 
 
-def order_rows(efforts: Numbers, shares: int) -> tuple[Integers, Numbers, float]:
+def order_rows(efforts: FloatArray, shares: int) -> tuple[Integers, FloatArray, float]:
     """Return the rows in the order in which a machine begins them, and the time that each of them takes.
 
     Processing elements are taken to be equally fast. At a time, all of them that still have rows have then

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from fiberscope.accelerators.machine import MemoryUse
-from fiberscope.accelerators.windows import Numbers, choose_windows
+from fiberscope.accelerators.windows import FloatArray, choose_windows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison
 
@@ -240,10 +240,10 @@ class Correction:
     """
 
     ratio: float
-    residuals: Numbers
+    residuals: FloatArray
 
 
-def correct(done: Numbers, counted: Numbers, lag: Numbers) -> Correction:
+def correct(done: FloatArray, counted: FloatArray, lag: FloatArray) -> Correction:
     """Correct a kind of work that a functional pass does not count exactly, such as cache misses.
 
     A window begins when its first task is dispatched, while tasks of the previous window are in flight. A
@@ -264,7 +264,11 @@ def correct(done: Numbers, counted: Numbers, lag: Numbers) -> Correction:
 
 
 def estimate_run(
-    cycles: Numbers, work: Numbers, windows: Sequence[int], totals: Numbers, residuals: Numbers | None = None
+    cycles: FloatArray,
+    work: FloatArray,
+    windows: Sequence[int],
+    totals: FloatArray,
+    residuals: FloatArray | None = None,
 ) -> Estimated:
     """Estimate the cycles of a whole run from measurements that include its first and its last window.
 
@@ -283,11 +287,11 @@ def estimate_run(
 
 
 def estimate_cycles(
-    cycles: Numbers,
-    work: Numbers,
+    cycles: FloatArray,
+    work: FloatArray,
     chosen: Sequence[int],
-    totals: Numbers,
-    residuals: Numbers | None = None,
+    totals: FloatArray,
+    residuals: FloatArray | None = None,
 ) -> Estimated:
     """Estimate the cycles of all windows from the cycles of the chosen windows.
 

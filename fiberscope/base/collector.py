@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-THRESHOLD = 200_000  # new objects before a garbage collection; more than those of a run
+COLLECTION_THRESHOLD = 200_000  # new objects before a garbage collection; more than those of a run
 
 
 @contextmanager

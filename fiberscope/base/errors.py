@@ -6,7 +6,7 @@ BAD_INPUT = 2
 MACHINE_WRONG = 3  # deadlock or wrong result of the simulated machine, or RTL that differs from its model
 POINTS_FAILED = 4  # points of a sweep, each with a row in the store
 INTERRUPTED = 130  # the shell's code for SIGINT
-UNREAD = 141  # the reader of the output is gone; the shell's code for SIGPIPE
+OUTPUT_CLOSED = 141  # the reader of the output is gone; the shell's code for SIGPIPE
 
 
 class InputError(ValueError):

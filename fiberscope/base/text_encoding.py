@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-ESCAPE_UNDECODABLE = "fiberscope.escape"  # error handler: bytes for surrogates, else escapes
+ESCAPE_HANDLER = "fiberscope.escape"  # error handler: bytes for surrogates, else escapes
 
 
 def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -19,13 +19,13 @@ def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
         return codecs.lookup_error("backslashreplace")(error)
 
 
-codecs.register_error(ESCAPE_UNDECODABLE, _escape)
+codecs.register_error(ESCAPE_HANDLER, _escape)
 
 
 def escape_undecodable(value: Any) -> Any:  # noqa: ANN401  (plain data)
     r"""Return the same plain data with ``\xff`` for each undecodable byte of a text."""
     if isinstance(value, str):
-        return value.encode(errors=ESCAPE_UNDECODABLE).decode(errors="backslashreplace")
+        return value.encode(errors=ESCAPE_HANDLER).decode(errors="backslashreplace")
     if isinstance(value, dict):
         return {escape_undecodable(key): escape_undecodable(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -29,19 +29,19 @@ from typing import Annotated, Any, TextIO, cast
 
 import typer
 
-from fiberscope.base.collector import THRESHOLD
+from fiberscope.base.collector import COLLECTION_THRESHOLD
 from fiberscope.base.errors import (
     BAD_INPUT,
     INTERRUPTED,
     MACHINE_WRONG,
-    UNREAD,
+    OUTPUT_CLOSED,
     InputError,
     InterruptedCommandError,
 )
 from fiberscope.base.extras import extra_hint
 from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.base.outputs import expecting_outputs, unwritten_outputs
-from fiberscope.base.text_encoding import ESCAPE_UNDECODABLE
+from fiberscope.base.text_encoding import ESCAPE_HANDLER
 from fiberscope.base.version import __version__
 from fiberscope.commands.group import lazy_group
 from fiberscope.results.errors import FailedRunError
@@ -82,16 +82,16 @@ _Version = Annotated[
 ]
 
 
-def reduce_overhead() -> None:
+def configure_process() -> None:
     """Set up the process of a command. Call this before libraries are imported, as it sets their environment.
 
     Garbage collection is rarer, and skipped at exit except with DuckDB, which saves some percent of the time.
     Standard output and standard error escape characters that their encoding lacks. Tables have at least
     ``MIN_COLUMNS``. OpenBLAS gets one thread, and pydantic no plugins, unless the environment has a setting.
     """
-    gc.set_threshold(THRESHOLD)
+    gc.set_threshold(COLLECTION_THRESHOLD)
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        cast(TextIOWrapper, stream).reconfigure(errors=ESCAPE_UNDECODABLE)
+        cast(TextIOWrapper, stream).reconfigure(errors=ESCAPE_HANDLER)
     atexit.register(_skip_final_collection)
     if _columns() < MIN_COLUMNS:
         os.environ["COLUMNS"] = str(MIN_COLUMNS)  # used by tables, bars and help
@@ -129,9 +129,9 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         Exception: any error that the user cannot correct, a defect of the program.
     """
     with warnings.catch_warnings(), terminations_interrupt(), expecting_outputs():
-        warnings.showwarning = _warn
+        warnings.showwarning = _print_warning
         try:
-            code = int(_commands()(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
+            code = int(_build_parser()(arguments, prog_name="fiberscope", standalone_mode=False) or 0)
             if sys.stdout is not None:
                 sys.stdout.flush()
             return code
@@ -142,11 +142,11 @@ def execute(arguments: Sequence[str] | None = None) -> int:
             return _print_error(_interrupt_message(error), INTERRUPTED)
         except BrokenPipeError:  # as in `fiberscope list | head`
             _discard_output()
-            return UNREAD
+            return OUTPUT_CLOSED
         except SystemExit as exit_:  # typer exits for EPIPE, even with standalone_mode=False
             if exit_.code != CLOSED_OUTPUT:
                 raise
-            return UNREAD
+            return OUTPUT_CLOSED
         except Exception as error:
             message = _input_error_message(error)
             if message is None:
@@ -168,7 +168,7 @@ def _interrupt_message(error: BaseException) -> str:
 def _input_error_message(error: Exception) -> str | None:
     """Return the message for an error that the user can correct; None for a defect of the program."""
     if isinstance(error, _ClickError):
-        return _usage(error)
+        return _format_usage_error(error)
     if isinstance(error, MemoryError):
         return "out of memory; try a smaller matrix"
     if isinstance(error, OSError):
@@ -205,12 +205,12 @@ def _discard_output() -> None:
 
 
 @cache
-def _commands() -> Callable[..., Any]:
+def _build_parser() -> Callable[..., Any]:
     """Return the command line parser; cached for processes with many runs."""
     return typer.main.get_command(app)
 
 
-def _warn(
+def _print_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -230,7 +230,7 @@ def _print_error(message: str, code: int) -> int:
     return code
 
 
-def _usage(error: Exception) -> str:
+def _format_usage_error(error: Exception) -> str:
     """Return a usage error as one line that names the help of the command."""
     message = getattr(error, "format_message", error.__str__)()
     context = getattr(error, "ctx", None)
@@ -248,7 +248,7 @@ def _is_input_error(error: ValueError) -> bool:
 
 
 @app.callback(invoke_without_command=True)
-def _top(context: typer.Context, version: _Version = False) -> None:
+def _show_help(context: typer.Context, version: _Version = False) -> None:
     """Simulate sparse tensor accelerators, cycle by cycle.
 
     \b

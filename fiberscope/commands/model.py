@@ -71,17 +71,18 @@ def model(
 
     factors, tensors = operands_of(options.take_symbols(specification, operands or []))
     _check_show(show, options, output)
-    options.check({"--output": output}, _files(specification, factors, tensors))
-    run = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)
+    options.check({"--output": output}, _input_files(specification, factors, tensors))
+    request = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)
     # A static view ignores the operands, which are parsed but not loaded.
-    if show is not None and _show_static_view(show, specification, run.all_settings):
+    if show is not None and _show_static_view(show, specification, request.all_settings):
         return 0
     if show == "spacetime":  # options.check has not compared the default name with the inputs
-        _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), run)
+        _draw_spacetime(output or Path(f"{Path(specification).stem}-spacetime.svg"), request)
         return 0
-    quiet = options.quiet or show is not None  # the table replaces the summary, not the progress display
-    with report_delivery(options.json, quiet) as deliver, progress_display(options.quiet) as progress:
-        report = run.run(progress=progress)
+    # The table replaces the summary, not the progress display
+    hides_summary = options.quiet or show is not None
+    with report_delivery(options.json, hides_summary) as deliver, progress_display(options.quiet) as progress:
+        report = request.run(progress=progress)
     deliver(report)
     options.write_product(report)
     if show is not None and options.json != STANDARD_OUTPUT:  # else stdout is for the JSON document alone
@@ -118,12 +119,12 @@ def _show_static_view(view: str, specification: str, settings: Mapping[str, obje
     return True
 
 
-def _draw(path: Path, run: TraceRequest) -> None:
+def _draw_spacetime(path: Path, request: TraceRequest) -> None:
     """Run the specification, draw its loop bodies in space and time, and print the name of the picture.
 
     Args:
         path: the picture to write; ``.png``, ``.svg`` or ``.pdf``. The ending is checked after the run.
-        run: the request of the specification and its operands.
+        request: the request of the specification and its operands.
 
     Raises:
         InputError: the specification has no ``mapping: spacetime:``, the file cannot be written or has
@@ -134,16 +135,16 @@ def _draw(path: Path, run: TraceRequest) -> None:
     from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
 
-    prepared = run.prepare()
+    prepared = request.prepare()
     names = " and ".join(dict.fromkeys(operand.workload.name for operand in prepared.operands.values()))
     stamps = prepared.stamps()
     if not stamps:
-        raise InputError(f"{run.machine} places no Einsum in space and time; see mapping: spacetime:")
-    save_figure(lambda: draw_stamps(stamps, f"{run.machine} on {names}"), path)
+        raise InputError(f"{request.machine} places no Einsum in space and time; see mapping: spacetime:")
+    save_figure(lambda: draw_stamps(stamps, f"{request.machine} on {names}"), path)
     print(f"Picture: {path}")
 
 
-def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
+def _input_files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
     """Return the specification and the operands' files, which no output may overwrite, by names in messages.
 
     The name of an accelerator is returned as a path, which usually does not exist. An operand that is not in

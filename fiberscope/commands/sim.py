@@ -64,19 +64,19 @@ def sim(
 
     factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)  # before zip, which would drop further operands without an error
-    inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
-    request = sampled.request(sampled.seed)  # the seed is an argument, as some commands have their own --seed
+    input_files = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
+    sample = sampled.request(sampled.seed)  # the seed is an argument, as some commands have their own --seed
     if window is not None:
-        if request is None:
+        if sample is None:
             raise InputError("--window needs --sample, because it selects a window of the sample")
         # A single window and its neighbours are a complete run of these rows: it has a result, energies and a
         # state to show, so that the options below are allowed. They then concern the neighbours too.
-        request = replace(request, window=window)
-    elif request is not None:
+        sample = replace(sample, window=window)
+    elif sample is not None:
         full_run_options = {"--product": options.product, "--energy": options.energy, "--live": options.live}
         for name, value in full_run_options.items():
             if value:
                 raise InputError(f"{name} needs a whole run, but --sample runs windows; leave one out")
     # A partial, since ``simulate`` checks the outputs before it builds the request
     make_request = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)
-    return options.finish(options.simulate(make_request, inputs, sample=request, values_only=values_only))
+    return options.finish(options.simulate(make_request, input_files, sample=sample, values_only=values_only))

@@ -150,7 +150,7 @@ def collect_parts(
     parts = _select_parts(machine, parts, prefixes)
     accelerator, configured = resolved.accelerator, resolved.configured
     technology = (  # without costs, that of the library
-        read_cost_file(accelerator.costs_file).document["technology"]
+        read_cost_file(accelerator.costs_file).sections["technology"]
         if accelerator.costs_file.is_file()
         else LIBRARY_NM
     )

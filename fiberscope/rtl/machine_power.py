@@ -152,7 +152,7 @@ def measure_machine(
         DifferentNetlistError: the netlist differs from the RTL.
     """
     accelerator = find(order.accelerator)
-    costs = read_cost_file(accelerator.costs_file).document
+    costs = read_cost_file(accelerator.costs_file).sections
     recordings: list[RecordingBackend] = []
     simulator = check_simulator(simulator)
     kernel, composition = compose_parts(order)

@@ -25,7 +25,7 @@ class Landmark:
         self._mark = FirstMark(variables)
         self._stall = FirstStall(variables)
 
-    def look(self, time: int, changes: Changes, count: int) -> None:
+    def observe(self, time: int, changes: Changes, count: int) -> None:
         """Process the changed values of a time step.
 
         Args:

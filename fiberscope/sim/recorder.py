@@ -51,7 +51,7 @@ class Recorder:  # C: final
             self.lines.append(changes, count, time)
             self.changes += count
         if count and self.seeks:
-            self.landmark.look(time, changes, count)
+            self.landmark.observe(time, changes, count)
             self.seeks = self.landmark.is_sought
         if self.lines.size >= BUFFER_BYTES:
             self.write()

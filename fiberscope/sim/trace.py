@@ -2,9 +2,9 @@
 
 The same machine gives the same VCD file, byte for byte, for every order of ticks, with and without sleep.
 
-A ``Start`` decides in which base ticks the waveform is recorded, possibly with a ``Trigger``. The ``Tracer``
-is what the kernel calls; it owns the file. From the first recorded cycle on, its ``Recorder`` writes the
-changes of each time step. A ``Landmark`` finds the time and the component at which viewers open.
+A ``RecordingInterval`` decides in which base ticks the waveform is recorded, possibly with a ``Trigger``. The
+``Tracer`` is what the kernel calls; it owns the file. From the first recorded cycle on, its ``Recorder``
+writes the changes of each time step. A ``Landmark`` finds the time and the component at which viewers open.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def write_vcd(
         kernel.build()
     coloured = colours and save_file
     waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=coloured, plain=not colours)
-    start = Start(kernel, window, trigger, cycles)
+    start = RecordingInterval(kernel, window, trigger, cycles)
     tracer = Tracer(kernel, Path(path), waveform, start, save_file)
     finished = False
     try:
@@ -83,7 +83,7 @@ def write_vcd(
         tracer.close(finished)
 
 
-class Start:
+class RecordingInterval:
     """Start and end of a waveform in base ticks: of a window, or from the cycle in which a trigger holds.
 
     A trigger counts only within the window. A window that has begun already is clipped to the current time.
@@ -105,22 +105,22 @@ class Start:
     def __init__(
         self, kernel: Kernel, window: tuple[int, int] | None, trigger: str | None, cycles: int | None
     ) -> None:
-        self.start, self.end = _base_ticks(kernel, window)
+        self.start, self.end = _convert_window(kernel, window)
         self.trigger = None if trigger is None else Trigger(trigger, kernel)
         period = kernel.clocks[0].period
         if cycles is not None and cycles < 1:
             raise SimulationError(f"a waveform of {cycles} cycles: at least 1 is needed")
-        self._longest = MAX_TIME if cycles is None else cycles * period
-        self._step = CHECK_CYCLES * period
+        self._max_ticks = MAX_TIME if cycles is None else cycles * period
+        self._check_ticks = CHECK_CYCLES * period
         if self.trigger is None:
-            self._fix(self.start)
+            self._set_start(self.start)
 
-    def _fix(self, time: int) -> None:
+    def _set_start(self, time: int) -> None:
         """Set the start, and limit the end to the maximum length."""
         self.start = time
-        self.end = min(self.end, time + self._longest)
+        self.end = min(self.end, time + self._max_ticks)
 
-    def give_up(self, time: int) -> None:
+    def start_at_end(self, time: int) -> None:
         """Move the start to base tick ``time``, at which the run ended; ``trigger`` remains set."""
         self.start = time
 
@@ -137,10 +137,10 @@ class Start:
             if self.start >= self.end:
                 return MAX_TIME  # the window is over: no further check
             if self.trigger.holds(self.start):
-                self._fix(self.start)
+                self._set_start(self.start)
                 self.trigger = None
             else:
-                self.start += self._step
+                self.start += self._check_ticks
         return self.start
 
 
@@ -160,7 +160,9 @@ class Tracer:
         failure: error that stopped the file, else None.
     """
 
-    def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:
+    def __init__(
+        self, kernel: Kernel, path: Path, waveform: Waveform, start: RecordingInterval, save_file: bool
+    ) -> None:
         self.failure: OSError | None = None
         self.sample: Callable[[int, list[Component]], None] = self._take_first_sample
         self._recorder: Recorder | None = None
@@ -174,7 +176,7 @@ class Tracer:
             raise SimulationError(
                 f"the waveform {path} cannot end in {path.suffix}: this ending belongs to a file beside it"
             )
-        comment = [*_clock_lines(kernel), *_table_lines(waveform)]
+        comment = [*_describe_clocks(kernel), *_list_texts(waveform)]
         self._file = VcdFile(path, 1 / kernel.base_hertz, comment)
 
     @property
@@ -203,7 +205,7 @@ class Tracer:
         try:
             self._write_start()  # no time step ran since the start, so no value has changed
         except OSError as error:
-            self._give_up(error)
+            self._discard_after_error(error)
             return MAX_TIME
         return next_call
 
@@ -217,16 +219,16 @@ class Tracer:
         try:
             self._write_start()
         except OSError as error:
-            self._give_up(error)
+            self._discard_after_error(error)
 
     def _write_lines(self) -> None:
         """Write the buffered lines to the file."""
         try:
             self._file.write()
         except OSError as error:
-            self._give_up(error)
+            self._discard_after_error(error)
 
-    def _give_up(self, error: OSError) -> None:
+    def _discard_after_error(self, error: OSError) -> None:
         """Discard the file after an error. The run continues without a waveform."""
         self.failure = error
         self._file.discard()
@@ -237,7 +239,7 @@ class Tracer:
         probes = self._waveform.probes
         probes.collect_all()  # ``changes`` has all values now, and no position counts as changed
         self._file.begin(self.start, self._waveform.variables, probes.changes)
-        self._landmark.look(self.start, probes.changes, probes.changes.all())
+        self._landmark.observe(self.start, probes.changes, probes.changes.all())
         self._recorder = Recorder(probes, self._file.lines, self._landmark, self._write_lines)
         self.sample = self._recorder.record
 
@@ -253,7 +255,7 @@ class Tracer:
         try:
             self._finish(finished)
         except OSError as error:
-            self._give_up(error)
+            self._discard_after_error(error)
         if finished and self.failure is not None:
             raise self.failure
 
@@ -266,17 +268,17 @@ class Tracer:
             if self.failure is not None:
                 return
             if finished and self._recorder is None:
-                self._warn()  # first, as the message has the start that ``give_up`` changes
-                self._start.give_up(self._kernel.end)
+                self._warn_of_late_start()  # first: the message has the start that ``start_at_end`` changes
+                self._start.start_at_end(self._kernel.end)
                 self._write_start()
             if self._recorder is not None:
                 # The run may have continued after the window
-                self._file.keep(min(self._last_time(finished), self.end))
+                self._file.publish(min(self._find_last_time(finished), self.end))
                 self._write_views()
         finally:
-            self._file.discard()  # after ``keep``, only the VCD file from which an FST file was made remains
+            self._file.discard()  # after ``publish``: only the VCD file of which an FST file was made
 
-    def _last_time(self, finished: bool) -> int:
+    def _find_last_time(self, finished: bool) -> int:
         """Return the file's last base tick: the run's end, or a cycle after the last change on failure.
 
         Only a failure within the window counts. The caller limits the result to the window.
@@ -292,7 +294,7 @@ class Tracer:
             commands = self._save_path.with_suffix(COMMAND_FILE_ENDING)
             write_command_file(commands, self._file, self._waveform, self._landmark)
 
-    def _warn(self) -> None:
+    def _warn_of_late_start(self) -> None:
         """Warn that the run ended before the start of the waveform."""
         kernel, period = self._kernel, self._kernel.clocks[0].period
         trigger = self._start.trigger
@@ -306,7 +308,7 @@ class Tracer:
         )
 
 
-def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, int]:
+def _convert_window(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, int]:
     """Return a window in cycles of the first clock as base ticks, clipped to the kernel's time.
 
     Raises:
@@ -324,14 +326,14 @@ def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, in
     return min(max(start * period, now), MAX_TIME), min(end * period, MAX_TIME)
 
 
-def _clock_lines(kernel: Kernel) -> Iterator[str]:
+def _describe_clocks(kernel: Kernel) -> Iterator[str]:
     """Yield the frequency and the period in base ticks of each clock."""
     for clock in kernel.clocks:
         ticks = f"{clock.period} base tick{'s' if clock.period > 1 else ''}"
         yield f"clock {clock.name}: {clock.hertz} Hz, a cycle is {ticks}"
 
 
-def _table_lines(waveform: Waveform) -> Iterator[str]:
+def _list_texts(waveform: Waveform) -> Iterator[str]:
     """Yield the text of each number in a plain waveform."""
     if any(variable.is_number for variable in waveform.variables):
         yield from (f"reg {row}: {text}" for text, row in waveform.table.items())

@@ -25,7 +25,7 @@ TYPES = {"wire": "wire", "integer": "integer", "text": "string", "mark": "wire",
 
 
 class VcdFile:
-    """A VCD file under construction, beside its final path until ``keep``.
+    """A VCD file under construction, beside its final path until ``publish``.
 
     ``scale`` is the file's time units in a base tick, ``span`` its first and last time in these units. If no
     VCD unit is exact, times are rounded down to femtoseconds, and all changes within one unit become one
@@ -101,7 +101,7 @@ class VcdFile:
         return _value_error(self._variables[position], value)
 
     def write(self) -> None:
-        """Write the buffer to the file; after an error, ``keep`` does not rename the file.
+        """Write the buffer to the file; after an error, ``publish`` does not rename the file.
 
         Raises:
             OSError: if the file cannot be written.
@@ -116,7 +116,7 @@ class VcdFile:
         """Convert a base tick to the file's time units."""
         return time * self._units // self._ticks
 
-    def keep(self, time: int) -> None:
+    def publish(self, time: int) -> None:
         """End the file at this base tick. Rename it to its final path, or convert it to FST, if complete.
 
         A conversion leaves the temporary VCD file, which ``discard`` removes.
@@ -141,7 +141,7 @@ class VcdFile:
             fst.convert(self._converter, self._partial.path, self.path)
 
     def discard(self) -> None:
-        """Remove the temporary file, unless ``keep`` renamed it. May be called several times."""
+        """Remove the temporary file, unless ``publish`` renamed it. May be called several times."""
         with suppress(OSError):  # a full disk must not hide the first error
             self._file.close()
         self._partial.discard()

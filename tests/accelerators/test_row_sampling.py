@@ -252,7 +252,7 @@ def test_windows_with_a_long_row_are_all_simulated_and_count_as_they_are(monkeyp
     matrix = "chung-lu:rows=3000,cols=3000,nonzeros=12000,exponent=2.5"
     made, _ = sampler(OWN, Sample(windows=6, window_cycles=200, seed=1), matrix)
     longest = [made.counts[list(window)].max() for window in made.ranges]
-    limit = windows.window_length(made.counts) / 2
+    limit = windows.choose_window_length(made.counts) / 2
     assert {w for w in range(1, len(longest) - 1) if longest[w] > limit} <= set(made.certain)
     assert len(made.certain) > 3
     numbers = made.rounds.numbers[0]

@@ -22,7 +22,7 @@ from fiberscope.accelerators.sampling import (
     moved_bytes,
     scale_memory,
 )
-from fiberscope.accelerators.windows import choose_windows, cut_windows, windows_with_long_tasks
+from fiberscope.accelerators.windows import choose_windows, cut_windows, find_windows_with_long_tasks
 from fiberscope.base.errors import InputError
 from fiberscope.run.sampled import check_machine
 
@@ -52,9 +52,9 @@ def test_a_long_task_is_in_flight_in_the_windows_that_it_may_last():
     lengths[[0, 9, 22]] = [50, 90, 60]  # in windows 0, 2 and 5
     # A window has 40 cycles. The tasks begin in cycles 0, 90 and 220.
     costs = np.full(32, 10.0)
-    assert windows_with_long_tasks(ranges, costs, lengths, 40) == [1, 2, 3, 4, 5, 6]
-    assert windows_with_long_tasks(ranges, costs, lengths, 55) == [2, 3, 4, 5, 6]
-    assert windows_with_long_tasks(ranges, costs, lengths, 90) == []
+    assert find_windows_with_long_tasks(ranges, costs, lengths, 40) == [1, 2, 3, 4, 5, 6]
+    assert find_windows_with_long_tasks(ranges, costs, lengths, 55) == [2, 3, 4, 5, 6]
+    assert find_windows_with_long_tasks(ranges, costs, lengths, 90) == []
 
 
 @given(st.integers(1, 400), st.integers(1, 40), st.integers(0, 5))

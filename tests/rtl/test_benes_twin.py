@@ -14,10 +14,10 @@ from scenarios import SCENARIOS
 from fiberscope.hw.networks.benes import (
     DOUBLE,
     MINIMAL,
-    columns,
+    count_columns,
+    count_setting_bits,
+    count_setting_rows,
     route_permutation,
-    setting_bits,
-    setting_rows,
 )
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.networks.benes_rtl import BLOCK, BenesParameters
@@ -94,10 +94,13 @@ def test_it_has_the_multiplexers_and_settings_of_its_form(form, lanes):
     block = BLOCK.twin(given).block
     registers = {wire.name: len(wire) for wire in block.wirevector_subset(pyrtl.Register)}
     held = sum(bits for name, bits in registers.items() if name.startswith("settings_"))
-    assert held == setting_rows(form, lanes) * setting_bits(form, lanes)
+    assert held == count_setting_rows(form, lanes) * count_setting_bits(form, lanes)
     word = 1 + given.coordinate_bits
     muxes = sum(net.op == "x" and len(net.dests[0]) == word for net in block.logic)
-    expected = {MINIMAL: lanes * columns(form, lanes), DOUBLE: lanes * (2 * columns(DOUBLE, lanes) - 1)}
+    expected = {
+        MINIMAL: lanes * count_columns(form, lanes),
+        DOUBLE: lanes * (2 * count_columns(DOUBLE, lanes) - 1),
+    }
     assert muxes == expected[form]
 
 

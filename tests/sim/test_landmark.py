@@ -22,7 +22,7 @@ def opened(
     for time, position, value in (*states, *((time, len(scopes), 1) for time in marks)):
         changes.values[position] = value
         changes.positions[0] = position
-        landmark.look(time, changes, 1)
+        landmark.observe(time, changes, 1)
     return landmark.time, landmark.scope
 
 

@@ -31,7 +31,7 @@ from fiberscope.accelerators.sampling import (
     scale_memory,
 )
 from fiberscope.accelerators.values import convert_values
-from fiberscope.accelerators.windows import Numbers, cut_windows
+from fiberscope.accelerators.windows import FloatArray, cut_windows
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.sparse import sparse
@@ -200,7 +200,7 @@ class SplicedRun:
 
     machine: SplicedExTensor
     windows: Sequence[int]
-    cycles: Numbers
+    cycles: FloatArray
     end: Counts
 
 

@@ -29,7 +29,7 @@ from fiberscope.accelerators.sampling import (
     moved_bytes,
     scale_memory,
 )
-from fiberscope.accelerators.windows import FIRST_CYCLES, Numbers, cut_windows, window_length
+from fiberscope.accelerators.windows import FIRST_CYCLES, FloatArray, choose_window_length, cut_windows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import compare
 
@@ -57,17 +57,17 @@ class Windows:
         costs = self._predict_cycles(self.bytes)
         self.predicted = float(costs.sum())
         longest = int(work.task_lengths.max(initial=0))
-        self.cycles = request.window_cycles or window_length(work.task_lengths)
+        self.cycles = request.window_cycles or choose_window_length(work.task_lengths)
         shift = float(np.random.default_rng(request.seed).random()) * self.cycles
         self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest) + shift, self.cycles)
 
-    def _predict_cycles(self, row_bytes: Numbers) -> Numbers:
+    def _predict_cycles(self, row_bytes: FloatArray) -> FloatArray:
         """Return the predicted cycles of each row: the larger of merge time and time to move these bytes."""
         parameters = self.work.parameters
         rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes per cycle
         return np.maximum(self.work.merged / parameters.pe.count, row_bytes / rate)
 
-    def divide(self, row_bytes: Numbers) -> Integers:
+    def divide(self, row_bytes: FloatArray) -> Integers:
         """Divide windows that are longer than predicted because they also move rows of B.
 
         Args:
@@ -84,7 +84,7 @@ class Windows:
         return np.cumsum([0, *map(len, parts)])[:-1]
 
 
-def _divide_window(window: range, costs: Numbers, cycles: int) -> list[range]:
+def _divide_window(window: range, costs: FloatArray, cycles: int) -> list[range]:
     """Return parts of a window of about equal cost, each about ``cycles`` cycles long."""
     cumulative = np.cumsum(costs[window.start : window.stop])
     count = max(1, round(cumulative[-1] / cycles))
@@ -93,7 +93,7 @@ def _divide_window(window: range, costs: Numbers, cycles: int) -> list[range]:
     return [range(window.start + start, window.start + stop) for start, stop in pairwise(edges.tolist())]
 
 
-def _stream_bytes(work: FunctionalPass) -> Numbers:
+def _stream_bytes(work: FunctionalPass) -> FloatArray:
     """Return the bytes of A and Z for each row of A, not rounded up to whole lines."""
     sizes, a_sizes = work.parameters.sizes, work.a_sizes
     lengths = np.diff(np.asarray(work.a.pointers))
@@ -199,7 +199,7 @@ class GammaSampler:
         work, counted = self._work(measured), self.totals[measured.windows]
         return correct(work[:, 1], counted[:, 1], work[:, 0] - counted[:, 0])
 
-    def _work(self, measured: SplicedRun) -> Numbers:
+    def _work(self, measured: SplicedRun) -> FloatArray:
         """Return the merged elements and the bytes of each window; shape (windows, 2)."""
         marks = [[mark.operations["merge"], moved_bytes(mark.traffic)] for mark in measured.marks]
         return np.diff(marks, axis=0, prepend=[[0, 0]]).astype(np.float64)

@@ -25,7 +25,7 @@ from fiberscope.accelerators.sampling import (
     half_width,
     too_few_cycles,
 )
-from fiberscope.accelerators.windows import Numbers
+from fiberscope.accelerators.windows import FloatArray
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads import GraphAlgorithm, synchronous
 from fiberscope.workloads.canonical import CsrArray
@@ -38,7 +38,7 @@ LEAST_ITERATIONS = (
 DIFFERING = ("changed", "stalls")  # operations whose number differs between iterations
 
 
-def estimate_iterations(lengths: Numbers, count: int) -> Estimated:
+def estimate_iterations(lengths: FloatArray, count: int) -> Estimated:
     """Estimate the cycles of all iterations from the cycles of the first iterations.
 
     The lengths of all iterations after the first are taken to have the same distribution. The variance is the

@@ -30,7 +30,7 @@ from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.distributor import Distributor
 from fiberscope.accelerators.sigma.machine import Sigma, stationary_and_streamed, typed_operands
 from fiberscope.accelerators.sigma.plan import Pass, Plan
-from fiberscope.accelerators.windows import Numbers, cut_windows
+from fiberscope.accelerators.windows import FloatArray, cut_windows
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.gemm import SlicedMatrix
@@ -85,7 +85,7 @@ class PassWork:
             self.moved_bytes[:] = 0
         self.awaited_distances = np.array(distances, dtype=np.int64)
 
-    def edges(self, passes: Integers) -> Numbers:
+    def edges(self, passes: Integers) -> FloatArray:
         """Predict the starts of passes that run one after another, and the end of the last.
 
         The prediction assumes that memory serves one transfer after another at its peak bandwidth. Passes
@@ -210,8 +210,8 @@ class SplicedRun:
     machine: Sigma
     windows: Sequence[int]
     passes: Integers
-    cycles: Numbers
-    predicted: Numbers
+    cycles: FloatArray
+    predicted: FloatArray
     end: Counts
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fiberscope.accelerators.sigma.packing import Chunk, Segment
 from fiberscope.hw.fibers.arrays import arithmetic
 from fiberscope.hw.lanes.adder_network import sums
-from fiberscope.hw.networks.benes import DOUBLE, sources_of
+from fiberscope.hw.networks.benes import DOUBLE, trace_sources
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.value_type import ValueType
 
@@ -50,7 +50,7 @@ class Share:
         for lanes, segment in self.segments:
             self.weights[lanes] = segment.values
         self.settings = [] if router is None else self._route(router)
-        self.sources = None if router is None else np.array(sources_of(DOUBLE, self.settings))
+        self.sources = None if router is None else np.array(trace_sources(DOUBLE, self.settings))
 
     def _route(self, router: MulticastRouter) -> list[int]:
         """Return network settings that route to each multiplier the element at its coordinate of K."""

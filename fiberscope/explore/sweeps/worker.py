@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 from typing import BinaryIO
 
-from fiberscope.base.collector import THRESHOLD
+from fiberscope.base.collector import COLLECTION_THRESHOLD
 from fiberscope.base.sharing import sharing
 from fiberscope.explore.sweeps.outcome import execute_task
 from fiberscope.explore.sweeps.task_status import TaskOutcome
@@ -34,7 +34,7 @@ def main() -> None:
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_queue_requests, args=(lines,), daemon=True).start()
     gc.freeze()  # imported objects are permanent
-    gc.set_threshold(THRESHOLD)
+    gc.set_threshold(COLLECTION_THRESHOLD)
     with suppress(BrokenPipeError):  # the parent is gone; _queue_requests ends the process
         os.write(answers.fileno(), READY)
     with sharing(_shared_bytes()):

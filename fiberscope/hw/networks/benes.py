@@ -4,8 +4,8 @@
 The functions share these terms. ``form`` is one of ``FORMS``, ``lanes`` is the number N of inputs and of
 outputs, a power of two from 2 on, and n is log2 N. Only ``check_lanes`` and ``route_permutation`` check
 their arguments. ``settings`` are rows of settings: one number for each row of switches or nodes, with the
-bits of ``setting_bits``. The minimal network has *stages* of switches, counted from 0. SIGMA's network has
-*columns* of nodes, counted from 0; a node of column 0 has a single input and hence no multiplexer.
+bits of ``count_setting_bits``. The minimal network has *stages* of switches, counted from 0. SIGMA's network
+has *columns* of nodes, counted from 0; a node of column 0 has a single input and hence no multiplexer.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from fiberscope.sim.protocol import Protocol
 MINIMAL = "minimal"
 DOUBLE = "double"
 FORMS = (MINIMAL, DOUBLE)
-LANES = (2, 256)  # minimum and maximum number of lanes, powers of two
+LANE_LIMITS = (2, 256)  # minimum and maximum number of lanes, powers of two
 
 ROUTE_TASK = Protocol("route task", coordinate="vectors")
 SETTING = Protocol("setting", coordinate="bits")  # settings of one row of the network
 
 
-def columns(form: str, lanes: int) -> int:
+def count_columns(form: str, lanes: int) -> int:
     """Return the number of columns of multiplexers: 2 n - 1 (``minimal``) or 2 n, with n = log2(lanes)."""
     n = lanes.bit_length() - 1
     return 2 * n - 1 if form == MINIMAL else 2 * n
 
 
-def setting_rows(form: str, lanes: int) -> int:
+def count_setting_rows(form: str, lanes: int) -> int:
     """Return the number of rows of settings: one per row of switches (``minimal``) or nodes (``double``)."""
     return lanes // 2 if form == MINIMAL else lanes
 
 
-def setting_bits(form: str, lanes: int) -> int:
+def count_setting_bits(form: str, lanes: int) -> int:
     """Return the number of bits of a row of settings, with n = log2(lanes).
 
     - ``minimal``: 2 n - 1 bits. Bit s of row i is 1 if switch i of stage s crosses.
@@ -47,10 +47,10 @@ def setting_bits(form: str, lanes: int) -> int:
       and of the diagonal output of node (i, j). The last bit selects the input of output i. A 1 selects the
       diagonal input.
     """
-    return columns(form, lanes) if form == MINIMAL else 2 * columns(form, lanes) - 1
+    return count_columns(form, lanes) if form == MINIMAL else 2 * count_columns(form, lanes) - 1
 
 
-def select_word(settings: Sequence[int], lanes: int) -> int:
+def pack_selects(settings: Sequence[int], lanes: int) -> int:
     """Return the select word of SIGMA's RTL for rows of settings.
 
     The bits of all nodes are the low bits of the word, the bits of the outputs follow. With N lanes and n =
@@ -61,14 +61,14 @@ def select_word(settings: Sequence[int], lanes: int) -> int:
         lanes: N.
     """
     # From the lowest bit: nodes of row 0, nodes of row 1, ... nodes of row N - 1, output 0, ... output N - 1
-    nodes = setting_bits(DOUBLE, lanes) - 1
+    nodes = count_setting_bits(DOUBLE, lanes) - 1
     word = 0
     for row, bits in enumerate(settings):
         word |= (bits & ((1 << nodes) - 1)) << nodes * row | (bits >> nodes) << nodes * lanes + row
     return word
 
 
-def distance(column: int, lanes: int) -> int:
+def diagonal_distance(column: int, lanes: int) -> int:
     """Return how many rows a diagonal into this column of SIGMA's network crosses: 1, 2, 4 ... 4, 2, 1.
 
     The diagonal into row i of the column comes from row i XOR this distance of the column before.
@@ -81,20 +81,20 @@ def distance(column: int, lanes: int) -> int:
     return 1 << (column - 1 if column <= n else 2 * n - column)
 
 
-def wiring(lanes: int) -> list[list[int]]:
+def wire_stages(lanes: int) -> list[list[int]]:
     """Return the wires between the stages of a minimal network with this number of lanes.
 
     The result has a list for each of the 2 n - 2 stages after the first. The list gives, for each input of
     the stage, the number of the output of the stage before that feeds the input.
     """
     n = lanes.bit_length() - 1
-    inward = [_halves(lanes, lanes >> level) for level in range(n - 1)]
+    inward = [_deal_halves(lanes, lanes >> level) for level in range(n - 1)]
     # Sorting the positions of a permutation by its values gives the inverse permutation
     outward = [sorted(range(lanes), key=permutation.__getitem__) for permutation in reversed(inward)]
     return inward + outward
 
 
-def _halves(lanes: int, block: int) -> list[int]:
+def _deal_halves(lanes: int, block: int) -> list[int]:
     """Return a permutation that moves even places of each block to its upper half, odd ones to its lower.
 
     The upper half has the lower numbers. Entry i is the place whose content moves to place i.
@@ -117,7 +117,7 @@ def route_permutation(sources: Sequence[int]) -> list[int]:
         sources: the input of each output, a permutation of 0 to N - 1.
 
     Returns:
-        One number for each of the N / 2 rows of switches, with the bits of ``setting_bits``.
+        One number for each of the N / 2 rows of switches, with the bits of ``count_setting_bits``.
 
     Raises:
         ValueError: if ``sources`` is not a permutation, or its length is not a power of two from 2 on.
@@ -125,11 +125,11 @@ def route_permutation(sources: Sequence[int]) -> list[int]:
     lanes = len(sources)
     if sorted(sources) != list(range(lanes)) or lanes & (lanes - 1) or lanes < 2:
         raise ValueError(f"{list(sources)} is no permutation of 2, 4, 8, ... lanes")
-    stages = _stages_of(list(sources))
+    stages = _route_stages(list(sources))
     return [sum(stage[row] << number for number, stage in enumerate(stages)) for row in range(lanes // 2)]
 
 
-def _stages_of(sources: list[int]) -> list[list[int]]:
+def _route_stages(sources: list[int]) -> list[list[int]]:
     """Return the settings of all switches stage by stage, 1 for a switch that crosses.
 
     The first and the last stage connect two networks of half the size, the upper and the lower. Each switch
@@ -137,7 +137,7 @@ def _stages_of(sources: list[int]) -> list[list[int]]:
     """
     if len(sources) == 2:
         return [[int(sources[0] == 1)]]
-    lower = _lower_outputs(sources)
+    lower = _assign_halves(sources)
     # Without a cross, an even output gets the upper half; an even input (below) goes to the upper half
     last = [int(lower[even]) for even in range(0, len(sources), 2)]
     halves: list[list[int]] = [[], []]
@@ -146,14 +146,14 @@ def _stages_of(sources: list[int]) -> list[list[int]]:
         halves[lower[output]].append(source // 2)  # in a half, each switch has one input and one output
         if not source % 2:
             first[source // 2] = int(lower[output])
-    upper_stages, lower_stages = map(_stages_of, halves)
+    upper_stages, lower_stages = map(_route_stages, halves)
     middle_stages = [
         upper_half + lower_half for upper_half, lower_half in zip(upper_stages, lower_stages, strict=True)
     ]
     return [first, *middle_stages, last]
 
 
-def _lower_outputs(sources: list[int]) -> list[bool]:
+def _assign_halves(sources: list[int]) -> list[bool]:
     """Return, for each output, whether its path uses the lower half.
 
     Of the two paths through each switch of the first and of the last stage, exactly one uses the lower half.
@@ -170,36 +170,36 @@ def _lower_outputs(sources: list[int]) -> list[bool]:
     return [lower[output] for output in range(len(sources))]
 
 
-def sources_of(form: str, settings: Sequence[int]) -> list[int]:
+def trace_sources(form: str, settings: Sequence[int]) -> list[int]:
     """Return the input that each output receives with these rows of settings.
 
     The result is a permutation for ``minimal``; for ``double``, several outputs may receive the same input.
     """
     if form == MINIMAL:
-        return _permuted(settings)
+        return _trace_stages(settings)
     lanes = len(settings)
-    return [_traced(settings, output, lanes) for output in range(lanes)]
+    return [_trace_output(settings, output, lanes) for output in range(lanes)]
 
 
-def _permuted(settings: Sequence[int]) -> list[int]:
+def _trace_stages(settings: Sequence[int]) -> list[int]:
     """Return the input that each output of a minimal network receives, computed stage by stage."""
     lanes = 2 * len(settings)
     sources = list(range(lanes))
-    for stage, wires in enumerate([sources, *wiring(lanes)]):
+    for stage, wires in enumerate([sources, *wire_stages(lanes)]):
         sources = [sources[lane] for lane in wires]
         crosses = [settings[lane // 2] >> stage & 1 for lane in range(lanes)]
         sources = [sources[lane ^ crosses[lane]] for lane in range(lanes)]
     return sources
 
 
-def _traced(settings: Sequence[int], output: int, lanes: int) -> int:
+def _trace_output(settings: Sequence[int], output: int, lanes: int) -> int:
     """Return the input that an output of SIGMA's network receives, traced from the output."""
     # wire: 0 for the horizontal output of the node in ``row``, 1 for the diagonal output
     row, wire = output, 0
-    for column in range(columns(DOUBLE, lanes), 0, -1):
+    for column in range(count_columns(DOUBLE, lanes), 0, -1):
         # The bit selects the node's input, which is the same kind of output of a node in the column before
         wire = settings[row] >> (2 * (column - 1) + wire) & 1
-        row ^= wire * distance(column, lanes)
+        row ^= wire * diagonal_distance(column, lanes)
     return row
 
 
@@ -213,7 +213,7 @@ def check_lanes(name: str, lanes: int) -> None:
     Raises:
         ValueError: if ``lanes`` is not a power of two from 2 to 256.
     """
-    minimum, maximum = LANES
+    minimum, maximum = LANE_LIMITS
     if lanes not in range(minimum, maximum + 1) or lanes & (lanes - 1):
         raise ValueError(f"{name}: lanes must be a power of two from {minimum} to {maximum}, not {lanes}")
 
@@ -223,18 +223,18 @@ class BenesNetwork(RowPipeline):
 
     Interface: a vector is a row of tokens, one on each of ``inputs``, see ``fiberscope.hw.lanes.rows``. A
     token on ``tasks`` holds the number of vectors of a task. It comes with one token on each of
-    ``settings``, see ``setting_bits``, which apply to all vectors of the task. Each of ``outputs`` sends the
-    token of the input that the settings select. Elements are unchanged; a stop, or another token that is no
-    element, keeps only its kind. With ``double``, several outputs can select the same input. A task of 0
-    vectors is taken like any other, and the next task replaces its settings.
+    ``settings``, see ``count_setting_bits``, which apply to all vectors of the task. Each of ``outputs``
+    sends the token of the input that the settings select. Elements are unchanged; a stop, or another token
+    that is no element, keeps only its kind. With ``double``, several outputs can select the same input. A
+    task of 0 vectors is taken like any other, and the next task replaces its settings.
 
     - ``minimal``: 2 log2 N - 1 stages of N / 2 switches, each of which passes or crosses its two inputs.
       ``route_permutation`` returns the settings of any permutation.
     - ``double``: SIGMA's network, with N rows and 2 log2 N + 1 columns of nodes, numbered from 0. Node (i, j)
       has a horizontal input from node (i, j - 1) and a diagonal input from node (i XOR d, j - 1), where d
-      is ``distance(j, N)``. Its horizontal and its diagonal output each select one of the inputs. Nodes of
-      column 0 have one input, nodes of the last column one output. ``fiberscope.hw.networks.benes_router``
-      finds the settings of any multicast.
+      is ``diagonal_distance(j, N)``. Its horizontal and its diagonal output each select one of the inputs.
+      Nodes of column 0 have one input, nodes of the last column one output.
+      ``fiberscope.hw.networks.benes_router`` finds the settings of any multicast.
 
     Timing: the settings of a task are popped in one cycle, at the earliest in the cycle in which the last
     vector of the task before is accepted, and apply from the next cycle. Within a task, a vector is accepted
@@ -278,11 +278,11 @@ class BenesNetwork(RowPipeline):
         if form not in FORMS:
             raise ValueError(f"{name}: form must be one of {', '.join(FORMS)}, not {form}")
         check_lanes(name, lanes)
-        if not 0 <= stages <= columns(form, lanes):
-            raise ValueError(f"{name}: stages must be from 0 to {columns(form, lanes)}, not {stages}")
+        if not 0 <= stages <= count_columns(form, lanes):
+            raise ValueError(f"{name}: stages must be from 0 to {count_columns(form, lanes)}, not {stages}")
         super().__init__(name, ("inputs", "outputs"), lanes, stages + 1)
         self.form = form  # C: str
-        self.bits = array("q", bytes(8 * setting_rows(form, lanes)))  # the settings, row by row
+        self.row_settings = array("q", bytes(8 * count_setting_rows(form, lanes)))  # the settings, row by row
         self.sources = array("q", range(lanes))  # by output: the input that the settings select
         self.left = 0  # vectors of the task that are not accepted yet
         self.tasks_taken = 0
@@ -298,9 +298,9 @@ class BenesNetwork(RowPipeline):
             self.channel("tasks"),
             self.channels("settings"),
         )  # C: settings=public list, tasks=public Channel
-        if len(self.settings) != len(self.bits):
+        if len(self.settings) != len(self.row_settings):
             raise SimulationError(
-                f"{self.name}: connect {len(self.bits)} settings, one a row, not {len(self.settings)}"
+                f"{self.name}: connect {len(self.row_settings)} settings, one a row, not {len(self.settings)}"
             )
 
     def _can_accept(self) -> bool:
@@ -318,35 +318,35 @@ class BenesNetwork(RowPipeline):
 
     def _prepare(self) -> bool:
         """Pop the next task and its settings, if no vector of the current task is left."""
-        if self.left > 0 or not self.tasks.can_pop() or self._missing_setting() >= 0:
+        if self.left > 0 or not self.tasks.can_pop() or self._find_missing_setting() >= 0:
             return False
-        for row in range(len(self.bits)):
-            self._load(row)
-        for lane, source in enumerate(sources_of(self.form, self.bits)):
+        for row in range(len(self.row_settings)):
+            self._pop_setting(row)
+        for lane, source in enumerate(trace_sources(self.form, self.row_settings)):
             self.sources[lane] = source
         self.left = self.tasks.coordinate()
         self.tasks.pop()
         self.tasks_taken += 1
         return True
 
-    def _load(self, row: int) -> None:
+    def _pop_setting(self, row: int) -> None:
         """Pop the settings of a row.
 
         Raises:
             SimulationError: if the number is negative or has too many bits.
         """
         source = self.settings[row]  # C: Channel
-        self.bits[row] = source.coordinate()
-        if self.bits[row] < 0 or self.bits[row] >> setting_bits(self.form, self.lanes):
+        self.row_settings[row] = source.coordinate()
+        if self.row_settings[row] < 0 or self.row_settings[row] >> count_setting_bits(self.form, self.lanes):
             raise SimulationError(
-                f"{self.name}: {self.bits[row]} at settings[{row}] has more than "
-                f"{setting_bits(self.form, self.lanes)} bits"
+                f"{self.name}: {self.row_settings[row]} at settings[{row}] has more than "
+                f"{count_setting_bits(self.form, self.lanes)} bits"
             )
         source.pop()
 
-    def _missing_setting(self) -> int:  # C: noexcept
+    def _find_missing_setting(self) -> int:  # C: noexcept
         """Return the first row of settings without a token, or -1."""
-        for row in range(len(self.bits)):
+        for row in range(len(self.row_settings)):
             source = self.settings[row]  # C: Channel
             if not source.can_pop():
                 return row
@@ -356,7 +356,7 @@ class BenesNetwork(RowPipeline):
         """Wait for an input within a task; between tasks, for a setting or the task if any token is there."""
         if self.left > 0:
             return self.wait_input(self._first_empty_input())
-        missing = self._missing_setting()
+        missing = self._find_missing_setting()
         # A task whose settings have all arrived would have been popped by ``_prepare`` in this cycle
         if self.tasks.can_pop():
             return self.wait_input(self.settings[missing])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.networks.benes import DOUBLE, check_lanes, columns
+from fiberscope.hw.networks.benes import DOUBLE, check_lanes, count_columns
 from fiberscope.sim.errors import SimulationError
 
 STEP_CAP = 512  # paths tried before a restart; few, as a good order of outputs succeeds quickly
@@ -47,7 +47,7 @@ class MulticastRouter:  # C: final
         self.step_cap = step_cap
         self.restarts = 0
         self.steps = 0
-        self._hops = columns(DOUBLE, lanes)
+        self._hops = count_columns(DOUBLE, lanes)
         self._random = 2 * seed + 1
         self._connected = 0  # number of outputs that have a source
         self._sources = array("q", bytes(8 * lanes))  # by output: its source

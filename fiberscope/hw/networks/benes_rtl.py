@@ -14,11 +14,11 @@ from fiberscope.hw.networks.benes import (
     FORMS,
     MINIMAL,
     BenesNetwork,
-    columns,
-    distance,
-    setting_bits,
-    setting_rows,
-    wiring,
+    count_columns,
+    count_setting_bits,
+    count_setting_rows,
+    diagonal_distance,
+    wire_stages,
 )
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
@@ -49,7 +49,9 @@ class BenesParameters(Parameters):
 
     form: str = choice(DOUBLE, FORMS)
     lanes: int = one_of(16, *LANES)
-    stages: int = number(0, 0, columns(DOUBLE, LANES[-1]), lambda own: (0, columns(own.form, own.lanes)))
+    stages: int = number(
+        0, 0, count_columns(DOUBLE, LANES[-1]), lambda own: (0, count_columns(own.form, own.lanes))
+    )
     vector_bits: int = number(32, 1, MAXIMUM_WIDTH)
     coordinate_bits: int = number(16, 1, MAXIMUM_WIDTH)
     reference_bits: int = number(0, 0, 64)
@@ -63,7 +65,7 @@ def port_contents(parameters: BenesParameters) -> PortContents:
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
     return {
         "tasks": {"coordinate": parameters.vector_bits},
-        "settings": Lanes({"coordinate": setting_bits(form, lanes)}, setting_rows(form, lanes)),
+        "settings": Lanes({"coordinate": count_setting_bits(form, lanes)}, count_setting_rows(form, lanes)),
         "inputs": Lanes(element, lanes, mask=True),
         "outputs": Lanes(element, lanes, mask=True),
     }
@@ -81,7 +83,7 @@ def design(parameters: BenesParameters, streams: Streams) -> None:
     words = [packed(lane) for lane in rows.entering]
     column = _switches if parameters.form == MINIMAL else _nodes
     wires = words if parameters.form == MINIMAL else [wire for word in words for wire in (word, word)]
-    count = columns(parameters.form, parameters.lanes)
+    count = count_columns(parameters.form, parameters.lanes)
     cuts = [(cut + 1) * count // (parameters.stages + 1) for cut in range(parameters.stages)]
     for place in range(count):
         if place in cuts:
@@ -118,7 +120,7 @@ Column = tuple[list[Signal], list[Signal]]  # wires after a column, and settings
 def _switches(wires: Sequence[Signal], settings: Sequence[Signal], place: int, count: int) -> Column:
     """Return a stage of switches of the minimal network; a switch crosses if its lowest setting bit is 1."""
     lanes = len(wires)
-    places = wiring(lanes)[place - 1] if place else range(lanes)
+    places = wire_stages(lanes)[place - 1] if place else range(lanes)
     moved = [wires[before] for before in places]
     crossed = [pyrtl.select(settings[i // 2][0], moved[i ^ 1], moved[i]) for i in range(lanes)]
     return crossed, _rest(settings, 1, place == count - 1)
@@ -130,7 +132,7 @@ def _nodes(wires: Sequence[Signal], settings: Sequence[Signal], place: int, coun
     Each node has a horizontal and a diagonal output, adjacent in ``wires``; in the last column, only one.
     """
     lanes, last = len(settings), place == count - 1
-    away = distance(place + 1, lanes)
+    away = diagonal_distance(place + 1, lanes)
     behind = [
         pyrtl.select(settings[row][output], wires[2 * (row ^ away) + 1], wires[2 * row])
         for row in range(lanes)

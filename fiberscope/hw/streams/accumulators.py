@@ -10,9 +10,9 @@ from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.points import FiberMaker
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.queue import Queue
-from fiberscope.hw.streams.quirks import CLEAN, Q17, Q18, Q25
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q17, Q18, Q25
 from fiberscope.hw.streams.sums import Sums
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
@@ -71,7 +71,7 @@ class Accumulator(StreamBlock):
     out_val: OutputStream
     maker: FiberMaker  # C: hidden; once elaborated
 
-    def __init__(self, name: str, value_stops: bool = False, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, value_stops: bool = False, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.value_stops = value_stops or not quirks & Q25
         self.runs_ahead = bool(quirks & Q25)
@@ -212,7 +212,7 @@ class Accumulator(StreamBlock):
         """
         inputs = ((self.in_crd_outer, CRD), (self.in_crd_inner, CRD), (self.in_val, VAL))
         tokens = [
-            f"{text(channel.control(), channel.coordinate(), channel.value(), protocol)}"
+            f"{format_token(channel.control(), channel.coordinate(), channel.value(), protocol)}"
             for channel, protocol in inputs
         ]
         raise SimulationError(f"cycle {now}, {self.name}: ({', '.join(tokens)}) is {fault}")
@@ -235,7 +235,7 @@ class VectorReduce(Accumulator):
         SimulationError: during the run, if the tokens do not form a point, or an outer coordinate decreases.
     """
 
-    def __init__(self, name: str, value_stops: bool = False, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, value_stops: bool = False, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, value_stops, quirks)
         self.row = BEFORE_ALL
 

@@ -31,8 +31,8 @@ from fiberscope.hw.streams.operations import (
 )
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q13
-from fiberscope.hw.streams.tokens import ABSENT, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q13
+from fiberscope.hw.streams.tokens import ABSENT, DATA, DONE, EMPTY, INTEGER, STOP, VAL, format_token
 from fiberscope.hw.value_type import ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
@@ -67,7 +67,9 @@ class Arithmetic(StreamBlock):
 
     out_val: OutputStream
 
-    def __init__(self, name: str, operation: str, operations: dict[str, int], quirks: int = CLEAN) -> None:
+    def __init__(
+        self, name: str, operation: str, operations: dict[str, int], quirks: int = NO_QUIRKS
+    ) -> None:
         super().__init__(name, quirks)
         self.operation = operation  # C: str
         self.code = operation_code(name, operation, operations)  # C: long
@@ -213,7 +215,7 @@ class Alu(Arithmetic):
         name: str,
         operation: str = "mul",
         negate: tuple[bool, bool] = (False, False),
-        quirks: int = CLEAN,
+        quirks: int = NO_QUIRKS,
     ) -> None:
         super().__init__(name, operation, BINARY, quirks)
         self.sign_a = -1.0 if negate[0] else 1.0
@@ -304,7 +306,7 @@ class Alu(Arithmetic):
         """Return the token of an operand as text: its kept stop, or else its head."""
         if is_kept:
             return f"S{self.kept_level}"
-        return str(text(channel.control(), channel.coordinate(), channel.value(), VAL))
+        return str(format_token(channel.control(), channel.coordinate(), channel.value(), VAL))
 
     def _refuse(self, text_a: str, text_b: str, now: int) -> None:  # C: text_a=str, text_b=str
         raise SimulationError(
@@ -348,7 +350,7 @@ class UnaryAlu(Arithmetic):
         name: str,
         operation: str = "relu",
         constant: float | None = None,
-        quirks: int = CLEAN,
+        quirks: int = NO_QUIRKS,
         *,
         constant_first: bool = False,
     ) -> None:

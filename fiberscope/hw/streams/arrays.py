@@ -10,7 +10,7 @@ from fiberscope.hw.fibers.arrays import values_of
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q13
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q13
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -50,7 +50,7 @@ class ArrayLoad(StreamBlock):
     in_ref: Channel
     out_val: OutputStream
 
-    def __init__(self, name: str, values: npt.ArrayLike, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, values: npt.ArrayLike, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.values = values_of(values)  # C: double[::1]
         self.size = len(self.values)

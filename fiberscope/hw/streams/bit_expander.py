@@ -7,7 +7,7 @@ from fiberscope.hw.streams import bits
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -54,7 +54,7 @@ class BitExpander(StreamBlock):
     out_crd: OutputStream
     out_ref: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.remaining_bits = 0  # C: object; bits of the word that have not left
         self.first_coordinate = (

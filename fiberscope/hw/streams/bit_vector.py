@@ -10,7 +10,7 @@ from itertools import accumulate
 from fiberscope.hw.streams.fiber_states import IN_FIBER, OWES_STOP
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q10
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q10
 from fiberscope.hw.streams.scanner import Scanner
 from fiberscope.hw.streams.tokens import BV, DATA, REF, STOP, word
 from fiberscope.sim.component import Input
@@ -47,7 +47,7 @@ class BitVectorScanner(Scanner):
 
     out_bv: OutputStream
 
-    def __init__(self, name: str, words: Sequence[int], quirks: int = CLEAN, per_fiber: int = 1) -> None:
+    def __init__(self, name: str, words: Sequence[int], quirks: int = NO_QUIRKS, per_fiber: int = 1) -> None:
         super().__init__(name, quirks)
         if per_fiber < 1 or len(words) % per_fiber:
             raise ValueError(f"{name}: {len(words)} words are no fibers of {per_fiber}")

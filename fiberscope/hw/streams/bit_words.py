@@ -7,7 +7,7 @@ from fiberscope.hw.streams import bits
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q20
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q20
 from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -37,7 +37,7 @@ class BitVector(StreamBlock):
     in_crd: Channel
     out_bv: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.word = 0  # C: object; its parts that have not left
 
@@ -99,7 +99,7 @@ class Chunker(StreamBlock):
     out_bv: OutputStream
     out_ref: OutputStream
 
-    def __init__(self, name: str, width: int, size: int, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, width: int, size: int, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         if not 1 <= width <= bits.PART:
             raise ValueError(f"{name}: a chunk has 1 to {bits.PART} bits, not {width}")

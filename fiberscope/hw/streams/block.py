@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fiberscope.hw.streams.output import OutputStream
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import DATA, EMPTY, STOP, written_head
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim import inline
@@ -54,7 +54,7 @@ class StreamBlock(Component):
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("done", 1),)
     TAKES_ONLY: ClassVar[bool] = False  # whether an update without a token does nothing but wait for input
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name)
         self.quirks = quirks
         self.value_type: ValueType = DOUBLE  # C: public ValueType; of all values it computes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REPSIG, STOP, VAL, text
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REPSIG, STOP, VAL, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input
 from fiberscope.sim.errors import SimulationError
@@ -98,7 +98,7 @@ class StreamRules:
 
     def write(self, token: SeenToken) -> str:
         """Return a token as text."""
-        return str(text(*token, self.carries))
+        return str(format_token(*token, self.carries))
 
 
 class StreamChecker(Component):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.fiber_states import IN_FIBER
-from fiberscope.hw.streams.quirks import CLEAN, Q4
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q4
 from fiberscope.hw.streams.scanner import Scanner
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.sim.component import Signal
@@ -36,7 +36,7 @@ class CompressedScanner(Scanner):
     SIGNALS = (*Scanner.SIGNALS, Signal("position", 48))
     COUNTERS = ("fibers",)
 
-    def __init__(self, name: str, level: Level, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, level: Level, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.level = level
         self.fiber = 0  # reference of the current fiber

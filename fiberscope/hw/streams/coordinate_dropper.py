@@ -6,8 +6,8 @@ from __future__ import annotations
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q19
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q19
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
@@ -56,7 +56,7 @@ class CoordinateDropper(StreamBlock):
     out_outer: OutputStream
     out_inner: OutputStream
 
-    def __init__(self, name: str, inner: Protocol = CRD, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, inner: Protocol = CRD, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.ports = (  # C: tuple
             Input("in_outer", CRD),
@@ -136,8 +136,8 @@ class CoordinateDropper(StreamBlock):
 
     def _refuse(self, kind: int, payload: int, now: int) -> None:
         """Raise ``SimulationError``: this inner token does not fit the outer token."""
-        outer = text(self.outer_kind, self.outer, 0.0, CRD)
-        inner = text(kind, payload, self.in_inner.value(), self.carries)
+        outer = format_token(self.outer_kind, self.outer, 0.0, CRD)
+        inner = format_token(kind, payload, self.in_inner.value(), self.carries)
         raise SimulationError(
             f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer: an inner fiber "
             "belongs to each outer coordinate, and to each empty outer fiber a bare inner stop"
@@ -196,7 +196,7 @@ class ValueDropper(StreamBlock):
     out_outer: OutputStream
     out_inner: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.dropped = 0
         self.after_stop = True  # whether the value token popped last is a stop, or none has been popped

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fiberscope.hw.streams.fiber_states import IN_FIBER
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q6
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q6
 from fiberscope.hw.streams.scanner import Scanner
 from fiberscope.hw.streams.tokens import CRD, DATA, REF
 from fiberscope.sim.component import Input, Signal
@@ -40,7 +40,7 @@ class DenseScanner(Scanner):
     PORTS = (Input("in_ref", ANY), output_stream("out_crd", CRD), output_stream("out_ref", REF))
     SIGNALS = (*Scanner.SIGNALS, Signal("coordinate", 48))
 
-    def __init__(self, name: str, size: int, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, size: int, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         if size < 0:
             raise ValueError(f"{name}: the size of a dense level must not be negative, as {size} is")

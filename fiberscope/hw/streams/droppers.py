@@ -6,7 +6,7 @@ from __future__ import annotations
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q18
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q18
 from fiberscope.hw.streams.tokens import CRD, DONE, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
@@ -29,7 +29,7 @@ class Dropper(StreamBlock):
     in_stream: Channel
     out_stream: OutputStream
 
-    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.ports = (Input("in_stream", carries), output_stream("out_stream", carries))  # C: tuple
 
@@ -62,7 +62,9 @@ class StopDropper(Dropper):
 
     COUNTERS = ("dropped",)
 
-    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN, kept: int = NO_STOP) -> None:
+    def __init__(
+        self, name: str, carries: Protocol = CRD, quirks: int = NO_QUIRKS, kept: int = NO_STOP
+    ) -> None:
         super().__init__(name, carries, quirks)
         self.kept = kept
         self.dropped = 0

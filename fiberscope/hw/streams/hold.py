@@ -7,8 +7,8 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.queue import Queue
-from fiberscope.hw.streams.quirks import CLEAN, Q0, Q12
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q0, Q12
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
@@ -50,7 +50,7 @@ class CoordinateHold(StreamBlock):
     out_outer: OutputStream
     out_inner: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.repeat_signals = Queue()  # kinds of inner tokens, oldest first
         self.kind = DATA  # kind of the outer token that is held
@@ -149,7 +149,7 @@ class CoordinateHold(StreamBlock):
     def _refuse(self, signal: int, now: int) -> None:
         """Raise ``SimulationError``: the signal does not fit the held outer token, or none is held."""
         inner = "a coordinate" if signal == DATA else "D" if signal == DONE else "a stop"
-        outer = text(self.kind, self.held_payload, 0.0, CRD) if self.holds_outer else "nothing"
+        outer = format_token(self.kind, self.held_payload, 0.0, CRD) if self.holds_outer else "nothing"
         raise SimulationError(
             f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer"
         )

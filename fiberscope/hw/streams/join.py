@@ -9,7 +9,7 @@ from fiberscope.hw.streams.heads import DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY
 from fiberscope.hw.streams.joiner import Joiner
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q2, Q8, Q9, Q11
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q2, Q8, Q9, Q11
 from fiberscope.hw.streams.tokens import EMPTY, SKIP_CRD, STOP
 from fiberscope.sim.component import Port
 
@@ -46,7 +46,7 @@ class Intersect(Joiner):
 
     COUNTERS = ("matches", "dropped", "longest_run")
 
-    def __init__(self, name: str, ways: int = 2, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, ways: int = 2, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, ways, quirks)
         self.matches = 0
         self.dropped = 0
@@ -211,7 +211,7 @@ class Union(Joiner):
 
     COUNTERS = ("common", "partial")
 
-    def __init__(self, name: str, ways: int = 2, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, ways: int = 2, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, ways, quirks)
         self.common = 0
         self.partial = 0

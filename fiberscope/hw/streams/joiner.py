@@ -10,7 +10,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.heads import DONE_KEY, EMPTY_KEY, NOTHING, STOP_KEY
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q2, Q11
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q2, Q11
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
@@ -53,7 +53,7 @@ class Joiner(StreamBlock):
     in_ref: list[Channel]
     out_crd: OutputStream
 
-    def __init__(self, name: str, ways: int = 2, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, ways: int = 2, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         if ways < 2:
             raise ValueError(f"{name}: a joiner has at least 2 operands, not {ways}")

@@ -8,7 +8,7 @@ from typing import ClassVar
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port, Signal
@@ -60,7 +60,7 @@ class DenseLocator(StreamBlock):
     out_ref2: OutputStream
 
     def __init__(self, name: str, size: int) -> None:
-        super().__init__(name, CLEAN)
+        super().__init__(name, NO_QUIRKS)
         if size < 0:
             raise ValueError(f"{name}: the size of a dense level must not be negative, as {size} is")
         self.size = size

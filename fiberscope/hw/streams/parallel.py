@@ -6,7 +6,7 @@ from __future__ import annotations
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
@@ -70,7 +70,7 @@ class Scatter(StreamBlock):
         block: int = 1,
         span: int = 0,
         carries: Protocol = CRD,
-        quirks: int = CLEAN,
+        quirks: int = NO_QUIRKS,
     ) -> None:
         super().__init__(name, quirks)
         check_ways(name, ways, block, span)

@@ -7,7 +7,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import Q18
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, text
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
@@ -124,7 +124,7 @@ class PointToFiber(StreamBlock):
 
     def _refuse(self, now: int) -> None:
         tokens = [
-            text(channel.control(), channel.coordinate(), 0.0, CRD)
+            format_token(channel.control(), channel.coordinate(), 0.0, CRD)
             for channel in (self.in_outer, self.in_inner)
         ]
         raise SimulationError(

@@ -1,8 +1,8 @@
 """Quirks of the public simulator that a block can reproduce, as bits numbered as in docs/graph_reference.md.
 
 A quirk is a behavior of the simulator weiya711/sam (at 6e477d1) that hardware would not have. The argument
-``quirks`` of a block is a mask of these bits; a block ignores bits that do not concern it. With ``CLEAN`` the
-block behaves as hardware would. With ``PUBLIC`` it reproduces the cycles and tokens of that simulator.
+``quirks`` of a block is a mask of these bits; a block ignores bits that do not concern it. With ``NO_QUIRKS``
+the block behaves as hardware would. With ``PUBLIC`` it reproduces the cycles and tokens of that simulator.
 """
 
 Q0 = (
@@ -32,7 +32,7 @@ Q21 = (
 Q22 = 1 << 22  # flatten loses an inner token if the outer one is late
 Q25 = 1 << 25  # an accumulator's values leave without stops
 
-CLEAN = 0
+NO_QUIRKS = 0
 PUBLIC = (
     Q0 | Q2 | Q4 | Q5 | Q6 | Q7 | Q8 | Q9 | Q10 | Q11 | Q12 | Q13 | Q14 | Q15 | Q16 | Q17 | Q18 | Q19 | Q20
     | Q21 | Q22 | Q25

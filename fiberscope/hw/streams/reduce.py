@@ -11,8 +11,8 @@ from fiberscope.hw.streams.kept import NO_STOP
 from fiberscope.hw.streams.operations import ADD, BINARY, operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q13, Q14, Q15
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q13, Q14, Q15
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, INTEGER, STOP, VAL, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
@@ -58,7 +58,7 @@ class ScalarReduce(StreamBlock):
     out_val: OutputStream
 
     def __init__(
-        self, name: str, operation: str = "sum", drop_empty: bool = False, quirks: int = CLEAN
+        self, name: str, operation: str = "sum", drop_empty: bool = False, quirks: int = NO_QUIRKS
     ) -> None:
         super().__init__(name, quirks)
         self.code = operation_code(name, operation, OPERATIONS)  # C: public long
@@ -186,7 +186,7 @@ class FiberReduce(ScalarReduce):
 
     in_crd: Channel
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks=quirks)
         self.in_fiber = False  # whether the coordinate of a fiber that has not ended was popped
 
@@ -250,6 +250,6 @@ class FiberReduce(ScalarReduce):
 
     def _refuse(self, now: int) -> None:
         """Raise ``SimulationError``: the heads of both inputs do not belong together."""
-        crd = text(self.in_crd.control(), self.in_crd.coordinate(), 0.0, CRD)
-        val = text(self.in_val.control(), self.in_val.coordinate(), self.in_val.value(), VAL)
+        crd = format_token(self.in_crd.control(), self.in_crd.coordinate(), 0.0, CRD)
+        val = format_token(self.in_val.control(), self.in_val.coordinate(), self.in_val.value(), VAL)
         raise SimulationError(f"cycle {now}, {self.name}: {val} on in_val does not fit {crd} on in_crd")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import REF, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
@@ -26,7 +26,7 @@ class ReferencePairs(StreamBlock):
     in_ref0: Channel
     in_ref1: Channel
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.pair: list[Channel] = []  # both inputs
 

@@ -12,7 +12,7 @@ from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fiber_states import IN_FIBER, OWES_STOP, WANTS_FIBER
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 
 NOTHING = -1  # kind of a stage that holds no token
@@ -34,7 +34,7 @@ class RegisteredArray(ArrayLoad):
         quirks: see ``StreamBlock``.
     """
 
-    def __init__(self, name: str, values: npt.ArrayLike, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, values: npt.ArrayLike, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, values, quirks)
         self.holds_token = False  # whether a token leaves in the next cycle
         self.kind = 0  # kind of this token

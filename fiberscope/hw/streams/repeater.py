@@ -8,8 +8,8 @@ from typing import NoReturn
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q0, Q12
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, REPSIG, STOP, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q0, Q12
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, REPSIG, STOP, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Signal
 from fiberscope.sim.errors import SimulationError
@@ -39,7 +39,7 @@ class RepeatSignalGenerator(StreamBlock):
     in_crd: Channel
     out_repsig: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.repeats = 0  # number of repeats in the current fiber
         self.longest_fiber = 0
@@ -97,7 +97,7 @@ class Repeater(StreamBlock):
     in_repsig: Channel
     out_ref: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.kind = DATA  # kind of the token that the block holds
         self.held = 0  # payload of this token
@@ -185,8 +185,9 @@ class Repeater(StreamBlock):
 
     def _refuse(self, signal: int) -> NoReturn:  # C: return=int
         """Raise ``SimulationError``: the signal does not match the held token, or none is held."""
-        held_text = text(self.kind, self.held, 0.0, REF) if self.holds_token else "nothing"
+        held_text = format_token(self.kind, self.held, 0.0, REF) if self.holds_token else "nothing"
+        signal_text = format_token(signal, 0, 0.0, REPSIG)
         raise SimulationError(
-            f"{self.name}: the signal {text(signal, 0, 0.0, REPSIG)} does not fit the reference stream, "
+            f"{self.name}: the signal {signal_text} does not fit the reference stream, "
             f"of which {held_text} is held"
         )

@@ -9,7 +9,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fiber_states import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q0, Q5
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q0, Q5
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port, Signal
@@ -54,7 +54,7 @@ class Scanner(StreamBlock):
     out_crd: OutputStream
     out_ref: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.mode = WANTS_FIBER  # C: public
 

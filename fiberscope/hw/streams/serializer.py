@@ -9,8 +9,8 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.parallel import check_ways
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
@@ -71,7 +71,7 @@ class WayJoiner(StreamBlock):
         for way in ways:
             source = self.sources[way]
             if source.control() != kind or source.coordinate() != level:
-                self.refuse(way, str(text(kind, level, 0.0, CRD)), now)
+                self.refuse(way, str(format_token(kind, level, 0.0, CRD)), now)
             source.pop()
 
     def refuse(self, way: int, expected: str, now: int) -> NoReturn:
@@ -86,7 +86,7 @@ class WayJoiner(StreamBlock):
             SimulationError: always.
         """
         source = self.sources[way]
-        token_text = text(source.control(), source.coordinate(), source.value(), self.carries)
+        token_text = format_token(source.control(), source.coordinate(), source.value(), self.carries)
         raise SimulationError(
             f"cycle {now}, {self.name}: {token_text} on {self.array}[{way}] instead of {expected}"
         )
@@ -118,7 +118,7 @@ class Merge(WayJoiner):
     out_crd: OutputStream
     out_ref: OutputStream
 
-    def __init__(self, name: str, ways: int, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, ways: int, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, ways, "in_crd", CRD, quirks)
         inputs = (Input("in_crd", CRD, array=True),)
         self.ports = (*inputs, output_stream("out_crd", CRD), output_stream("out_ref", REF))
@@ -185,7 +185,7 @@ class Serializer(WayJoiner):
         ways: int,
         depth: int = 0,
         carries: Protocol = CRD,
-        quirks: int = CLEAN,
+        quirks: int = NO_QUIRKS,
     ) -> None:
         super().__init__(name, ways, "in_stream", carries, quirks)
         if depth < 0:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fiber_states import IN_FIBER
-from fiberscope.hw.streams.quirks import CLEAN, Q7
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q7
 from fiberscope.hw.streams.skip_hints import Skips
 from fiberscope.hw.streams.tokens import DATA, EMPTY, SKIP_CRD, STOP
 from fiberscope.sim.channel import Channel
@@ -44,7 +44,7 @@ class SkippingScanner(CompressedScanner):
 
     in_skip: Channel
 
-    def __init__(self, name: str, level: Level, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, level: Level, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, level, quirks)
         self.skips = Skips(quirks)
         self.skipped = 0

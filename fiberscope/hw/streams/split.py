@@ -6,8 +6,8 @@ from __future__ import annotations
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q21, Q22
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q21, Q22
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
@@ -15,7 +15,7 @@ from fiberscope.sim.errors import SimulationError
 NO_CHUNK = -1  # chunk number before the first chunk of a fiber; with Q21, of the stream
 
 
-def check_factor(name: str, factor: int) -> int:
+def validate_factor(name: str, factor: int) -> int:
     """Return the chunk size ``factor`` if it is valid.
 
     Args:
@@ -67,13 +67,13 @@ class Split(StreamBlock):
     out_outer: OutputStream
     out_inner: OutputStream
 
-    def __init__(self, name: str, factor: int, original: bool = False, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, factor: int, original: bool = False, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
-        self.factor = check_factor(name, factor)
-        self.original = original
+        self.factor = validate_factor(name, factor)
+        self.keeps_coordinates = original
         self.chunk = NO_CHUNK
         self.in_chunk = False  # whether a chunk has started and its inner stop has not been sent
-        self.after_stop = True  # whether the last token was a stop, or there was none
+        self.fiber_is_closed = True  # whether the last token was a stop, or there was none
         self.chunks = 0
 
     def update(self, now: int) -> int:
@@ -87,7 +87,7 @@ class Split(StreamBlock):
         elif kind == STOP:
             self._end_fiber(payload)
             source.pop()
-        elif not self.after_stop:  # N or done within a fiber: it is popped in the next update
+        elif not self.fiber_is_closed:  # N or done within a fiber: it is popped in the next update
             self._end_fiber(0)
         else:
             self.send_control(kind, payload)
@@ -111,15 +111,15 @@ class Split(StreamBlock):
             self.chunk = chunk
             self.chunks += 1
             self.out_outer.push(DATA, chunk)
-        self.in_chunk, self.after_stop = True, False
-        self.out_inner.push(DATA, coordinate if self.original else coordinate % self.factor)
+        self.in_chunk, self.fiber_is_closed = True, False
+        self.out_inner.push(DATA, coordinate if self.keeps_coordinates else coordinate % self.factor)
         self.in_crd.pop()
 
     def _end_fiber(self, level: int) -> None:
         """Send the stop of a fiber, one level higher on the inner output, where it also ends the chunk."""
         self.out_outer.push(STOP, level)
         self.out_inner.push(STOP, level + 1)
-        self.in_chunk, self.after_stop = False, True
+        self.in_chunk, self.fiber_is_closed = False, True
         if not self.quirks & Q21:  # with Q21, the next fiber seems to continue the chunk
             self.chunk = NO_CHUNK
 
@@ -160,11 +160,11 @@ class Flatten(StreamBlock):
     in_inner: Channel
     out_crd: OutputStream
 
-    def __init__(self, name: str, factor: int, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, factor: int, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
-        self.factor = check_factor(name, factor)
-        self.kind = DATA  # kind of the outer token that the block holds
-        self.outer = 0  # chunk number or stop level of this token
+        self.factor = validate_factor(name, factor)
+        self.outer_kind = DATA  # kind of the outer token that the block holds
+        self.outer_payload = 0  # chunk number or stop level of this token
         self.holds_outer = False  # whether the block holds an outer token
         self.wants_outer = True  # with Q22: whether the next update pops an outer token
 
@@ -178,17 +178,17 @@ class Flatten(StreamBlock):
             inner.pop()
             return self._pair_blindly(kind, payload, now)
         # These tokens end more than a chunk, so that in_outer has a token of the same kind in this place.
-        ends = kind == DONE or (kind == STOP and payload > 0)
-        if not self.holds_outer or ends:
+        ends_list = kind == DONE or (kind == STOP and payload > 0)
+        if not self.holds_outer or ends_list:
             if not self.in_outer.can_pop():
                 return self.wait_input(self.in_outer)
             self._take_outer()
-            if ends:
+            if ends_list:
                 return self._end_list(kind, payload, now)
-            if self.kind != DATA:  # an inner token of a chunk, but no chunk number
-                self._refuse(kind, payload, now)
+            if self.outer_kind != DATA:  # an inner token of a chunk, but no chunk number
+                self._raise_mismatch(kind, payload, now)
         if kind == DATA:
-            self.out_crd.push(DATA, self.outer * self.factor + payload)
+            self.out_crd.push(DATA, self.outer_payload * self.factor + payload)
         else:
             self.holds_outer = False
         inner.pop()
@@ -196,7 +196,7 @@ class Flatten(StreamBlock):
 
     def _take_outer(self) -> None:
         """Pop the next outer token, and hold it."""
-        self.kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
+        self.outer_kind, self.outer_payload = self.in_outer.control(), self.in_outer.coordinate()
         self.in_outer.pop()
         self.holds_outer = True
 
@@ -215,13 +215,13 @@ class Flatten(StreamBlock):
         Raises:
             SimulationError: if the outer token is neither a chunk number nor the matching stop or done.
         """
-        if self.kind != DATA:
-            if kind != self.kind or (kind == STOP and payload != self.outer + 1):
-                self._refuse(kind, payload, now)
-            self.out_crd.push(self.kind, self.outer)
+        if self.outer_kind != DATA:
+            if kind != self.outer_kind or (kind == STOP and payload != self.outer_payload + 1):
+                self._raise_mismatch(kind, payload, now)
+            self.out_crd.push(self.outer_kind, self.outer_payload)
             self.in_inner.pop()
             self.holds_outer = False
-        return self.finish(now) if self.kind == DONE else self.busy(now + 1)
+        return self.finish(now) if self.outer_kind == DONE else self.busy(now + 1)
 
     def _pair_blindly(self, kind: int, payload: int, now: int) -> int:
         """With Q22: pair an inner token, already popped, with the held outer token or the next one.
@@ -236,19 +236,22 @@ class Flatten(StreamBlock):
                 return self.busy(now + 1)
             self._take_outer()
             self.wants_outer = False
-        if kind == DATA and self.kind == DATA:
-            self.out_crd.push(DATA, self.outer * self.factor + payload)
-        elif kind == STOP and self.kind == STOP:
-            self.out_crd.push(STOP, self.outer)
+        if kind == DATA and self.outer_kind == DATA:
+            self.out_crd.push(DATA, self.outer_payload * self.factor + payload)
+        elif kind == STOP and self.outer_kind == STOP:
+            self.out_crd.push(STOP, self.outer_payload)
             self.wants_outer = True
         elif kind == DONE:
             self.out_crd.push(DONE)
             return self.finish(now)
         return self.busy(now + 1)
 
-    def _refuse(self, kind: int, payload: int, now: int) -> None:
+    def _raise_mismatch(self, kind: int, payload: int, now: int) -> None:
         """Raise ``SimulationError``: this inner token does not fit the held outer token."""
-        inner, outer = text(kind, payload, 0.0, CRD), text(self.kind, self.outer, 0.0, CRD)
+        inner, outer = (
+            format_token(kind, payload, 0.0, CRD),
+            format_token(self.outer_kind, self.outer_payload, 0.0, CRD),
+        )
         raise SimulationError(
             f"cycle {now}, {self.name}: {inner} on in_inner does not fit {outer} on in_outer: a fiber of "
             "remainders belongs to each chunk"

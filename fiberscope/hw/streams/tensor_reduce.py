@@ -7,8 +7,8 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.operations import operation_code
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, format_token
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
@@ -64,7 +64,7 @@ class TensorReduce(StreamBlock):
         name: str,
         ways: int,
         kept: int = 0,
-        quirks: int = CLEAN,
+        quirks: int = NO_QUIRKS,
         *,
         flushes: bool = False,
         operation: str = "add",
@@ -227,6 +227,7 @@ class TensorReduce(StreamBlock):
     def _refuse(self, now: int, fault: str) -> None:
         heads = [(inline.channel(channel), CRD) for channel in self.in_crd] + [(self.in_val, VAL)]
         tokens = [
-            f"{text(end.control(), end.coordinate(), end.value(), protocol)}" for end, protocol in heads
+            f"{format_token(end.control(), end.coordinate(), end.value(), protocol)}"
+            for end, protocol in heads
         ]
         raise SimulationError(f"cycle {now}, {self.name}: ({', '.join(tokens)}) {fault}")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.checker import StreamChecker
-from fiberscope.hw.streams.tokens import BV, CRD, REF, REPSIG, SKIP_CRD, VAL, Written, text, token
+from fiberscope.hw.streams.tokens import BV, CRD, REF, REPSIG, SKIP_CRD, VAL, Written, format_token, token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Output, Port
 from fiberscope.sim.kernel import Kernel
@@ -141,7 +141,7 @@ def written(sink: StreamSink, carries: Protocol) -> Stream:
         carries: protocol of the stream.
     """
     return [
-        (cycle - 1 - SEEN, text(kind, payload, value, carries))
+        (cycle - 1 - SEEN, format_token(kind, payload, value, carries))
         for cycle, (kind, payload, _reference, value) in sink.received
     ]
 

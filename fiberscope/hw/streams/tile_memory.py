@@ -14,7 +14,7 @@ from fiberscope.hw.streams.tokens import DATA, DONE, REF
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Signal
 
-WAITING = 2  # capacity of an output channel: tokens that wait for the graph; their tiles are loaded
+_OUTPUT_CAPACITY = 2  # capacity of an output channel: tokens that wait for the graph; their tiles are loaded
 
 
 class TileMemory(StreamBlock):
@@ -60,7 +60,7 @@ class TileMemory(StreamBlock):
 
     PORTS = (Input("in_ref", REF), output_stream("out_ref", REF))
     COUNTERS: ClassVar[tuple[str, ...]] = ("loads", "read_bytes", "reused", "evicted", "late_cycles")
-    OUTPUT_CAPACITY: ClassVar[int] = WAITING  # for the code that connects the outputs
+    OUTPUT_CAPACITY: ClassVar[int] = _OUTPUT_CAPACITY  # for importers: a compiled module hides its constants
     SIGNALS = (*StreamBlock.SIGNALS, Signal("held", 16), Signal("used_bytes", 48))
 
     in_ref: Channel
@@ -83,19 +83,20 @@ class TileMemory(StreamBlock):
         # Fractions of a cycle are counted in units; without a bandwidth, a transfer takes none.
         self._units_per_cycle = int(bytes_per_cycle.numerator) or 1  # C: long
         self._units_per_byte = int(bytes_per_cycle.denominator) if bytes_per_cycle else 0  # C: long
-        self._free_at = self._free_units = 0  # cycle in which the last transfer ends, and units beyond it
-        self.resident: dict[int, int] = {}  # cycle of arrival of each tile, in the order of the references
+        # The cycle in which the last transfer ends, and units beyond this cycle
+        self._transfer_end_cycle = self._transfer_end_units = 0
+        self.arrival_by_tile: dict[int, int] = {}  # tiles in the order of the references
         self.used_bytes = 0
         self.loads = self.read_bytes = self.reused = self.evicted = self.late_cycles = 0
         self.loaded = bytearray(len(sizes))  # whether a tile was ever loaded
         # The held tokens are a ring of ``ahead`` slots in four arrays, from slot ``_head`` on: kind, payload,
         # cycle of the pop, and the cycle from which the token may leave.
         self.held = self._head = 0
-        self._kinds, self._payloads, self._popped, self._due = (
+        self._kinds, self._payloads, self._pop_cycles, self._due_cycles = (
             array("q", bytes(8 * ahead)) for _ in range(4)
         )
         # A ring of the references that left last: those in a full output channel, and the one in use.
-        self._sent = array("q", bytes(8 * (WAITING + 1)))
+        self._sent = array("q", bytes(8 * (_OUTPUT_CAPACITY + 1)))
         self._sent_count = 0
         self._last_sent = -1  # cycle in which the last token left
 
@@ -107,7 +108,7 @@ class TileMemory(StreamBlock):
             self._look_for_input(now)
         has_moved = self._accept(now)
         full: Channel | None = None
-        if self.held > 0 and self._due[self._head] <= now:
+        if self.held > 0 and self._due_cycles[self._head] <= now:
             full = self._first_full()
             if full is None:
                 if self._send(now) == DONE:
@@ -119,48 +120,48 @@ class TileMemory(StreamBlock):
         """Pop a token if it and its tile have space, and begin the load; return whether it was popped."""
         if self.held == self.ahead or not self.in_ref.can_pop():
             return False
-        due, tile = now, self.in_ref.coordinate()
+        due, payload = now, self.in_ref.coordinate()
         if self.in_ref.control() == DATA:
-            if tile not in self.resident and not self._make_space(self.sizes[tile]):
+            if payload not in self.arrival_by_tile and not self._make_space(self.sizes[payload]):
                 return False
-            due = self._find(tile, now)
+            due = self._look_up_or_load(payload, now)
         slot = (self._head + self.held) % self.ahead
         self._kinds[slot] = self.in_ref.control()
-        self._payloads[slot] = tile
-        self._popped[slot] = now
-        self._due[slot] = due
+        self._payloads[slot] = payload
+        self._pop_cycles[slot] = now
+        self._due_cycles[slot] = due
         self.held += 1
         self.in_ref.pop()
         return True
 
-    def _find(self, tile: int, now: int) -> int:
+    def _look_up_or_load(self, tile: int, now: int) -> int:
         """Return the cycle in which a tile arrives or has arrived.
 
         The method begins a load if the tile is neither in memory nor on its way; ``_accept`` has made the
         space. The tile becomes the most recently referenced tile.
         """
-        if tile in self.resident:
+        if tile in self.arrival_by_tile:
             self.reused += 1
-            arrival = self.resident.pop(tile)
+            arrival = self.arrival_by_tile.pop(tile)
         else:
             arrival = self._load(tile, now)
-        self.resident[tile] = arrival  # at the end of the order
+        self.arrival_by_tile[tile] = arrival  # at the end of the order
         return arrival
 
     def _load(self, tile: int, now: int) -> int:
         """Begin the load of a tile; return the cycle of its arrival."""
         size = self.sizes[tile]
-        if self._free_at < now:  # no transfer is under way, and unused bandwidth is lost
-            self._free_at = now
-            self._free_units = 0
-        units = self._free_units + size * self._units_per_byte
-        self._free_at += units // self._units_per_cycle
-        self._free_units = units % self._units_per_cycle
+        if self._transfer_end_cycle < now:  # no transfer is under way, and unused bandwidth is lost
+            self._transfer_end_cycle = now
+            self._transfer_end_units = 0
+        units = self._transfer_end_units + size * self._units_per_byte
+        self._transfer_end_cycle += units // self._units_per_cycle
+        self._transfer_end_units = units % self._units_per_cycle
         self.used_bytes += size
         self.loads += 1
         self.read_bytes += size
         self.loaded[tile] = 1
-        return self._free_at + (self._free_units > 0) + self.latency
+        return self._transfer_end_cycle + (self._transfer_end_units > 0) + self.latency
 
     def _make_space(self, size: int) -> bool:
         """Evict tiles until ``size`` bytes are free; return whether they are.
@@ -172,14 +173,14 @@ class TileMemory(StreamBlock):
             return True
         needed = self._needed_tiles()
         victims, freed = [], 0
-        for tile in self.resident:
+        for tile in self.arrival_by_tile:
             if tile not in needed:
                 victims.append(tile)
                 freed += self.sizes[tile]
                 if self.used_bytes - freed + size <= self.capacity:
                     break
         for tile in victims:
-            del self.resident[tile]
+            del self.arrival_by_tile[tile]
         self.evicted += len(victims)
         self.used_bytes -= freed
         return self.used_bytes + size <= self.capacity
@@ -192,9 +193,9 @@ class TileMemory(StreamBlock):
         slots = [(self._head + number) % self.ahead for number in range(self.held)]
         tiles = {self._payloads[slot] for slot in slots if self._kinds[slot] == DATA}
         # The tokens in the fullest channel, all counted as references, though some may be stops or N.
-        waiting = WAITING - min([channel.free() for channel in self.bounds])
-        for age in range(min(self._sent_count, waiting + 1)):
-            tiles.add(self._sent[(self._sent_count - 1 - age) % (WAITING + 1)])
+        queued = _OUTPUT_CAPACITY - min([channel.free() for channel in self.bounds])
+        for age in range(min(self._sent_count, queued + 1)):
+            tiles.add(self._sent[(self._sent_count - 1 - age) % (_OUTPUT_CAPACITY + 1)])
         return tiles
 
     def _send(self, now: int) -> int:
@@ -202,10 +203,10 @@ class TileMemory(StreamBlock):
         slot = self._head
         kind, payload = self._kinds[slot], self._payloads[slot]
         # The token became the oldest when it was popped, or in the cycle after the last token left.
-        self.late_cycles += max(0, self._due[slot] - max(self._popped[slot], self._last_sent + 1))
+        self.late_cycles += max(0, self._due_cycles[slot] - max(self._pop_cycles[slot], self._last_sent + 1))
         self.out_ref.push(kind, payload)
         if kind == DATA:
-            self._sent[self._sent_count % (WAITING + 1)] = payload
+            self._sent[self._sent_count % (_OUTPUT_CAPACITY + 1)] = payload
             self._sent_count += 1
         self._last_sent = now
         self.held -= 1
@@ -220,11 +221,11 @@ class TileMemory(StreamBlock):
         for channel in self.bounds if lacks_space else ():
             channel.want(channel.free() + 1)  # a token that the graph takes frees the space of a tile
         if self.held > 0:
-            return self.busy(self._due[self._head])
+            return self.busy(self._due_cycles[self._head])
         # Every consumer can wake the block, but a cycle is accounted to one channel, here the first.
         return self.wait_output(self.bounds[0]) if lacks_space else self.wait_input(self.in_ref)
 
     @property
-    def minimum_bytes(self) -> int:
+    def distinct_bytes(self) -> int:
         """Return the bytes of all tiles that were loaded, each counted once."""
         return sum(size for size, loaded in zip(self.sizes, self.loaded, strict=True) if loaded)

@@ -99,7 +99,7 @@ def _control_token(written: str, carries: Protocol) -> Token:
     raise SimulationError(f"a {carries} stream has no token {written!r}")
 
 
-def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
+def format_token(kind: int, payload: int, value: float, carries: Protocol) -> Written:
     """Convert a token to its text form; the inverse of ``token``, except that the mark ``INTEGER`` is lost.
 
     Args:
@@ -119,4 +119,4 @@ def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
 
 def written_head(channel: Channel, carries: Protocol) -> Written:
     """Return the text form of the head of a channel, whose tokens follow the protocol ``carries``."""
-    return text(channel.control(), channel.coordinate(), channel.value(), carries)
+    return format_token(channel.control(), channel.coordinate(), channel.value(), carries)

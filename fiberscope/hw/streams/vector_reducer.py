@@ -5,7 +5,7 @@ from __future__ import annotations
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -52,7 +52,7 @@ class VectorReducer(StreamBlock):
     out_crd: OutputStream
     out_val: OutputStream
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.sums: dict[int, float] = {}
         self.complete: list[tuple[int, float]] = []  # sums to send, in reverse order

@@ -10,7 +10,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.droppers import StopMerger
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN, Q19
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q19
 from fiberscope.hw.streams.tokens import BV, DATA, DONE, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -59,7 +59,7 @@ class WordDropper(StreamBlock):
     merger_outer: StopMerger  # C: hidden; both once elaborated
     merger_inner: StopMerger  # C: hidden
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.outer: deque[tuple[int, int]] = deque()  # tokens (kind, payload) to process
         self.inner: deque[tuple[int, int]] = deque()  # inner tokens to process

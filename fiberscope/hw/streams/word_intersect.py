@@ -9,8 +9,8 @@ from fiberscope.hw.streams import bits
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import BV, DATA, DONE, REF, text
+from fiberscope.hw.streams.quirks import NO_QUIRKS
+from fiberscope.hw.streams.tokens import BV, DATA, DONE, REF, format_token
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
@@ -58,7 +58,7 @@ class WordIntersect(StreamBlock):
     out_ref0: OutputStream
     out_ref1: OutputStream
 
-    def __init__(self, name: str, emit_zeros: bool = False, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, emit_zeros: bool = False, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.emits_zeros = emit_zeros
         self.remaining_bits = 0  # C: object; the word joined, without the bits whose references have left
@@ -144,7 +144,7 @@ class WordIntersect(StreamBlock):
         Raises:
             SimulationError: always.
         """
-        heads = [text(bv.control(), bv.coordinate(), 0.0, BV) for bv in self.in_bv]
+        heads = [format_token(bv.control(), bv.coordinate(), 0.0, BV) for bv in self.in_bv]
         raise SimulationError(
             f"cycle {now}, {self.name}: {heads[0]} on in_bv[0] and {heads[1]} on in_bv[1] {fault}"
         )

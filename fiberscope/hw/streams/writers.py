@@ -8,7 +8,7 @@ from array import array
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fiber_ends import FiberEnds
 from fiberscope.hw.streams.growing_memory import Growing
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, STOP, VAL, unsigned
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -29,7 +29,7 @@ class Writer(StreamBlock):
     COUNTERS = ("stored",)
     TAKES_ONLY = True
 
-    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.stored = 0  # C: public
 
@@ -73,7 +73,7 @@ class ValuesWriter(Writer):
 
     in_val: Channel
 
-    def __init__(self, name: str, room: int = 1, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, room: int = 1, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.memory = Growing(room)
         self.of_integers = False
@@ -112,7 +112,7 @@ class FiberWriter(Writer):
         quirks: see ``StreamBlock``.
     """
 
-    def __init__(self, name: str, room: int = 1, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, room: int = 1, quirks: int = NO_QUIRKS) -> None:
         super().__init__(name, quirks)
         self.level = Growing(room)
         self.ends = FiberEnds(quirks)

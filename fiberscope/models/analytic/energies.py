@@ -98,7 +98,7 @@ def _level_energies(
     """Return the energy in pJ of each action of a level: of the table, else of the class by bits of a row."""
     if not level.stores:
         return dict.fromkeys(STORAGE_ACTIONS, 0.0)
-    actions, row = table.actions(level.path), level.word_bits * level.block
+    actions, row = table.find_actions(level.path), level.word_bits * level.block
     picojoules = _picojoules(actions or {})
     if actions is None:
         defaults = _class_actions(level.kind, default, STORAGE_ACTIONS, "storage")
@@ -112,7 +112,7 @@ def _level_energies(
 
 
 def _compute_energies(compute: Compute, table: EnergyTable, default: EnergyTable) -> Mapping[str, float]:
-    actions = table.actions(compute.path)
+    actions = table.find_actions(compute.path)
     if actions is None:
         actions = _class_actions(compute.kind, default, _COMPUTE_ACTIONS, "intmac")
     return _energies_by_action(_picojoules(actions), _COMPUTE_ACTIONS, compute.energy_scale)

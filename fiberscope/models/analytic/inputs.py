@@ -29,7 +29,7 @@ from fiberscope.models.analytic.read_mapping import DATA, Names, read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import OptimizationsSchema
 from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Location, read_files
-from fiberscope.results.costs.energies import EnergyTable, default_table
+from fiberscope.results.costs.energies import EnergyTable, load_default_table
 from fiberscope.workloads.errors import nearest
 
 _DESIGNS = Path(__file__).parent / "designs"
@@ -112,7 +112,7 @@ def case_of(name: str, inputs: Inputs, options: Options, *, with_mapping: bool =
     machine = read_architecture(directives, location, target_names)
     architecture = machine.architecture
     features = read_features([*machine.optimizations, *_section_optimizations(inputs)], architecture, problem)
-    energies = Energies.from_table(architecture, _table(inputs), default_table(), options.timeloop)
+    energies = Energies.from_table(architecture, _table(inputs), load_default_table(), options.timeloop)
     constraints = [*_whole_branches(machine, problem), *constraints]
     mapping = None
     if with_mapping:
@@ -167,7 +167,7 @@ def _table(inputs: Inputs) -> EnergyTable | None:
     if "ERT" not in inputs.sections:
         return None
     tables, location = inputs.need("ERT")
-    return EnergyTable.from_tables(tables.tables, location.document.name)
+    return EnergyTable.from_components(tables.tables, location.document.name)
 
 
 def designs() -> list[str]:

@@ -33,7 +33,7 @@ from fiberscope.models.trace.api import LARGEST_SIZE, load_outline, prepare
 from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
 from fiberscope.models.trace.storage_format import RankFormat as StoredRank
-from fiberscope.results.costs.energies import default_table
+from fiberscope.results.costs.energies import load_default_table
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse
 
@@ -124,7 +124,7 @@ class _Translation:
     @property
     def design(self) -> Design:
         """Return the machine, the problem and its sparse optimizations."""
-        energies = Energies.from_table(self._architecture, None, default_table(), self.options.timeloop)
+        energies = Energies.from_table(self._architecture, None, load_default_table(), self.options.timeloop)
         return Design(self._architecture, self._problem, self._features, energies, self.options)
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.accelerators.quantities import plain_number
-from fiberscope.results.costs.energies import ErtComponent
+from fiberscope.results.costs.energies import ReferenceTableComponent
 
 TAG = "!"  # key under which a node's tag is stored
 
@@ -298,7 +298,7 @@ class TablesSchema(Section):
     """``ERT``."""
 
     version: Version
-    tables: list[ErtComponent]
+    tables: list[ReferenceTableComponent]
 
 
 class FileSchema(Section):

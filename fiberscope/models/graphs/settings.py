@@ -163,7 +163,7 @@ class GraphParameters(Configuration):
         """
         text = ("all" if self.timing == "sam" else "none") if self.quirks == "auto" else self.quirks
         if text in ("none", "all"):
-            mask = quirk_masks.PUBLIC if text == "all" else quirk_masks.CLEAN
+            mask = quirk_masks.PUBLIC if text == "all" else quirk_masks.NO_QUIRKS
         else:
             mask = 0
             for number in text.split(","):

@@ -272,4 +272,4 @@ class TileMemories:
     @property
     def minimum_bytes(self) -> int:
         """Return the bytes of all tiles that were loaded; a tile counts once for each memory with it."""
-        return sum(memory.minimum_bytes for _tensor, memory in self.memories.values())
+        return sum(memory.distinct_bytes for _tensor, memory in self.memories.values())

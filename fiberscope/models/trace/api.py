@@ -41,7 +41,7 @@ from fiberscope.models.trace.report import ModelledRun, ProblemAnswer, report
 from fiberscope.models.trace.source import Source as SpecificationText
 from fiberscope.models.trace.spacetime import Stamps, Watcher
 from fiberscope.models.trace.specification import Specification
-from fiberscope.results.costs.energies import default_table, read_table
+from fiberscope.results.costs.energies import load_default_table, read_table
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.provenance.source_digest import (
     Roots,
@@ -139,7 +139,7 @@ class Prepared:
         counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
-        table = read_table(Path(self.options.energies)) if self.options.energies else default_table()
+        table = read_table(Path(self.options.energies)) if self.options.energies else load_default_table()
         energies = compute_energy(self.specification, metrics, outcome.runs, table)
         solved = None
         if self.problem is not None and not outcome.interrupted:

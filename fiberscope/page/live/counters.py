@@ -127,7 +127,7 @@ class MachineCounters:
         return {**self.read(time), "selected": selected}
 
     def component(self, name: str, time: int) -> dict[str, Any]:
-        """Return the fields of a ``ComponentView`` without its channels, and its wait chain as ``chain``.
+        """Return the fields of a ``ComponentView`` without its channels, and its wait chain.
 
         Args:
             name: instance name of the component.
@@ -136,7 +136,7 @@ class MachineCounters:
         component = self.components[name]
         view = asdict(component_view(self._kernel, component, time))
         del view["channels"]
-        chain = self._wait_chains.chain(component, time)
+        chain = self._wait_chains.find_chain(component, time)
         links = [
             [wait.component, self._link_text(wait), self._state_start(wait.component, wait.since)]
             for wait in chain

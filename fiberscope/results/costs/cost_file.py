@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_document import Document
 
 _CODE = (Path(__file__), *(Path(__file__).with_name(name) for name in ("schema.py", "energies.py")))
-SOURCES = (*_CODE, Path(references.__file__))  # define the content of a compiled file
+FORMAT_MODULES = (*_CODE, Path(references.__file__))  # define the content of a compiled file
 ENERGIES = Path(__file__).parent / "energies.yaml"
 AREAS = Path(__file__).parent / "areas.yaml"
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
@@ -54,23 +54,23 @@ class PostfixExpression:
             ConfigurationError: an unknown name, a name whose value is not a number, or a division by zero;
                 the message has the location.
         """
-        number = references.evaluate(self.tokens, parameters, self.error)
+        number = references.evaluate(self.tokens, parameters, self.make_error)
         return int(number) if number.denominator == 1 else float(number)
 
-    def error(self, message: str) -> ConfigurationError:
+    def make_error(self, message: str) -> ConfigurationError:
         """Return an error with the location of the expression."""
         return ConfigurationError(f"{self.location}: {message}")
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, since dicts have no hash
-class CostFile:
+class CompiledCosts:
     """A compiled file of costs, which can be a key of a cache.
 
     Two objects are equal only if they are the same object. ``read_cost_file`` returns the same object for an
     unchanged file, as long as its own cache holds the object, and another object for a changed file.
 
     Args:
-        document: the content of the file, with all sections of ``schema.CostsFile``. Every expression is
+        sections: the content of the file, with all sections of ``schema.CostsFile``. Every expression is
             ``[location, token, ...]``, see ``PostfixExpression``. Every netlist is ``[location, block,
             {parameter: text or expression}]``.
         energies: the energies of the shipped table, in pJ by ``owner.action``: ``DRAM.read``,
@@ -80,12 +80,12 @@ class CostFile:
         areas: the areas of the shipped table, in um2 by name, in 45 nm.
     """
 
-    document: Mapping[str, Any]
+    sections: Mapping[str, Any]
     energies: Mapping[str, float]
     areas: Mapping[str, float]
 
 
-def read_cost_file(path: Path) -> CostFile:
+def read_cost_file(path: Path) -> CompiledCosts:
     """Return the compiled costs of a file, from a cache if the file has not changed.
 
     A change is noticed by the time of the file's last modification.
@@ -100,19 +100,19 @@ def read_cost_file(path: Path) -> CostFile:
 
 
 @lru_cache(maxsize=64)
-def _load_cost_file(path: Path, _modified: int) -> CostFile:
+def _load_cost_file(path: Path, _modified: int) -> CompiledCosts:
     """Load a file from the cache folder, or compile the file and store the result there.
 
     A sweep needs the costs at every point, therefore the result stays in memory too. ``_modified`` is only a
     key of that cache: a modified file is loaded again.
     """
-    inputs = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
+    inputs = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *FORMAT_MODULES))]
     cache_file = _cache_path(hashlib.sha256(b"\0".join(inputs)).hexdigest())
     # A copy that is missing, damaged, or of other fields is compiled again
     with suppress(OSError, ValueError, TypeError):
         checksum, _, text = cache_file.read_bytes().partition(b"\n")
         if checksum == _checksum(text):
-            return CostFile(**json.loads(text))
+            return CompiledCosts(**json.loads(text))
     compiled = _compile(path)
     with suppress(OSError):  # without a cache, the next process compiles again
         _write_cache(cache_file, vars(compiled))
@@ -141,7 +141,7 @@ def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
 
 
-def _compile(path: Path) -> CostFile:
+def _compile(path: Path) -> CompiledCosts:
     """Read, check and compile a file.
 
     Raises:
@@ -150,7 +150,7 @@ def _compile(path: Path) -> CostFile:
     # A run with a cached copy needs none of these modules, which take time to load
     from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
     from fiberscope.accelerators.yaml_schema import validate_document  # noqa: PLC0415
-    from fiberscope.results.costs.energies import default_table  # noqa: PLC0415
+    from fiberscope.results.costs.energies import load_default_table  # noqa: PLC0415
     from fiberscope.results.costs.schema import CostsFile  # noqa: PLC0415
 
     document = read_document(path)
@@ -158,13 +158,13 @@ def _compile(path: Path) -> CostFile:
     # The shipped table, as the expressions of a file name its entries; a user's table is for the models only
     energies = {
         f"{owner}.{name}": action.picojoules
-        for owner, actions in default_table().components.items()
+        for owner, actions in load_default_table().components.items()
         for name, action in actions.items()
     }
-    return CostFile(_Compiler(document).file(costs), energies, _areas())
+    return CompiledCosts(_Compiler(document).compile_file(costs), energies, _read_areas())
 
 
-def _areas() -> dict[str, float]:
+def _read_areas() -> dict[str, float]:
     """Return the areas of the shipped table, in um2 by name."""
     from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
 
@@ -178,50 +178,55 @@ class _Compiler:
 
     document: Document
 
-    def file(self, costs: dict[str, Any]) -> dict[str, Any]:
+    def compile_file(self, costs: dict[str, Any]) -> dict[str, Any]:
         """Compile all sections of a file. Change ``costs`` in place, and return it.
 
         Args:
             costs: the checked content of the file, without sections that have no value.
         """
         for section in ("memory", "operations"):
-            costs[section] = self.expressions((section,), costs.get(section, {}))
+            costs[section] = self.compile_expressions((section,), costs.get(section, {}))
         for section in ("parts", "besides"):
-            costs[section] = {name: self.part((section, name), part) for name, part in costs[section].items()}
+            costs[section] = {
+                name: self.compile_part((section, name), part) for name, part in costs[section].items()
+            }
         return costs
 
-    def part(self, path: tuple[str, ...], part: dict[str, Any]) -> dict[str, Any]:
+    def compile_part(self, path: tuple[str, ...], part: dict[str, Any]) -> dict[str, Any]:
         """Compile one part, except its ``source``, which is for readers of the file only."""
-        srams = {name: self.expressions((*path, "srams", name), text) for name, text in part["srams"].items()}
+        srams = {
+            name: self.compile_expressions((*path, "srams", name), text)
+            for name, text in part["srams"].items()
+        }
         return {
-            "actions": self.expressions((*path, "actions"), part["actions"]),
+            "actions": self.compile_expressions((*path, "actions"), part["actions"]),
             "operations": part["operations"],
             "srams": srams,
             **{
-                key: [self.netlist((*path, key, place), call) for place, call in enumerate(part[key])]
+                key: [self.compile_netlist((*path, key, index), call) for index, call in enumerate(part[key])]
                 for key in ("rtl", "paths")
             },
-            **self.expressions(
+            **self.compile_expressions(
                 path, {name: part[name] for name in ("count", "area", "area_upper") if name in part}
             ),
         }
 
-    def expressions(self, path: tuple[str, ...], texts: Mapping[str, str]) -> dict[str, list[str]]:
+    def compile_expressions(self, path: tuple[str, ...], texts: Mapping[str, str]) -> dict[str, list[str]]:
         """Compile expressions by name; ``path`` is that of the section that contains them."""
-        return {name: self.expression((*path, name), text) for name, text in texts.items()}
+        return {name: self.compile_expression((*path, name), text) for name, text in texts.items()}
 
-    def expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
+    def compile_expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
         """Compile an expression to its location and its tokens in postfix order."""
         return [
             self.document.location(path),
             *references.compile_expression(text, lambda message: self.document.error(path, message)),
         ]
 
-    def netlist(self, path: tuple[str | int, ...], call: str) -> list[Any]:
+    def compile_netlist(self, path: tuple[str | int, ...], netlist_text: str) -> list[Any]:
         """Compile a netlist, ``merger(radix=${radix}, stages=6)``, to location, block and parameters."""
         # Only a parameter with a reference is an expression; others, such as names, remain text
         arguments = {
-            name: self.expression(path, text) if "${" in text else text.strip()
-            for name, text in _ARGUMENT.findall(call)
+            name: self.compile_expression(path, text) if "${" in text else text.strip()
+            for name, text in _ARGUMENT.findall(netlist_text)
         }
-        return [self.document.location(path), call.partition("(")[0], arguments]
+        return [self.document.location(path), netlist_text.partition("(")[0], arguments]

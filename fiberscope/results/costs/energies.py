@@ -51,14 +51,16 @@ class EnergyTable:
         name: the name of the table.
         components: energies by owner, then by action. An owner is a component by its path or last name, a
             component of one machine (``gamma.MainMemory``), or a class of components (``DRAM``). ``find`` and
-            ``actions`` look owners up.
+            ``find_actions`` look owners up.
     """
 
     name: str
     components: Mapping[str, Mapping[str, ActionEnergy]] = field(default_factory=dict)
 
     @classmethod
-    def from_tables(cls, tables: Iterable[ErtComponent], name: str, *, bare: bool = False) -> EnergyTable:
+    def from_components(
+        cls, tables: Iterable[ReferenceTableComponent], name: str, *, keeps_last_name: bool = False
+    ) -> EnergyTable:
         """Collect the tables of a file by component, without the instance ranges of names such as ``[0..7]``.
 
         An action can have several entries that differ in arguments. The largest energy is used, as an upper
@@ -67,21 +69,21 @@ class EnergyTable:
         Args:
             tables: the tables of the file.
             name: the name of the file, which is also the source of entries without one.
-            bare: whether to keep only the part of a component's name after the last dot.
+            keeps_last_name: whether to keep only the part of a component's name after the last dot.
         """
         components: dict[str, dict[str, ActionEnergy]] = {}
         for table, full_name in (
             (entry, component) for entry in tables for component in (entry.name, *entry.also)
         ):
             owner = _INSTANCE_RANGE.sub("", full_name)
-            actions = components.setdefault(owner.rpartition(".")[2] if bare else owner, {})
+            actions = components.setdefault(owner.rpartition(".")[2] if keeps_last_name else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
-                other = actions.get(action.name, entry)
-                actions[action.name] = max(entry, other, key=lambda candidate: candidate.picojoules)
+                previous = actions.get(action.name, entry)
+                actions[action.name] = max(entry, previous, key=lambda candidate: candidate.picojoules)
         return cls(name, components)
 
-    def find(self, machine: str, component: str, kind: str, action: str) -> ActionEnergy | None:
+    def find(self, machine: str, component: str, class_name: str, action: str) -> ActionEnergy | None:
         """Return the energy of an action; None if no entry has it.
 
         The entry of the component in this machine has priority, then the entry of the component, then the
@@ -90,15 +92,15 @@ class EnergyTable:
         Args:
             machine: name of the machine.
             component: path of the component in the machine.
-            kind: name of the component's class.
+            class_name: name of the component's class.
             action: name of the action.
         """
-        for owner in (f"{machine}.{component}", component, kind):
+        for owner in (f"{machine}.{component}", component, class_name):
             if action in self.components.get(owner, {}):
                 return self.components[owner][action]
         return None
 
-    def actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
+    def find_actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
         """Return the actions of a component; None if it has no entry.
 
         Its full path has priority. Otherwise the first entry with the same last name is used. Several
@@ -114,7 +116,7 @@ class EnergyTable:
         return self.components[keys[0]] if keys else None
 
 
-class ErtAction(BaseModel):
+class ReferenceTableAction(BaseModel):
     """An action of a component, with its energy in pJ and the ``bits`` that one access of a memory moves.
 
     ``arguments`` are accepted, as Accelergy writes them, and not used.
@@ -123,13 +125,14 @@ class ErtAction(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
+    # The limit keeps the sums and products of energies finite
     energy: Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e300, allow_inf_nan=False)]
     arguments: object = None
     bits: Annotated[int, Field(ge=1)] | None = None
     source: str = ""
 
 
-class ErtComponent(BaseModel):
+class ReferenceTableComponent(BaseModel):
     """The actions of a component; ``also`` lists further components with the same actions.
 
     Other keys are ignored.
@@ -139,15 +142,15 @@ class ErtComponent(BaseModel):
 
     name: str
     also: list[str] = []
-    actions: list[ErtAction]
+    actions: list[ReferenceTableAction]
 
 
-class _ErtSchema(BaseModel):
+class _ReferenceTable(BaseModel):
     """An energy reference table (ERT) of Accelergy."""
 
     model_config = ConfigDict(frozen=True)
 
-    tables: list[ErtComponent]
+    tables: list[ReferenceTableComponent]
 
 
 class _FileSchema(BaseModel):
@@ -155,18 +158,18 @@ class _FileSchema(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    ERT: _ErtSchema
+    ERT: _ReferenceTable
 
 
 @cache
-def default_table() -> EnergyTable:
+def load_default_table() -> EnergyTable:
     """Return the shipped table: figures for 45 nm, LPDDR4 and HBM2.
 
     They are published, or derived from published figures; the source of each entry says which. Owners are
     classes, names of components, and components of one machine.
     """
     text = (files("fiberscope.results.costs") / "energies.yaml").read_text("utf-8")
-    return EnergyTable.from_tables(_parse_ert(text, "energies.yaml"), "energies.yaml")
+    return EnergyTable.from_components(_parse_ert(text, "energies.yaml"), "energies.yaml")
 
 
 def read_table(path: Path) -> EnergyTable:
@@ -185,10 +188,10 @@ def read_table(path: Path) -> EnergyTable:
     text = read_text(path, str(path))
     if path.suffix == ".csv":
         return _parse_csv(text, str(path))
-    return EnergyTable.from_tables(_parse_ert(text, str(path)), str(path), bare=True)
+    return EnergyTable.from_components(_parse_ert(text, str(path)), str(path), keeps_last_name=True)
 
 
-def _parse_ert(text: str, name: str) -> list[ErtComponent]:
+def _parse_ert(text: str, name: str) -> list[ReferenceTableComponent]:
     """Return the tables of a YAML text; ``name`` is the file in messages."""
     with yaml_errors(name):
         # A table has no parameters to refer to, so that a text with ${...} remains as it is

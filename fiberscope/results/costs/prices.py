@@ -9,7 +9,7 @@ from typing import Any
 
 from fiberscope.hw.rtl.tools.sram_table import Sram, SramCells, estimate
 from fiberscope.results.costs.cost import UNKNOWN, Cost, sum_intervals
-from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
+from fiberscope.results.costs.cost_file import CompiledCosts, PostfixExpression
 from fiberscope.results.costs.laws import NetlistArea, find_netlist_area
 from fiberscope.results.costs.netlists import call_of
 from fiberscope.results.costs.paths import LogicPath, find_path
@@ -82,7 +82,7 @@ class Prices:
         return next((part for name, part in self.parts.items() if fnmatchcase(family, name)), None)
 
 
-def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str) -> Prices:
+def price_machine(book: CompiledCosts, parameters: Mapping[str, object], machine: str) -> Prices:
     """Price a machine with these parameters, in its technology.
 
     Args:
@@ -96,27 +96,27 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
     """
     machine_energies = {name.removeprefix(f"{machine}."): energy for name, energy in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **machine_energies})
-    parts = book.document["parts"]
+    parts = book.sections["parts"]
     expressions = (expression for part in parts.values() for expression in part["actions"].values())
     return Prices(
-        memory=_published_costs(book.document["memory"], pricing.energies, 1.0),  # off-chip, not scaled
-        operations=_published_costs(book.document["operations"], pricing.energies, pricing.energy_scale),
+        memory=_published_costs(book.sections["memory"], pricing.energies, 1.0),  # off-chip, not scaled
+        operations=_published_costs(book.sections["operations"], pricing.energies, pricing.energy_scale),
         parts={name: pricing.price(part) for name, part in parts.items()},
-        without=tuple(book.document["without"]),
-        besides={name: pricing.price(part) for name, part in book.document["besides"].items()},
+        without=tuple(book.sections["without"]),
+        besides={name: pricing.price(part) for name, part in book.sections["besides"].items()},
         has_wires=any(WIRE in expression for expression in expressions),
         hertz=float(str(parameters["clock"])) if "clock" in parameters else None,
     )
 
 
-def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> PartCosts | None:
+def price_part(book: CompiledCosts, name: str, attributes: Mapping[str, object]) -> PartCosts | None:
     """Price one part of a file; None without an entry, or if an attribute of the entry is missing.
 
     Args:
         book, name: the compiled costs and the name of the part.
         attributes: the attributes by name.
     """
-    part = book.document["parts"].get(name)
+    part = book.sections["parts"].get(name)
     if part is None:
         return None
     accesses = {f"{sram}{suffix}" for sram in part["srams"] for suffix in ("", ".read", ".write")}
@@ -125,7 +125,7 @@ def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> P
     return _Pricing(book, attributes).price(part)
 
 
-def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, float]:
+def sram_bytes(book: CompiledCosts, parameters: Mapping[str, object]) -> dict[str, float]:
     """Return the bytes of all SRAMs of one component, by the family or pattern of the cost file.
 
     Args:
@@ -138,11 +138,11 @@ def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, fl
     pricing = _Pricing(book, parameters)
     return {
         name: sum(size * count for size, _word, count in pricing.sram_sizes(part).values())
-        for name, part in book.document["parts"].items()
+        for name, part in book.sections["parts"].items()
     }
 
 
-def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]:
+def netlist_calls(book: CompiledCosts, parameters: Mapping[str, object]) -> list[str]:
     """Return the netlists that the areas and the clock of a machine need, in the format of ``call_of``.
 
     Args:
@@ -153,7 +153,7 @@ def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]
         ConfigurationError: an expression has an unknown name or a division by zero.
     """
     pricing = _Pricing(book, parameters)
-    parts = book.document["parts"].values()
+    parts = book.sections["parts"].values()
     return [pricing.netlist_call(call) for part in parts for call in (*part["rtl"], *part["paths"])]
 
 
@@ -190,22 +190,22 @@ def _sum_costs(costs: Sequence[Cost]) -> Cost:
 class _Pricing:
     """The values of a file's expressions for given parameters, with energies by name."""
 
-    book: CostFile
+    book: CompiledCosts
     parameters: Mapping[str, object]
     energies: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def energy_scale(self) -> float:
-        technology, voltage = self.book.document["technology"], self.book.document["voltage"]
+        technology, voltage = self.book.sections["technology"], self.book.sections["voltage"]
         return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
 
     @property
     def area_scale(self) -> float:
-        return area_factor(TABLES_NM, self.book.document["technology"])
+        return area_factor(TABLES_NM, self.book.sections["technology"])
 
     @property
     def cells(self) -> SramCells:
-        cells: SramCells = self.book.document["leakage"]
+        cells: SramCells = self.book.sections["leakage"]
         return cells
 
     def price(self, entry: Mapping[str, Any]) -> PartCosts:
@@ -290,7 +290,9 @@ class _Pricing:
     def _positive(self, expression: list[str]) -> float:
         number = _evaluate(expression, self.parameters)
         if number <= 0:
-            raise PostfixExpression(expression[0], ()).error(f"it is {number:g}; it should be more than 0")
+            raise PostfixExpression(expression[0], ()).make_error(
+                f"it is {number:g}; it should be more than 0"
+            )
         return number
 
     def _sram_area(self, sram: Sram) -> Cost:

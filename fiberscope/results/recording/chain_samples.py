@@ -40,7 +40,8 @@ class ChainSamples:
             return
         self._samples[cycle] = {
             component.name: tuple(
-                (link.component, link.text) for link in self._chains.chain(component, cycle * self._period)
+                (link.component, link.text)
+                for link in self._chains.find_chain(component, cycle * self._period)
             )
             for component in self._select_components(cycle)
         }
@@ -50,7 +51,9 @@ class ChainSamples:
 
     def _select_components(self, cycle: int) -> Sequence[Component]:
         """Return the components of a sample; a large machine samples another subset each time."""
-        waiting = [component for component in self._components if self._chains.leads_away(component)]
+        waiting = [
+            component for component in self._components if self._chains.waits_for_memory_or_network(component)
+        ]
         limit = max(1, MAX_VISITS // len(self._components))
         if len(waiting) <= limit:
             return waiting

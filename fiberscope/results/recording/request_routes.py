@@ -29,15 +29,15 @@ class RequestRoutes:
 
     Args:
         wiring: the wiring of a built machine.
-        links: the stall states of each component for single ports, by ``id(component)``.
+        port_stalls: the stall states of each component for single ports, by ``id(component)``.
 
     Attributes:
         channels: all channels of requests or replies.
     """
 
-    def __init__(self, wiring: Wiring, links: Mapping[int, Sequence[Stall]]) -> None:
+    def __init__(self, wiring: Wiring, port_stalls: Mapping[int, Sequence[Stall]]) -> None:
         self._wiring = wiring
-        self._memory_channels = {part: _memory_channels(stalls) for part, stalls in links.items()}
+        self._memory_channels = {part: _find_memory_channels(stalls) for part, stalls in port_stalls.items()}
         self.channels = [each for pair in self._memory_channels.values() for part in pair for each in part]
         self._routes: dict[tuple[int, int], Route] = {}
         self._kept_places = 0
@@ -110,8 +110,8 @@ def _array_index(label: str) -> int:
     return int(label.partition("[")[2].rstrip("]") or 0)
 
 
-def _memory_channels(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:
+def _find_memory_channels(port_stalls: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:
     """Return the channels by which requests and replies leave a component."""
-    outputs = [stall.channels[0] for stall in links if stall.direction == "output"]
+    outputs = [stall.channels[0] for stall in port_stalls if stall.direction == "output"]
     requests = [channel for channel in outputs if channel.protocol == REQUEST]
     return requests, [channel for channel in outputs if channel.protocol == REPLY]

@@ -40,7 +40,7 @@ class Wait:
         return f"{self.component} {self.text}, since cycle {self.since:,}"
 
 
-def wait_chain(kernel: Kernel, component: Component, time: int) -> list[Wait]:
+def find_wait_chain(kernel: Kernel, component: Component, time: int) -> list[Wait]:
     """Return the wait chain of a component of a built machine, down to the root cause.
 
     Of several ports, the chain follows one. If the component waits for a token at any port of an array, this
@@ -55,7 +55,7 @@ def wait_chain(kernel: Kernel, component: Component, time: int) -> list[Wait]:
     Returns:
         The links from the component to the cause, at least one.
     """
-    return WaitChains(kernel).chain(component, time)
+    return WaitChains(kernel).find_chain(component, time)
 
 
 class WaitChains:
@@ -73,17 +73,17 @@ class WaitChains:
 
     def __init__(self, kernel: Kernel) -> None:
         self.wiring, self.first_period = kernel.wiring, kernel.clocks[0].period
-        self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
-        self.routes = RequestRoutes(self.wiring, self.links)
+        self.port_stalls = {id(part): kernel.wiring.links(part) for part in kernel.components}
+        self.routes = RequestRoutes(self.wiring, self.port_stalls)
         self._holders: list[Any] = [part for part in kernel.components if hasattr(part, "held_requests")]
         self._time = -1
         self._requests: dict[int, list[_RequestLocation]] | None = None  # by port; None until one is needed
 
-    def chain(self, component: Component, time: int) -> list[Wait]:
-        """Return the chain of a component; the arguments are those of ``wait_chain``."""
+    def find_chain(self, component: Component, time: int) -> list[Wait]:
+        """Return the chain of a component; the arguments are those of ``find_wait_chain``."""
         if time != self._time:
             self._time, self._requests = time, None
-        return list(_Chain(self, time).links(component))
+        return list(_ChainBuilder(self, time).follow(component))
 
     def requests(self, port: int) -> Sequence[_RequestLocation]:
         """Return all requests and replies with a port in their tag, at the time of the last chain.
@@ -99,25 +99,25 @@ class WaitChains:
     def _locate_all(self) -> Iterator[_RequestLocation]:
         for channel in self.routes.channels:
             if channel.occupancy:
-                yield from _requests_in_channel(channel, self.wiring.link(channel).consumer.component)
+                yield from _locate_in_channel(channel, self.wiring.link(channel).consumer.component)
         for owner in self._holders:
             for request in owner.held_requests():
                 arrival = request.since if request.since is not None else owner.since
                 yield _RequestLocation(owner, None, request, arrival)
 
-    def leads_away(self, component: Component) -> bool:
+    def waits_for_memory_or_network(self, component: Component) -> bool:
         """Return whether a component waits for a memory reply, or for space in front of a network."""
         if component.state < FIRST_STALL:
             return False
         stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
         if stall.direction == "input":
             return stall.channels[0].protocol == REPLY
-        return hasattr(self.wiring.link(_fullest(stall)).consumer.component, "route")
+        return hasattr(self.wiring.link(_find_fullest_channel(stall)).consumer.component, "route")
 
-    def producers(self, component: Component) -> dict[str, tuple[str, ...]]:
+    def producer_names(self, component: Component) -> dict[str, tuple[str, ...]]:
         """Return the names of the components that write to each input port or array of a component."""
         names: dict[str, dict[str, None]] = {}
-        for stall in self.links[id(component)]:
+        for stall in self.port_stalls[id(component)]:
             if stall.direction == "input":
                 writer = self.wiring.link(stall.channels[0]).producer.component.name
                 names.setdefault(stall.label.partition("[")[0], {})[writer] = None
@@ -142,45 +142,45 @@ class _RequestLocation:
     arrival: int
 
 
-class _Chain:
+class _ChainBuilder:
     """Search for one chain at one time.
 
     Args:
-        wires: the wiring and the held requests of the machine.
-        time: the base tick, as for ``wait_chain``.
+        chains: the wiring and the held requests of the machine.
+        time: the base tick, as for ``find_wait_chain``.
     """
 
-    def __init__(self, wires: WaitChains, time: int) -> None:
-        self._wires, self._time = wires, time
-        self._wiring, self._first_period = wires.wiring, wires.first_period
+    def __init__(self, chains: WaitChains, time: int) -> None:
+        self._chains, self._time = chains, time
+        self._wiring, self._first_period = chains.wiring, chains.first_period
         self._visited: set[int] = set()  # components of the chain by id; a second visit is a circular wait
 
-    def links(self, component: Component) -> Iterator[Wait]:
+    def follow(self, component: Component) -> Iterator[Wait]:
         """Yield the links of the chain from a component on."""
         current: Component | None = component
         while current is not None:
             if id(current) in self._visited:
                 text = "is in the chain already: the components wait for one another"
-                yield self._wait(current, current.since, text)
+                yield self._make_link(current, current.since, text)
                 return
             self._visited.add(id(current))
             if current.state < FIRST_STALL:
-                link, current = self._working_link(current)
+                link, current = self._explain_activity(current)
                 yield link
                 continue
             stall = self._wiring.stalls(current)[current.state - FIRST_STALL]
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
-                yield from self._request_links(current, stall)  # which follows the request, not the ports
+                yield from self._follow_request(current, stall)  # which follows the request, not the ports
                 return
-            link, peer = self._stall_link(current, stall)
+            link, peer = self._explain_stall(current, stall)
             yield link
             current = peer
             # A component with a route is a network; its state tells nothing of a single input.
             if stall.direction == "output" and hasattr(peer, "route"):
-                link, current = self._network_link(peer, _fullest(stall))
+                link, current = self._explain_network(peer, _find_fullest_channel(stall))
                 yield link
 
-    def _wait(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
+    def _make_link(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
         """Return a link, with ``since`` converted from the component's clock to the first clock."""
         return Wait(component.name, since * self._period(component) // self._first_period, text, peer)
 
@@ -189,29 +189,29 @@ class _Chain:
         # A component of a kernel has a clock; only the type allows None.
         return component.clock.period if component.clock else self._first_period
 
-    def _working_link(self, component: Component) -> tuple[Wait, Component | None]:
+    def _explain_activity(self, component: Component) -> tuple[Wait, Component | None]:
         """Return the link of a busy or idle component, and the component that continues the chain, or None.
 
         A busy component ends the chain. An idle component waits for the first of its producers that is not
         idle and not in the chain; without such a producer, it ends the chain.
         """
         if component.state == BUSY:
-            return self._wait(component, component.since, "works"), None
-        for stall in self._wires.links[id(component)]:
+            return self._make_link(component, component.since, "works"), None
+        for stall in self._chains.port_stalls[id(component)]:
             producer = self._wiring.link(stall.channels[0]).producer.component
             if stall.direction == "input" and producer.state != IDLE and id(producer) not in self._visited:
                 text = f"waits for a token at {stall.label} from {producer.name}"
-                return self._wait(component, component.since, text, producer.name), producer
-        return self._wait(component, component.since, "is idle: nothing comes to it"), None
+                return self._make_link(component, component.since, text, producer.name), producer
+        return self._make_link(component, component.since, "is idle: nothing comes to it"), None
 
-    def _stall_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
+    def _explain_stall(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         """Return the link of a component that waits at a port, and the component at the other end.
 
         Of several empty input ports, the link follows the first. If no input port is empty, the link ends the
         chain, and the component is None.
         """
         if stall.direction == "output":
-            return self._output_link(component, stall)
+            return self._explain_full_output(component, stall)
         empty = [channel for channel in stall.channels if not channel.occupancy]
         if not empty:
             channel = stall.channels[0]
@@ -219,20 +219,20 @@ class _Chain:
             # A token that was visible in an earlier tick did not end the wait: more tokens are needed.
             if channel.arrival(0) * self._period(component) < self._time:
                 text = f"waits for more than the {channel.occupancy} tokens at {stall.label}"
-            return self._wait(component, component.since, text), None
+            return self._make_link(component, component.since, text), None
         peer = self._wiring.link(empty[0]).producer.component
         text = f"waits for a token at {stall.label} from {peer.name}"
-        return self._wait(component, component.since, text, peer.name), peer
+        return self._make_link(component, component.since, text, peer.name), peer
 
-    def _output_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
+    def _explain_full_output(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         """Return the link of a component that waits for space, and the reader of its fullest channel."""
-        channel = _fullest(stall)
+        channel = _find_fullest_channel(stall)
         peer = self._wiring.link(channel).consumer.component
         fill = f"{channel.occupancy} of {channel.capacity} tokens"
         text = f"waits for space at {stall.label}: {peer.name} holds {fill}"
-        return self._wait(component, component.since, text, peer.name), peer
+        return self._make_link(component, component.since, text, peer.name), peer
 
-    def _network_link(self, network: Any, channel: Channel) -> tuple[Wait, Component | None]:  # noqa: ANN401
+    def _explain_network(self, network: Any, channel: Channel) -> tuple[Wait, Component | None]:  # noqa: ANN401
         """Explain why a network does not forward the token at the head of a channel.
 
         Return the link, and the component whose channel is full; None if the output of the token has space.
@@ -246,12 +246,12 @@ class _Chain:
         peer = self._wiring.link(sink).consumer.component
         if sink.occupancy < sink.capacity:
             text = f"passes on tokens to outputs[{output}], one a cycle, as its inputs have their turn"
-            return self._wait(network, network.since, text), None
+            return self._make_link(network, network.since, text), None
         fill = f"{peer.name} holds {sink.occupancy} of {sink.capacity} tokens"
         text = f"cannot pass on the token for outputs[{output}]: {fill}"
-        return self._wait(network, network.since, text, peer.name), peer
+        return self._make_link(network, network.since, text, peer.name), peer
 
-    def _request_links(self, component: Component, stall: Stall) -> Iterator[Wait]:
+    def _follow_request(self, component: Component, stall: Stall) -> Iterator[Wait]:
         """Follow the request of a component that waits for a memory reply.
 
         Of several requests, the chain follows the request with the earliest arrival at its present location,
@@ -263,19 +263,19 @@ class _Chain:
             key=lambda location: (location.arrival * self._period(location.owner), location.request.tag),
         )
         if not locations:
-            link, peer = self._stall_link(component, stall)
+            link, peer = self._explain_stall(component, stall)
             yield link
             if peer is not None:
-                yield from self.links(peer)
+                yield from self.follow(peer)
             return
         location = locations[0]
         name = operation_name(location.request.operation)
         others = f", the oldest of {len(locations)}" if len(locations) > 1 else ""
         text = f"waits at {stall.label} for the {name} of {location.request.address:#x}{others}"
-        yield self._wait(component, component.since, text, location.owner.name)
-        yield from self._location_links(location)
+        yield self._make_link(component, component.since, text, location.owner.name)
+        yield from self._follow_location(location)
 
-    def _location_links(self, location: _RequestLocation) -> Iterator[Wait]:
+    def _follow_location(self, location: _RequestLocation) -> Iterator[Wait]:
         """Yield the location of a request, and the next waits of the request.
 
         If the request is in a channel, the chain continues with the wait of the owner, if it waits at a port.
@@ -286,30 +286,30 @@ class _Chain:
             # "On its way" includes a token that is visible in the channel and that the owner has not taken.
             kind = "reply" if location.channel.protocol == REPLY else "request"
             text = f"does not have it yet: the {kind} is on its way in {location.channel.name}"
-            yield self._wait(owner, location.arrival, text)
+            yield self._make_link(owner, location.arrival, text)
             if owner.state >= FIRST_STALL and id(owner) not in self._visited:
-                yield from self.links(owner)
+                yield from self.follow(owner)
             return
-        yield self._wait(owner, location.arrival, f"has it: {request.place}")
+        yield self._make_link(owner, location.arrival, f"has it: {request.place}")
         if request.forwarded is None:
             return
-        for stall in self._wires.links[id(owner)]:
+        for stall in self._chains.port_stalls[id(owner)]:
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
                 for next_location in self._locate_requests(owner, stall.channels[0]):
                     if next_location.request.tag == request.forwarded:
-                        yield from self._location_links(next_location)
+                        yield from self._follow_location(next_location)
                         return
 
     def _locate_requests(self, requester: Component, replies: Channel) -> Iterator[_RequestLocation]:
         """Yield the locations of a component's requests whose replies arrive at a channel."""
-        route = self._wires.routes.route(requester, replies)
+        route = self._chains.routes.route(requester, replies)
         for port in route.ports:
-            for location in self._wires.requests(port):
+            for location in self._chains.requests(port):
                 if port in route.places.get(id(location.channel or location.owner), ()):
                     yield location
 
 
-def _requests_in_channel(channel: Channel, owner: Component) -> Iterator[_RequestLocation]:
+def _locate_in_channel(channel: Channel, owner: Component) -> Iterator[_RequestLocation]:
     """Yield the requests or replies in a channel to ``owner``, visible or in flight, the head first."""
     for position in range(channel.occupancy):
         operation, tag, address, _value = channel.token(position)
@@ -318,11 +318,11 @@ def _requests_in_channel(channel: Channel, owner: Component) -> Iterator[_Reques
         )
 
 
-def _fullest(stall: Stall) -> Channel:
+def _find_fullest_channel(stall: Stall) -> Channel:
     """Return the channel with the least free space."""
     return max(stall.channels, key=lambda channel: channel.occupancy - channel.capacity)
 
 
-def chain_text(chain: Sequence[Wait]) -> str:
+def format_wait_chain(chain: Sequence[Wait]) -> str:
     """Format a chain, with each link indented below the previous link."""
     return "\n".join(f"{'  ' * depth}{link}" for depth, link in enumerate(chain))

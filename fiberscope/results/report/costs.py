@@ -10,7 +10,7 @@ from typing import Any
 from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.costs.cost import Cost
-from fiberscope.results.costs.cost_file import CostFile, read_cost_file
+from fiberscope.results.costs.cost_file import CompiledCosts, read_cost_file
 from fiberscope.results.costs.netlists import user_table_version
 from fiberscope.results.costs.prices import Prices, price_machine
 from fiberscope.results.costs.run_costs import (
@@ -44,7 +44,7 @@ def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Price
 
 @lru_cache(maxsize=64)  # a third of a short run's time
 def _price(
-    book: CostFile, _netlists: tuple[Path, int], machine: str, parameters: tuple[tuple[str, object], ...]
+    book: CompiledCosts, _netlists: tuple[Path, int], machine: str, parameters: tuple[tuple[str, object], ...]
 ) -> Prices:
     """Price a machine; the netlists are a key, as areas depend on the user's table."""
     return price_machine(book, dict(parameters), machine)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from fiberscope.accelerators.machine import Machine
 from fiberscope.base.errors import InputError
-from fiberscope.results.recording.waits import Wait, wait_chain
+from fiberscope.results.recording.waits import Wait, find_wait_chain
 from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
 from fiberscope.sim import SimulationError
 from fiberscope.sim.condition import Predicate
@@ -122,7 +122,7 @@ class Phase:
     def chain(self, name: str, time: int) -> list[Wait]:
         """Return the wait chain of a component."""
         component = choose_one(self.machine.kernel.components, name)
-        chain = wait_chain(self.machine.kernel, component, time)
+        chain = find_wait_chain(self.machine.kernel, component, time)
         return [replace(wait, since=wait.since + self.start) for wait in chain]
 
 

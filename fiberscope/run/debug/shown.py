@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fiberscope.results.recording.waits import Wait, chain_text
+from fiberscope.results.recording.waits import Wait, format_wait_chain
 from fiberscope.run.debug.views import ComponentView, QueueView
 
 if TYPE_CHECKING:
@@ -146,4 +146,4 @@ def format_queue(queue: QueueView) -> Shown:
 
 def format_chain(chain: Sequence[Wait]) -> Shown:
     """Format a wait chain with a line per link."""
-    return Shown(chain_text(chain), data=chain)
+    return Shown(format_wait_chain(chain), data=chain)

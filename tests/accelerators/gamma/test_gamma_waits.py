@@ -27,8 +27,8 @@ def test_a_request_is_followed_into_the_channel_of_its_address(channels, banks, 
     chains, lengths = WaitChains(machine.kernel), Counter()
     for cycle in range(20, 800, 7):
         machine.kernel.run(cycle_limit=cycle)
-        for component in filter(chains.leads_away, machine.kernel.components):
-            chain = chains.chain(component, cycle * machine.kernel.clocks[0].period)
+        for component in filter(chains.waits_for_memory_or_network, machine.kernel.components):
+            chain = chains.find_chain(component, cycle * machine.kernel.clocks[0].period)
             last = max((place for place, link in enumerate(chain) if ADDRESS.search(link.text)), default=None)
             channel = CHANNEL.search(chain[-1].component)
             if last is not None and channel:

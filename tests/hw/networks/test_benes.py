@@ -15,13 +15,13 @@ from fiberscope.hw.networks.benes import (
     FORMS,
     MINIMAL,
     BenesNetwork,
-    columns,
-    distance,
+    count_columns,
+    count_setting_bits,
+    count_setting_rows,
+    diagonal_distance,
+    pack_selects,
     route_permutation,
-    select_word,
-    setting_bits,
-    setting_rows,
-    sources_of,
+    trace_sources,
 )
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.sim import SimulationError
@@ -40,36 +40,40 @@ class TestRouting:
     def test_the_worked_multicast(self):
         router = MulticastRouter(8)
         found = router.route([0, 1, 4, 0, 1, 4, 6, 4])
-        assert f"{select_word(found, 8):022x}" == "f810608100c00821000020"
+        assert f"{pack_selects(found, 8):022x}" == "f810608100c00821000020"
         assert (router.restarts, router.steps) == (0, 8)
 
     def test_the_sizes_of_the_page(self):
-        assert (columns(MINIMAL, 8), setting_rows(MINIMAL, 8), setting_bits(MINIMAL, 8)) == (5, 4, 5)
-        assert [distance(column, 8) for column in range(1, 7)] == [1, 2, 4, 4, 2, 1]
-        assert (8 * setting_bits(DOUBLE, 8), 128 * setting_bits(DOUBLE, 128)) == (88, 3456)
+        assert (
+            count_columns(MINIMAL, 8),
+            count_setting_rows(MINIMAL, 8),
+            count_setting_bits(MINIMAL, 8),
+        ) == (5, 4, 5)
+        assert [diagonal_distance(column, 8) for column in range(1, 7)] == [1, 2, 4, 4, 2, 1]
+        assert (8 * count_setting_bits(DOUBLE, 8), 128 * count_setting_bits(DOUBLE, 128)) == (88, 3456)
 
     @pytest.mark.parametrize("lanes", [2, 4])
     def test_every_permutation_of_few_lanes(self, lanes):
         for sources in permutations(range(lanes)):
-            assert sources_of(MINIMAL, route_permutation(sources)) == list(sources)
+            assert trace_sources(MINIMAL, route_permutation(sources)) == list(sources)
 
     def test_every_permutation_of_8_lanes(self):
         """All 40,320."""
         for sources in permutations(range(8)):
-            assert sources_of(MINIMAL, route_permutation(sources)) == list(sources)
+            assert trace_sources(MINIMAL, route_permutation(sources)) == list(sources)
 
     @pytest.mark.parametrize("lanes", [16, 64, 256])
     def test_random_permutations(self, lanes):
         generator = random.Random(lanes)
         for _ in range(10):
             sources = generator.sample(range(lanes), lanes)
-            assert sources_of(MINIMAL, route_permutation(sources)) == sources
+            assert trace_sources(MINIMAL, route_permutation(sources)) == sources
 
     @pytest.mark.parametrize("lanes", [2, 4])
     def test_every_multicast_of_few_lanes(self, lanes):
         router = MulticastRouter(lanes)
         for sources in product(range(lanes), repeat=lanes):
-            assert sources_of(DOUBLE, router.route(sources)) == list(sources)
+            assert trace_sources(DOUBLE, router.route(sources)) == list(sources)
 
     @pytest.mark.parametrize(("lanes", "patterns"), [(8, 2000), (16, 500), (64, 20), (128, 20)])
     def test_random_multicasts(self, lanes, patterns):
@@ -77,7 +81,7 @@ class TestRouting:
         router = MulticastRouter(lanes)
         for _ in range(patterns):
             sources = generator.choices(range(lanes), k=lanes)
-            assert sources_of(DOUBLE, router.route(sources)) == sources
+            assert trace_sources(DOUBLE, router.route(sources)) == sources
         assert router.restarts <= 2 * patterns
 
     @pytest.mark.parametrize("density", [0.05, 0.2])
@@ -88,7 +92,7 @@ class TestRouting:
             sources = []
             while len(sources) < 128:
                 sources += [k for k in range(128) if generator.random() < density]
-            assert sources_of(DOUBLE, router.route(sources[:128])) == sources[:128]
+            assert trace_sources(DOUBLE, router.route(sources[:128])) == sources[:128]
 
     def test_patterns_of_a_band_are_found_soon(self):
         """Rows that begin one behind the other share most of their sources: the hardest met so far."""
@@ -98,7 +102,7 @@ class TestRouting:
             sources = []
             for row in range(45, 128):
                 sources += sorted(generator.sample(range(row, min(row + 17, 128)), k=min(5, 128 - row)))
-            assert sources_of(DOUBLE, router.route(sources[:128])) == sources[:128]
+            assert trace_sources(DOUBLE, router.route(sources[:128])) == sources[:128]
         assert router.steps < 10 * 200_000
 
     @pytest.mark.slow
@@ -108,10 +112,10 @@ class TestRouting:
         for sources in product(range(8), repeat=8):
             router.route(sources)
         for sources in islice(product(range(8), repeat=8), 0, None, 97):
-            assert sources_of(DOUBLE, router.route(sources)) == list(sources)
+            assert trace_sources(DOUBLE, router.route(sources)) == list(sources)
 
     def test_outputs_without_a_source_take_any(self):
-        found = sources_of(DOUBLE, MulticastRouter(8).route([5, -1, 5, -1, -1, 0, 7, -1]))
+        found = trace_sources(DOUBLE, MulticastRouter(8).route([5, -1, 5, -1, -1, 0, 7, -1]))
         assert [found[output] for output in (0, 2, 5, 6)] == [5, 5, 0, 7]
         MulticastRouter(4).route([-1] * 4)
 
@@ -125,7 +129,7 @@ class TestRouting:
     def test_a_minimal_network_does_not_multicast_all_that_sigmas_does(self):
         """The first pattern that the page names; no settings of switches that only cross multicast at all."""
         sources = [3, 1, 2, 1, 0, 0, 0, 0]
-        assert sources_of(DOUBLE, MulticastRouter(8).route(sources)) == sources
+        assert trace_sources(DOUBLE, MulticastRouter(8).route(sources)) == sources
         with pytest.raises(ValueError, match=r"is no permutation of 2, 4, 8, \.\.\. lanes"):
             route_permutation(sources)
 
@@ -133,7 +137,7 @@ class TestRouting:
         sources = [0, 1, 4, 0, 1, 4, 6, 4]
         found = MulticastRouter(8).route(sources)
         found[6] ^= 1 << 9  # the path to output 7 comes into node (6, 5) by the diagonal and leaves by it
-        assert sources_of(DOUBLE, found) != sources
+        assert trace_sources(DOUBLE, found) != sources
 
     @pytest.mark.parametrize("sources", [[0] * 7, [8] + [0] * 7])
     def test_sources_that_are_none_are_refused(self, sources):
@@ -155,9 +159,9 @@ def token(number):
 def batches(draw):
     """Form, lanes, stages, and tasks: settings and the vectors that are taken with them."""
     form, lanes = draw(st.sampled_from(FORMS)), draw(st.sampled_from([2, 4, 8]))
-    stages = draw(st.integers(0, columns(form, lanes)))
-    row = st.integers(0, (1 << setting_bits(form, lanes)) - 1)
-    rows = setting_rows(form, lanes)
+    stages = draw(st.integers(0, count_columns(form, lanes)))
+    row = st.integers(0, (1 << count_setting_bits(form, lanes)) - 1)
+    rows = count_setting_rows(form, lanes)
     numbers = st.none() | st.integers(0, 1000)
     vector = st.lists(numbers, min_size=lanes, max_size=lanes)
     task = st.tuples(st.lists(row, min_size=rows, max_size=rows), st.lists(vector, max_size=4))
@@ -173,7 +177,7 @@ def inputs_of(form, lanes, tasks):
     rows = [[(0, bits, 0, 0.0) for bits in settings] for settings, _ in tasks]
     return (
         {"tasks": [(0, len(vectors), 0, 0.0) for _, vectors in tasks]}
-        | by_lane("settings", setting_rows(form, lanes), rows)
+        | by_lane("settings", count_setting_rows(form, lanes), rows)
         | by_lane("inputs", lanes, vectors)
     )
 
@@ -183,10 +187,10 @@ def outputs_of(lanes):
 
 
 def expected(form, lanes, tasks):
-    """What leaves each output, settings taken for what ``sources_of`` says."""
+    """What leaves each output, settings taken for what ``trace_sources`` says."""
     rows = []
     for settings_, vectors in tasks:
-        sources = sources_of(form, settings_)
+        sources = trace_sources(form, settings_)
         for vector in vectors:
             moved = [vector[source] for source in sources]
             rows.append([EMPTY_TOKEN if number is None else token(number) for number in moved])

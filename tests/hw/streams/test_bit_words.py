@@ -20,9 +20,9 @@ from fiberscope.hw.streams.bit_expander import BitExpander
 from fiberscope.hw.streams.bit_vector import BitVectorScanner
 from fiberscope.hw.streams.bit_words import BitVector, Chunker
 from fiberscope.hw.streams.compressed import CompressedScanner
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, run_streams, tokens_of
-from fiberscope.hw.streams.tokens import CRD, REF, text
+from fiberscope.hw.streams.tokens import CRD, REF, format_token
 from fiberscope.hw.streams.word_dropper import WordDropper
 from fiberscope.hw.streams.word_intersect import WordIntersect
 from fiberscope.sim import Kernel, SimulationError
@@ -154,7 +154,10 @@ def through(blocks, tokens, carries, capacity):
     for sink, output in zip(sinks, outputs, strict=True):
         kernel.connect(before, output, sink, "in", capacity=capacity)
     kernel.run()
-    return [[text(kind, payload, 0.0, CRD) for _, (kind, payload, _, _) in sink.received] for sink in sinks]
+    return [
+        [format_token(kind, payload, 0.0, CRD) for _, (kind, payload, _, _) in sink.received]
+        for sink in sinks
+    ]
 
 
 @given(seeds, st.sampled_from([None, 1, 3]))
@@ -177,7 +180,7 @@ def test_bit_vectors_expand_to_what_a_compressed_level_is(seed, capacity):
     words_given = [word_of(fiber) >> 64 * n & ((1 << 64) - 1) for fiber in fibers for n in range(per_fiber)]
     level = Level([0, *accumulate(map(len, fibers))], [crd for fiber in fibers for crd in fiber])
     references = flatten(grow(generator, 1, lambda: [generator.choice([0, 1, 2, 3, "N"])]), 1)
-    scanner = BitVectorScanner("scanner", words_given, CLEAN, per_fiber)
+    scanner = BitVectorScanner("scanner", words_given, NO_QUIRKS, per_fiber)
     chain = [(scanner, ["in_ref"]), (BitExpander("bits"), ["in_bv", "in_ref"])]
     expected = through([(CompressedScanner("scanner", level), ["in_ref"])], references, REF, capacity)
     assert through(chain, references, REF, capacity) == expected
@@ -240,7 +243,10 @@ def run_wide(crd, width, size, quirks, capacity, seed=None, order_seed=None):
     kernel.run()
     carried = [end.carries for end in chunks.declared_ports()[1:]]
     streams = [
-        [(cycle - 2, text(kind, payload, 0.0, carries)) for cycle, (kind, payload, _, _) in sink.received]
+        [
+            (cycle - 2, format_token(kind, payload, 0.0, carries))
+            for cycle, (kind, payload, _, _) in sink.received
+        ]
         for sink, carries in zip(sinks, carried, strict=True)
     ]
     return streams, words_of.counters()["out_bv_data"]
@@ -278,7 +284,7 @@ def joined(block, *streams):
     return run_streams(block, given_streams, ["out_bv"], checked=False)
 
 
-@pytest.mark.parametrize("quirks", [CLEAN, PUBLIC])
+@pytest.mark.parametrize("quirks", [NO_QUIRKS, PUBLIC])
 def test_what_does_not_fit_is_refused(quirks):
     with pytest.raises(
         SimulationError, match=r"cycle 1, block: S0 on in_bv\[0\] and S1 on in_bv\[1\] do not"

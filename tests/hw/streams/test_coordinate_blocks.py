@@ -13,7 +13,7 @@ from streams.plain_coordinates import StopDropper as PlainStopDropper
 
 from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
 from fiberscope.hw.streams.droppers import EmptyFiberDropper, StopDropper
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.testing import run_streams, tokens_of
 from fiberscope.hw.streams.tokens import VAL
 from fiberscope.sim import SimulationError
@@ -136,7 +136,7 @@ def test_a_stream_of_empty_fibers_is_done_alone_with_the_quirk():
     assert run(EmptyFiberDropper("block", quirks=PUBLIC), stream=["S0", "S1", "D"]) == {"out_stream": ["D"]}
 
 
-@pytest.mark.parametrize("quirks", [CLEAN, PUBLIC])
+@pytest.mark.parametrize("quirks", [NO_QUIRKS, PUBLIC])
 def test_streams_that_do_not_fit_are_refused(quirks):
     with pytest.raises(SimulationError, match="cycle 2, block: D on in_inner does not fit 4 on in_outer"):
         run(CoordinateDropper("block", quirks=quirks), outer=[4, "S0", "D"], inner=[1, "D"])

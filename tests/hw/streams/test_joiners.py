@@ -11,7 +11,7 @@ from streams.plain_joiners import Intersect as PlainIntersect
 from streams.plain_joiners import Union as PlainUnion
 
 from fiberscope.hw.streams.join import Intersect, Union
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, protocol_of, run_streams, tokens_of
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink
@@ -102,7 +102,7 @@ def test_every_fiber_ends_with_one_stop_on_each_skip_whatever_space_there_is(see
         assert sum(isinstance(token, str) for token in tokens_of(whole.get(name, []))) == stops
 
 
-@given(seeds, st.sampled_from([CLEAN, PUBLIC]), st.integers(1, 3))
+@given(seeds, st.sampled_from([NO_QUIRKS, PUBLIC]), st.integers(1, 3))
 def test_full_skip_channels_do_not_stall_an_intersection(seed, quirks, capacity):
     """One skip of each channel is taken: the matches leave in the same cycles as without skip channels."""
     generator = generator_of(seed)
@@ -159,7 +159,7 @@ def test_unequal_stops_are_dropped_with_the_quirk():
 
 def test_levels_of_stops_have_no_limit():
     given = streams_of([1, "S12", "D"], [1, "S12", "D"])
-    found = run_streams(Union("block", quirks=CLEAN), given, ["out_crd"])
+    found = run_streams(Union("block", quirks=NO_QUIRKS), given, ["out_crd"])
     assert found["out_crd"] == [(0, 1), (1, "S12"), (2, "D")]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.compressed import CompressedScanner
-from fiberscope.hw.streams.quirks import CLEAN, Q0
+from fiberscope.hw.streams.quirks import NO_QUIRKS, Q0
 from fiberscope.hw.streams.reduce import FiberReduce
 from fiberscope.hw.streams.repeater import Repeater
 from fiberscope.hw.streams.testing import run_streams
@@ -18,20 +18,20 @@ def scanned(references, quirks):
 
 
 @pytest.mark.parametrize(
-    ("quirks", "cycles"), [(CLEAN, [0, 1, 2, 4, 6, 7]), (Q0, [0, 1, 2, 3, 4, 5])], ids=["clean", "Q0"]
+    ("quirks", "cycles"), [(NO_QUIRKS, [0, 1, 2, 4, 6, 7]), (Q0, [0, 1, 2, 3, 4, 5])], ids=["clean", "Q0"]
 )
 def test_the_stop_of_an_empty_fiber_leaves_a_cycle_later(quirks, cycles):
     tokens = [3, 5, "S0", "S0", "S1", "D"]
     assert scanned([1, 0, 2, "S0", "D"], quirks) == list(zip(cycles, tokens, strict=True))
 
 
-@pytest.mark.parametrize(("quirks", "cycles"), [(CLEAN, [4, 5]), (Q0, [3, 4])], ids=["clean", "Q0"])
+@pytest.mark.parametrize(("quirks", "cycles"), [(NO_QUIRKS, [4, 5]), (Q0, [3, 4])], ids=["clean", "Q0"])
 def test_so_does_that_of_no_fiber(quirks, cycles):
     assert scanned([1, "N", "S0", "D"], quirks)[3:] == [(cycles[0], "S1"), (cycles[1], "D")]
 
 
 @pytest.mark.parametrize(
-    ("quirks", "cycles"), [(CLEAN, [3, 4, 5, 6]), (Q0, [2, 3, 4, 5])], ids=["clean", "Q0"]
+    ("quirks", "cycles"), [(NO_QUIRKS, [3, 4, 5, 6]), (Q0, [2, 3, 4, 5])], ids=["clean", "Q0"]
 )
 def test_so_does_that_of_a_reference_taken_with_its_only_signal(quirks, cycles):
     block = Repeater("repeater", quirks)

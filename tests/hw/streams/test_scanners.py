@@ -22,7 +22,7 @@ from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.bit_vector import BitVectorScanner
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.dense import DenseScanner
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q4, Q5, Q6, Q10
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC, Q4, Q5, Q6, Q10
 from fiberscope.hw.streams.repeater import RepeatSignalGenerator
 from fiberscope.hw.streams.testing import run_streams, with_gaps
 from fiberscope.sim import SimulationError
@@ -140,7 +140,7 @@ class TestRefusals:
     @pytest.mark.parametrize("per_fiber", [0, 2])
     def test_words_that_are_no_fibers(self, per_fiber):
         with pytest.raises(ValueError, match=f"block: 5 words are no fibers of {per_fiber}"):
-            BitVectorScanner("block", WORDS, CLEAN, per_fiber)
+            BitVectorScanner("block", WORDS, NO_QUIRKS, per_fiber)
 
 
 def test_counters():

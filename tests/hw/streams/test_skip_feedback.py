@@ -8,10 +8,10 @@ from stream_trees import fiber, generator_of, with_gaps
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.join import Intersect
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC, Q7
 from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource
-from fiberscope.hw.streams.tokens import CRD, REF, text
+from fiberscope.hw.streams.tokens import CRD, REF, format_token
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
 
@@ -45,7 +45,7 @@ def run(operands, quirks, *, feedback=True, capacity=None, seed=None, order_seed
     kernel.connect(joiner, "out_crd[0]", sink, "in", capacity=capacity)
     cycles = kernel.run().cycles
     check_accounting(kernel.statistics())
-    return [text(kind, crd, 0.0, CRD) for _, (kind, crd, _, _) in sink.received], scanners, cycles
+    return [format_token(kind, crd, 0.0, CRD) for _, (kind, crd, _, _) in sink.received], scanners, cycles
 
 
 def matches(operands):
@@ -67,12 +67,12 @@ def test_the_matches_are_those_of_sets(seed, ways):
         "gaps": generator.choice([None, generator]),
     }
     # Q7 loses elements, in the public simulator as here.
-    quirks = generator.choice([CLEAN, CLEAN, PUBLIC & ~Q7])
+    quirks = generator.choice([NO_QUIRKS, NO_QUIRKS, PUBLIC & ~Q7])
     found, _scanners, _cycles = run(operands, quirks, **bench)
     assert found == matches(operands)
 
 
-@pytest.mark.parametrize(("quirks", "capacity"), [(CLEAN, 2), (CLEAN, None), (PUBLIC, None)])
+@pytest.mark.parametrize(("quirks", "capacity"), [(NO_QUIRKS, 2), (NO_QUIRKS, None), (PUBLIC, None)])
 def test_long_runs_are_skipped(quirks, capacity):
     operands = [[[*range(400), 1000]], [[*range(500, 900), 1000]]]
     found, scanners, cycles = run(operands, quirks, capacity=capacity)

@@ -6,7 +6,7 @@ from stream_checks import capacities, check_every_cycle, gaps, quirk_masks, refe
 from streams.plain_levels import SkippingScanner as PlainSkipping
 
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC, Q7
 from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
 
@@ -49,16 +49,18 @@ class TestSkips:
     def test_what_is_left_is_in_order_and_no_stop_is_lost(self, tokens, skips, seed, capacity):
         outputs = ["out_crd", "out_ref"]
         inputs = {"in_ref": with_gaps(tokens), "in_skip": skips}
-        whole = run_streams(skipping(CLEAN), {**inputs, "in_skip": []}, outputs, same_shape=[outputs])
+        whole = run_streams(skipping(NO_QUIRKS), {**inputs, "in_skip": []}, outputs, same_shape=[outputs])
         bench = {"capacity": capacity, "seed": seed, "same_shape": [outputs]}
-        found = run_streams(skipping(CLEAN), inputs, outputs, **bench)
+        found = run_streams(skipping(NO_QUIRKS), inputs, outputs, **bench)
         for port in outputs:
             left, all_of_it = fibers_of(found[port]), fibers_of(whole[port])
             assert len(left) == len(all_of_it)
             for some, fiber in zip(left, all_of_it, strict=True):
                 assert [token for token in fiber if token in some] == some
         for order_seed, sleep in ((1, True), (2, False)):
-            again = run_streams(skipping(CLEAN), inputs, outputs, order_seed=order_seed, sleep=sleep, **bench)
+            again = run_streams(
+                skipping(NO_QUIRKS), inputs, outputs, order_seed=order_seed, sleep=sleep, **bench
+            )
             assert again == found
 
     def test_a_skip_that_does_not_apply_at_a_first_element(self):
@@ -71,7 +73,7 @@ class TestSkips:
 
     def test_the_longest_queue_is_not_the_last(self):
         """Of four stops the first is pending, three wait until fibers come; the fifth waits for nothing."""
-        block = skipping(CLEAN)
+        block = skipping(NO_QUIRKS)
         references = [(20, 4), (21, 1), (22, 1), (23, 3), (60, 1), (61, "S0"), (62, "D")]
         stops = [(cycle, "S0") for cycle in (0, 1, 2, 3, 50)]
         run_streams(block, {"in_ref": references, "in_skip": stops}, ["out_crd"])
@@ -80,7 +82,7 @@ class TestSkips:
 
     def test_skips_are_heard_while_the_output_is_full(self):
         inputs = {"in_ref": [(0, 4), (1, "D")], "in_skip": [(cycle, cycle) for cycle in range(3, 12)]}
-        found = run_streams(skipping(CLEAN), inputs, ["out_crd"], capacity=1, seed=4)
+        found = run_streams(skipping(NO_QUIRKS), inputs, ["out_crd"], capacity=1, seed=4)
         assert tokens_of(found["out_crd"])[-4:] == [8, 11, "S0", "D"]
 
 

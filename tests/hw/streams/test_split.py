@@ -12,7 +12,7 @@ from streams.plain_coordinates import Split as PlainSplit
 from streams.plain_repeat import CoordinateHold as PlainHold
 
 from fiberscope.hw.streams.hold import CoordinateHold
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.split import Flatten, Split
 from fiberscope.hw.streams.testing import run_streams, tokens_of
 from fiberscope.sim import SimulationError
@@ -134,7 +134,7 @@ def test_flatten_waits_for_a_late_chunk_number_without_the_quirk():
     assert tokens_of(found["out_crd"]) == [11, "S0", "D"]
 
 
-@pytest.mark.parametrize("quirks", [CLEAN, PUBLIC])
+@pytest.mark.parametrize("quirks", [NO_QUIRKS, PUBLIC])
 def test_what_does_not_fit_is_refused(quirks):
     with pytest.raises(SimulationError, match="cycle 2, block: D on in_inner does not fit 4 on in_outer"):
         run(CoordinateHold("block", quirks), outer=[4, "S0", "D"], inner=["D"])

@@ -37,7 +37,7 @@ def test_a_tile_arrives_after_the_transfers_before_it_and_the_latency(ahead, cyc
     assert behind(block, [0, 1, "S0", "D"]) == list(zip(cycles, [0, 1, "S0", "D"], strict=True))
     assert block.counters() | {"loads": 2, "read_bytes": 28, "reused": 0, "evicted": 0} == block.counters()
     assert block.late_cycles == 5 + cycles[1] - 6
-    assert block.minimum_bytes == 28
+    assert block.distinct_bytes == 28
 
 
 def test_fractions_of_a_cycle_add_up():
@@ -60,8 +60,8 @@ def test_the_tile_with_the_oldest_reference_is_evicted():
     block = memory([10, 10, 10], capacity=20, ahead=1)
     assert tokens_of(behind(block, [0, 1, 0, 2, 0, 1, "S0", "D"])) == [0, 1, 0, 2, 0, 1, "S0", "D"]
     assert (block.loads, block.reused, block.evicted, block.read_bytes) == (4, 2, 2, 40)
-    assert block.minimum_bytes == 30
-    assert list(block.resident) == [0, 1]
+    assert block.distinct_bytes == 30
+    assert list(block.arrival_by_tile) == [0, 1]
 
 
 def test_a_load_waits_until_the_tiles_that_are_needed_leave_space():
@@ -93,9 +93,9 @@ def test_references_keep_their_order_and_every_load_is_counted(
     stream = behind(block, [*references, "S0", "D"], seed=seed, order_seed=seed)
     assert tokens_of(stream) == [*references, "S0", "D"]
     assert block.loads + block.reused == len(references)
-    assert block.minimum_bytes == sum(sizes[tile] for tile in set(references)) <= block.read_bytes
-    assert block.used_bytes == sum(sizes[tile] for tile in block.resident) <= capacity
-    assert block.loads - block.evicted == len(block.resident)
+    assert block.distinct_bytes == sum(sizes[tile] for tile in set(references)) <= block.read_bytes
+    assert block.used_bytes == sum(sizes[tile] for tile in block.arrival_by_tile) <= capacity
+    assert block.loads - block.evicted == len(block.arrival_by_tile)
     if sum(sizes) <= capacity:
         assert (block.loads, block.evicted) == (len(set(references)), 0)
     least = sum(Fraction(sizes[tile]) for tile in set(references)) / bandwidth if bandwidth else 0

@@ -16,7 +16,7 @@ from streams.plain_values import UnaryAlu as PlainUnaryAlu
 
 from fiberscope.hw.streams import operations
 from fiberscope.hw.streams.alu import Alu, UnaryAlu, operate
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, protocol_of, run_streams, tokens_of
 from fiberscope.hw.value_type import DOUBLE
@@ -104,7 +104,7 @@ def test_the_plain_reducer_sums_fibers(seed, drop):
 
 def test_a_reducer_marks_integers_where_the_public_simulator_has_them():
     given_streams = {"in_val": list(enumerate(["S0", 1.0, "S0", 2, "S1", "D"]))}
-    for quirks, marks in ((PUBLIC, [1, 0, 1]), (CLEAN, [0, 0, 0])):
+    for quirks, marks in ((PUBLIC, [1, 0, 1]), (NO_QUIRKS, [0, 0, 0])):
         assert integer_marks(ScalarReduce("block", quirks=quirks), given_streams) == marks
 
 
@@ -135,7 +135,7 @@ def given_operands(first, second):
     ],
 )
 def test_operands_of_different_shapes_are_refused(first, second, message):
-    for quirks in (CLEAN, PUBLIC):
+    for quirks in (NO_QUIRKS, PUBLIC):
         with pytest.raises(SimulationError, match=message):
             run_streams(
                 Alu("block", quirks=quirks), given_operands(first, second), ["out_val"], checked=False

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from nested_lists import flatten
 from streams.plain import drive
 
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.testing import SEEN, run_streams, tokens_of
 
 FIBERS = 5  # that drawn references name
@@ -14,7 +14,7 @@ FIBERS = 5  # that drawn references name
 gaps = st.none() | st.integers(0, 1000)
 seeds = st.integers(0, 1000)
 capacities = st.integers(1, 4)
-quirk_masks = st.sampled_from([CLEAN, PUBLIC]) | st.integers(0, 1 << 26)
+quirk_masks = st.sampled_from([NO_QUIRKS, PUBLIC]) | st.integers(0, 1 << 26)
 references = st.integers(0, FIBERS - 1) | st.just("N")
 
 
@@ -56,9 +56,9 @@ def check_counted(block, streams):
 def check_as_hardware(make, inputs, outputs, *, seed, capacity):
     """A clean block with bounded channels makes the same tokens, and neither order nor sleep shows."""
     bench = {"capacity": capacity, "seed": seed}
-    free, bounded = (run_streams(make(CLEAN), inputs, outputs, **options) for options in ({}, bench))
+    free, bounded = (run_streams(make(NO_QUIRKS), inputs, outputs, **options) for options in ({}, bench))
     for port in outputs:
         assert tokens_of(bounded[port]) == tokens_of(free[port])
     for order_seed, sleep in ((1, True), (2, False)):
         law = {"order_seed": order_seed, "sleep": sleep}
-        assert run_streams(make(CLEAN), inputs, outputs, **law, **bench) == bounded
+        assert run_streams(make(NO_QUIRKS), inputs, outputs, **law, **bench) == bounded

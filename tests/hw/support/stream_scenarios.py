@@ -19,7 +19,7 @@ from fiberscope.hw.streams.hold import CoordinateHold
 from fiberscope.hw.streams.join import Intersect, Union
 from fiberscope.hw.streams.parallel import Scatter
 from fiberscope.hw.streams.points import PointToFiber
-from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
+from fiberscope.hw.streams.quirks import NO_QUIRKS, PUBLIC
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.split import Flatten, Split
 from fiberscope.hw.streams.testing import run_streams, with_gaps
@@ -102,7 +102,7 @@ SCENARIOS = {
     ),
     "hold": (lambda quirks: CoordinateHold("block", quirks), _nested),
     "split": (lambda quirks: Split("block", 4, quirks=quirks), _coordinates),
-    "flatten": (lambda quirks: Flatten("block", 4, CLEAN), _nested),
+    "flatten": (lambda quirks: Flatten("block", 4, NO_QUIRKS), _nested),
     "bit vector": (lambda quirks: BitVector("block", quirks), _coordinates),
     "chunker": (
         lambda quirks: Chunker("block", 4, 12, quirks),
@@ -121,7 +121,7 @@ def outcomes():
     """What leaves every block in which cycle, and its counters: each clean and as the public simulator's."""
     found = {}
     for name, (make, streams_of) in (SCENARIOS | LEVEL_SCENARIOS).items():
-        for quirks, capacity in ((CLEAN, 2), (PUBLIC, None)):
+        for quirks, capacity in ((NO_QUIRKS, 2), (PUBLIC, None)):
             tokens = streams_of(generator_of(name))
             streams = {port: with_gaps(stream, 3) for port, stream in tokens.items()}
             block = make(quirks)

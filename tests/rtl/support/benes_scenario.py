@@ -10,10 +10,10 @@ from rows_scenario import LanedScenario, by_lane, random_number, random_value
 from fiberscope.hw.networks.benes import (
     FORMS,
     MINIMAL,
-    columns,
+    count_columns,
+    count_setting_bits,
+    count_setting_rows,
     route_permutation,
-    setting_bits,
-    setting_rows,
 )
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.networks.benes_rtl import LANES, BenesParameters
@@ -28,7 +28,7 @@ def _parameters(generator: random.Random) -> BenesParameters:
     return BenesParameters(
         form,
         lanes,
-        stages=generator.randint(0, columns(form, lanes)),
+        stages=generator.randint(0, count_columns(form, lanes)),
         vector_bits=generator.choice([4, 62]),
         coordinate_bits=generator.choice([1, 16, 62]),
         reference_bits=generator.choice([0, 1, 64]),
@@ -57,8 +57,8 @@ def _inputs(generator: random.Random, given: BenesParameters, tasks: int = TASKS
 def _settings(generator: random.Random, given: BenesParameters) -> list[int]:
     lanes = given.lanes
     if generator.random() < 0.3:
-        bits = setting_bits(given.form, lanes)
-        return [generator.getrandbits(bits) for _ in range(setting_rows(given.form, lanes))]
+        bits = count_setting_bits(given.form, lanes)
+        return [generator.getrandbits(bits) for _ in range(count_setting_rows(given.form, lanes))]
     if given.form == MINIMAL:
         return route_permutation(generator.sample(range(lanes), lanes))
     return MulticastRouter(lanes).route(generator.choices(range(lanes), k=lanes))

@@ -13,7 +13,7 @@ from typing import Any
 from pairs import Pair, event_side
 from stream_coverage import STREAM_BINS
 
-from fiberscope.hw.networks.benes import columns
+from fiberscope.hw.networks.benes import count_columns
 from fiberscope.sim import ComponentStatistics
 
 
@@ -220,7 +220,9 @@ BINS: dict[str, Bins] = {
         for form, lanes in (("minimal", 64), ("double", 32), ("double", 64))
     }
     | {
-        "as many stages as columns": lambda run: run.given.stages == columns(run.given.form, run.given.lanes),
+        "as many stages as columns": lambda run: (
+            run.given.stages == count_columns(run.given.form, run.given.lanes)
+        ),
         "a task missing": _stalls("tasks"),
         "a setting missing": _stalls("settings"),
         "an input missing": _stalls("inputs"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from streams.plain_graph import PlainGraph
 
 from fiberscope.hw.streams.testing import SEEN, protocol_of
-from fiberscope.hw.streams.tokens import text
+from fiberscope.hw.streams.tokens import format_token
 from fiberscope.models.graphs.execution import graph_settings
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.machine import GraphMachine
@@ -62,7 +62,7 @@ def recorded(graph, tensors, sizes, phase=1, *, timing="sam", kernel=None, **set
 
 def _written(sink, carries):
     return [
-        (cycle - 1 - SEEN, text(kind, payload, value, carries))
+        (cycle - 1 - SEEN, format_token(kind, payload, value, carries))
         for cycle, (kind, payload, _reference, value) in sink.received
     ]
 

@@ -14,7 +14,7 @@ from fiberscope.models.trace.energy import ActionTotal, Energy, compute_energy
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
-from fiberscope.results.costs.energies import ActionEnergy, EnergyTable, default_table, read_table
+from fiberscope.results.costs.energies import ActionEnergy, EnergyTable, load_default_table, read_table
 from fiberscope.workloads.fibertree import FiberTree
 
 ERT = """ERT:
@@ -57,7 +57,7 @@ def by_component(found):
 
 
 def test_what_all_actions_take_adds_up_in_every_way(ran):
-    found = compute_energy(*ran, default_table())
+    found = compute_energy(*ran, load_default_table())
     assert found.unknown == []
     whole = sum(each.picojoules for each in found.totals)
     assert sum(by_component(found).values()) == pytest.approx(whole)
@@ -90,7 +90,7 @@ def test_what_several_einsums_take_of_a_component_adds_up():
 
 def test_a_run_takes_its_counts_times_their_energies(ran):
     _, metrics, runs = ran
-    found = compute_energy(*ran, default_table())
+    found = compute_energy(*ran, load_default_table())
     bits = sum(
         bits
         for einsum in ("T", "Z")
@@ -153,7 +153,7 @@ def test_the_nearest_entry_counts():
 
 
 def test_every_number_of_the_table_has_its_source():
-    entries = [one for actions in default_table().components.values() for one in actions.values()]
+    entries = [one for actions in load_default_table().components.values() for one in actions.values()]
     assert len(entries) > 30
     assert [one for one in entries if one.source in ("", "energies.yaml")] == []
 
@@ -210,6 +210,6 @@ def test_a_report_has_the_energy_of_its_run(tmp_path):
 
 
 def test_a_table_may_have_other_names_for_a_component():
-    table = default_table()
+    table = load_default_table()
     assert table.find("gamma", "MainMemory", "DRAM", "read") == table.components["HBM2"]["read"]
     assert table.find("extensor", "MainMemory", "DRAM", "read") == table.components["DRAM"]["read"]

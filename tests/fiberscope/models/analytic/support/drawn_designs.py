@@ -12,7 +12,7 @@ from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Format, RankFormat, ReadOmission, SparseFeatures
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
-from fiberscope.results.costs.energies import default_table
+from fiberscope.results.costs.energies import load_default_table
 
 DRAWN = 16
 LEVELS, DIMENSIONS = 3, 3
@@ -33,7 +33,7 @@ def drawn_design(seed, mode, mappings=6):
     levels = tuple(level(rng, number) for number in range(LEVELS))
     architecture = Architecture(levels, Compute("MAC", "MAC", mesh=(64, 1)))
     options = Options(mode=mode)
-    energies = Energies.from_table(architecture, None, default_table(), options.timeloop)
+    energies = Energies.from_table(architecture, None, load_default_table(), options.timeloop)
     return Design(architecture, problem, features(rng), energies, options), drawn_mappings(rng, mappings)
 
 
