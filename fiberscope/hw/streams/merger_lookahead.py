@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from fiberscope.hw.fibers.lookahead import ELEMENT, ENDED, KEY, NUMBER, POPPED, PUSHED, RECORD, SEEN, WAY_BITS
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.merge_lookahead import MergeLookahead
-from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import POINTS
+from fiberscope.hw.streams.point_flow import PointFlow
 from fiberscope.hw.streams.process import LogicalProcess, Progress, run_apart
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import raw_words
@@ -96,6 +96,7 @@ class FiberWayLookahead(MergeLookahead):
         self.processes = run_apart(self.blocks, self.links, self.world)
         self.ways.sends_elements = False
         self.merged = self.merger.merged
+        self.flow = PointFlow(self.processes, self.merged)
         self.merged.want(self.merged.capacity + 1)  # so that free space wakes no component
 
     def _engage_ways(self) -> None:  # C: def
@@ -115,10 +116,9 @@ class FiberWayLookahead(MergeLookahead):
         self.current = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
         self.leaving = raw_words.shorts(self._pin(array("h", [1] * radix)))
         self.missing_reasons = raw_words.shorts(self._pin(array("h", bytes(2 * radix))))
-        self.late_count = self.dry_count = self.unsent_stops = self.finished_at = 0
+        self.late_count = self.dry_count = self.unsent_stops = self.finished_at = self.due = 0
         self.active, self.stepped = False, -1
-        self.due = self.quiet_until = 0
-        self.has_more = self.is_blocked = False
+        self.quiet_until, self.has_more, self.is_blocked = 0, False, False
         # By cycle from ``settled_cycle``: whether tokens moved, else its state; and newly blocked ways.
         self.has_moved = raw_words.shorts(self._pin(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
         self.wait_states = raw_words.shorts(self._pin(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
@@ -337,7 +337,7 @@ class FiberWayLookahead(MergeLookahead):
         """Send an element or a stop from the merger."""
         self.has_more = True
         if key == ENDED:
-            self.merged.push_at(cycle, STOP, 0, 0, 0.0)
+            self.flow.send_stop(cycle)
             self._pass_end(cycle + 1)
         else:
             self.due = min(self.due, max(cycle + 1, self.quiet_until))
@@ -357,13 +357,12 @@ class FiberWayLookahead(MergeLookahead):
             values: Growing = self.ways.table.values[area]
             sources: Growing = self.ways.table.sources[area]
             value, source = values.value(element), sources.integer(element)
-        self.merged.push_at(cycle, DATA, coordinate, source, value)
+        self.flow.send(cycle, coordinate, source, value, self.horizon)
 
     def _output_free_from(self) -> int:
         """Return the first cycle with a free slot for the next output; ``MAX_TIME`` if it is unknown."""
         if self.merged.occupancy == self.merged.capacity:
-            follower: LogicalProcess = self.processes[0]
-            self.has_more = follower.run(self.horizon) or self.has_more
+            self.has_more = self.flow.run(self.horizon) or self.has_more
         return self.merged.free_from(1)
 
     def last_event_cycle(self) -> int:
@@ -379,7 +378,7 @@ class FiberWayLookahead(MergeLookahead):
             pass
         if self.due < MAX_TIME or self.is_blocked:
             self.wake_at(cycle if self.is_blocked else max(self.due, cycle))
-        self.worked = max([process.worked for process in self.processes])
+        self.worked = self.flow.settle()
         self._settle_ways(cycle)
 
     def _settle_ways(self, cycle: int) -> None:

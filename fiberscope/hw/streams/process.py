@@ -20,7 +20,7 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.component import clock_of
-from fiberscope.sim.constants import IDLE, MAX_TIME, NEVER
+from fiberscope.sim.constants import BUSY, IDLE, MAX_TIME, NEVER
 from fiberscope.sim.errors import wake_error
 from fiberscope.sim.wiring import Link
 
@@ -137,6 +137,38 @@ class LogicalProcess:  # C: final
                 now = self.due()
         self._advance_idle(min(now, until))
         return self.ticks > ticks or self.progress.next_cycle > first_cycle
+
+    def pass_update(self, channel: Channel, seen: int, other: Channel, other_seen: int) -> int:
+        """Account for an update without a tick; the caller computes its effects.
+
+        The block finds its inputs empty, then waits for a token of ``channel``, and then for one of
+        ``other``. No output makes it wait.
+
+        Args:
+            channel, other: the inputs, in the order in which the block looks at them.
+            seen, other_seen: cycles from which their tokens are visible.
+
+        Returns:
+            The cycle of the update.
+        """
+        start = self.last_cycle + 1
+        self._wait(channel.reader_state, start, seen)
+        self._wait(other.reader_state, max(start, seen), other_seen)
+        cycle = max(start, seen, other_seen)
+        self._wait(BUSY, cycle, cycle + 1)
+        self.last_cycle = self.worked = cycle
+        self.alarm = cycle + 1
+        self.blocked_output = NONE
+        self.progress.next_cycle = max(self.progress.next_cycle, cycle + 1)
+        self._set_clock(cycle)
+        return cycle
+
+    def _wait(self, state: int, start: int, end: int) -> None:  # C: noexcept, inline
+        """Let the block be in a state from ``start`` on, if that is before ``end``."""
+        block = self.block
+        if start < end and block._state != state:
+            block._account(block._state, start)
+            block._state = state
 
     def _set_clock(self, cycle: int) -> None:  # C: noexcept, inline
         """Set the clock of the block to this cycle."""
