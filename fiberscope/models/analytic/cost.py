@@ -288,7 +288,7 @@ class _Rows:
         level_traffic.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         level_traffic.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
         level_traffic.energy[tensor] = self._energy(level, key, actions, bits)
-        if level.overbooking and self.features.is_compressed(*key):
+        if level.overbooking and level.entries is not None and self.features.is_compressed(*key):
             self._overbook(level, key, level_traffic)
 
     def _overbook(self, level: Level, key: TileKey, level_traffic: _LevelTraffic) -> None:

@@ -116,7 +116,8 @@ LIMIT = ("      name: Buffer", "      name: Buffer\n      constraints: {max_over
 
 
 def tiled_dot_product(folder, depth, overbooked):
-    room = f"8, depth: {depth}" + ", allow_overbooking: true" * overbooked
+    room = "8" if depth is None else f"8, depth: {depth}"
+    room += ", allow_overbooking: true" * overbooked
     limit = LIMIT if overbooked else ()
     path = design(folder, "dot_product", *TILED, "8, depth: 64", room, *limit)
     return analyze(path).levels["Buffer"].tensors["A"]
@@ -131,6 +132,11 @@ def test_what_overbooking_costs(tmp_path):
     assert tiled_dot_product(tmp_path, 64, overbooked=False).energy_pj == pytest.approx(30 * comes)
     found = tiled_dot_product(tmp_path, 64, overbooked=True)
     assert found.energy_pj == pytest.approx((0.75 * 30 + 0.25 * 6 * 8 * 8) * comes)
+
+
+def test_no_tile_exceeds_a_level_without_a_limit(tmp_path):
+    unlimited = (tiled_dot_product(tmp_path, None, overbooked=overbooked) for overbooked in (True, False))
+    assert len({level.energy_pj for level in unlimited}) == 1
 
 
 def test_what_overbooking_saves(tmp_path):
