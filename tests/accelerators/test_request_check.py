@@ -219,11 +219,9 @@ def test_a_run_that_is_checked_tells_what_is_wrong(tmp_path, capsys):
     assert lines[20].startswith("and ")
 
 
-def test_a_machine_without_memory_is_refused(capsys):
-    assert cli.run(["sim", "weight_stationary", "uniform:rows=6,cols=6,nonzeros=9", "--checked"]) == 2
-    assert (
-        capsys.readouterr().err == "fiberscope: the machine has no memory whose requests could be checked\n"
-    )
+def test_a_machine_without_memory_is_refused(refusal):
+    error = refusal("sim", "weight_stationary", "uniform:rows=6,cols=6,nonzeros=9", "--checked")
+    assert error == "fiberscope: the machine has no memory whose requests could be checked\n"
 
 
 def test_a_conversion_is_checked():

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 import yaml
 
-from fiberscope import __version__, cli
+from fiberscope import __version__
 from fiberscope.hw.rtl.kit.checks import wrapper
 from fiberscope.hw.rtl.kit.interface import Interface, Stream
 
@@ -58,9 +58,9 @@ def test_planted_who_does_not_is_found(simulator, valid, advances, complaint, tm
     assert "came to the end" not in out
 
 
-def test_the_core_file_names_the_source_and_its_top(tmp_path, capsys):
-    assert cli.run(["rtl", "export", "two_finger", "--ports=checked", "-o", str(tmp_path)]) == 0
-    assert f"Written: {tmp_path}/two_finger.core" in capsys.readouterr().out.splitlines()
+def test_the_core_file_names_the_source_and_its_top(tmp_path, printed):
+    out = printed("rtl", "export", "two_finger", "--ports=checked", "-o", str(tmp_path))
+    assert f"Written: {tmp_path}/two_finger.core" in out.splitlines()
     first, text = (tmp_path / "two_finger.core").read_text().split("\n", 1)
     core = yaml.safe_load(text)
     assert first == "CAPI=2:"

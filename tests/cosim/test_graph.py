@@ -95,22 +95,20 @@ PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
         (PRODUCT, "X:ss,B:ss:10,C:ss", "k,j,i"),
     ],
 )
-def test_a_line_becomes_verilog_that_runs_as_its_event_model(text, formats, order, tmp_path, capsys):
+def test_a_line_becomes_verilog_that_runs_as_its_event_model(text, formats, order, tmp_path, printed):
     require_tools()
     given = [text, "--format", formats, "--order", order, "-o", str(tmp_path)]
-    assert cli.run(["graph", "rtl", *given]) == 0
-    said = capsys.readouterr().out
+    said = printed("graph", "rtl", *given)
     assert f"in {choose(AUTO)} as in the event simulation" in said
     assert "all blocks" in said
     assert (tmp_path / "graph.v").is_file()
 
 
 @pytest.mark.slow
-def test_an_accumulator_of_too_few_places_is_refused(tmp_path, capsys):
+def test_an_accumulator_of_too_few_places_is_refused(tmp_path, refusal):
     require_tools()
     given = ["x(j) = B(i,j)", "--format", "x:s,B:ss", "--order", "i,j", "-o", str(tmp_path), "--points", "2"]
-    assert cli.run(["graph", "rtl", *given]) == 2
-    assert "accumulate holds 8 points at once and has places for 2" in capsys.readouterr().err
+    assert "accumulate holds 8 points at once and has places for 2" in refusal("graph", "rtl", *given)
 
 
 @pytest.mark.slow

@@ -2,11 +2,9 @@
 
 import pytest
 
-from fiberscope import cli
-
 
 @pytest.mark.parametrize("simulator", ["auto"], indirect=True)
-def test_the_instance_of_gamma_moves_its_tokens_in_the_cycles_of_the_machine(simulator, tmp_path, capsys):
+def test_the_instance_of_gamma_moves_its_tokens_in_the_cycles_of_the_machine(simulator, tmp_path, printed):
     words = ["rtl", "export", "spec:gamma", "--level", "PE", "-o", str(tmp_path), "--sim", simulator]
-    assert cli.run([*words, "--set", "pe.radix=8", "--set", "pe.count=2"]) == 0
-    assert f"tokens in 154 cycles, in {simulator} as in the machine" in capsys.readouterr().out
+    out = printed(*words, "--set", "pe.radix=8", "--set", "pe.count=2")
+    assert f"tokens in 154 cycles, in {simulator} as in the machine" in out

@@ -293,7 +293,7 @@ def test_an_offered_token_stays_offered_but_at_an_arbiter_another_may_take_its_p
     assert re.search(f"\nPROTOCOL VIOLATION: {at}\nidentical in all ", capsys.readouterr().out)
 
 
-def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, tmp_path, monkeypatch, capsys):
+def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, tmp_path, monkeypatch, printed):
     monkeypatch.chdir(tmp_path)
     slow = (ROOT / "examples" / "own_component" / "slow_merger.py").read_text(encoding="utf-8")
     Path("mine.py").write_text(
@@ -304,8 +304,7 @@ def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, tmp_pa
     cycles = []
     parts = ["--part", "merger=mine.py:SlowMerger", "--part", "bank=mine.py:First"]
     for more in (["--sim", "pyrtl"], ["--sim", simulator, *parts]):
-        assert cli.run([*words, *more]) == 0
-        out = capsys.readouterr().out
+        out = printed(*words, *more)
         assert "identical in all" in out
         cycles.append(int(out.partition("cycles with RTL")[2].split()[0].replace(",", "")))
     assert cycles[0] != cycles[1]

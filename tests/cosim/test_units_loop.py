@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import cli
-
 SIGMA = (
     "gemm:m=20,n=6,k=40,a=0.4,b=0.6",
     [
@@ -35,10 +33,10 @@ MACHINES = {
     "machine", [pytest.param(name, marks=() if name == "sigma" else pytest.mark.slow) for name in MACHINES]
 )
 def test_the_report_with_units_as_rtl_is_the_same_in_every_entry(
-    machine, simulator, capsys, tmp_path, monkeypatch
+    machine, simulator, printed, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     units, matrix, settings = MACHINES[machine]
     made = [f"--set={setting}" for setting in settings]
-    assert cli.run(["rtl", "loop", units, machine, matrix, f"--sim={simulator}", *made]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("identical in all ")
+    out = printed("rtl", "loop", units, machine, matrix, f"--sim={simulator}", *made)
+    assert out.splitlines()[-1].startswith("identical in all ")

@@ -9,7 +9,6 @@ from optional_programs import needs
 from pairs import check_pair
 from scenarios import SCENARIOS
 
-from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.interface import Bundle, Interface
 from fiberscope.hw.rtl.kit.words import Words
@@ -164,9 +163,8 @@ def test_the_verilog_is_the_component(block, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("radix", [4, 64])  # the machine has 64
-def test_a_merger_takes_its_place_in_gamma(radix, tmp_path, monkeypatch, capsys):
+def test_a_merger_takes_its_place_in_gamma(radix, tmp_path, monkeypatch, printed):
     monkeypatch.chdir(tmp_path)
     matrix = "uniform:rows=60,cols=60,nonzeros=600"
     arguments = ["merger", "gamma", matrix, f"--set=pe.radix={radix}", "--set=pe.count=4"]
-    assert cli.run(["rtl", "loop", *arguments, "--sim", "verilator", "-o", "loop"]) == 0
-    assert "identical in all" in capsys.readouterr().out
+    assert "identical in all" in printed("rtl", "loop", *arguments, "--sim", "verilator", "-o", "loop")

@@ -44,13 +44,10 @@ def test_the_files_of_the_template_are_on_the_page_and_the_others_are_marked(mac
     assert {file for file, mark in shown.items() if mark == "yes"} == files
 
 
-def test_the_example_of_checks_is_one_that_the_command_takes(
-    machine: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_of_checks_is_one_that_the_command_takes(machine: Path, printed) -> None:
     (example,) = re.findall(r"```yaml\n(counts:.*?)```", PAGE, re.DOTALL)
     (machine / "check.yaml").write_text(example, encoding="utf-8")
-    assert cli.run(["check", "./mine", OPERANDS]) == 0
-    out = squeeze(capsys.readouterr().out)
+    out = squeeze(printed("check", "./mine", OPERANDS))
     (shown,) = re.findall(r"```text\n(.* works, on average\n.*?)```", PAGE, re.DOTALL)
     assert all(squeeze(line) in out for line in shown.splitlines())
     (pe,) = re.findall(r"```yaml\n(pe:.*?)```", PAGE, re.DOTALL)

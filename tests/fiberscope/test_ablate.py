@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import accelerators, cli
+from fiberscope import accelerators
 from fiberscope.accelerators import configuration
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
@@ -29,12 +29,9 @@ def test_gains_are_against_the_run_as_configured(toy: str) -> None:
     assert together.cycles < min(one.cycles for one in ideal)
 
 
-def test_the_command_prints_a_table_and_writes_json(
-    toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_a_table_and_writes_json(toy: str, tmp_path: Path, printed) -> None:
     path = tmp_path / "out.json"
-    assert cli.run(["ablate", toy, SMALL, "--markdown", "--json", str(path)]) == 0
-    out = capsys.readouterr().out
+    out = printed("ablate", toy, SMALL, "--markdown", "--json", str(path))
     document = json.loads(path.read_text())
     assert [one["name"] for one in document] == ["as configured", "many lanes", "no pause", "all together"]
     for one in document:
@@ -93,11 +90,8 @@ def test_a_setting_of_the_user_that_cannot_be_is_refused_before_any_run(toy: str
     assert began == []
 
 
-def test_what_was_changed_comes_before_what_it_tells_and_nothing_is_padded(
-    toy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["ablate", toy, SMALL]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+def test_what_was_changed_comes_before_what_it_tells_and_nothing_is_padded(toy: str, printed) -> None:
+    lines = [line for line in printed("ablate", toy, SMALL).splitlines() if line.strip()]
     assert lines[1].split("  ")[0] == "Changed"
     assert lines[1].endswith("What it tells")
     assert max(map(len, lines[3:])) < 110

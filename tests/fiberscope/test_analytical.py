@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.explore.analytical_comparison import (
     AnalyticalEstimate,
@@ -197,16 +196,15 @@ def test_where_b_does_not_fit_the_cache_its_rows_are_read_again(tmp_path: Path) 
     assert beside("gamma", shape, nonzeros, tmp_path) == AnalyticalEstimate((), (reason,))
 
 
-def test_the_command_shows_it_beside_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["check", "outerspace", FULL, "-q", "--no-explain"]) == 0
-    shown = capsys.readouterr().out
+def test_the_command_shows_it_beside_the_run(printed) -> None:
+    shown = printed("check", "outerspace", FULL, "-q", "--no-explain")
     done = checked("outerspace")
     share = done.analytical.cycles / done.event.cycles
     told = f"{done.analytical.cycles:,} cycles by the analytical model, {share:.2f} of the event's; bound by "
     assert told + "MainMemory in multiply, MainMemory in merge\n" in shown
     assert "the analytical model leaves out: the headers of nodes" in shown
-    assert cli.run(["check", "graphicionado", "rmat:scale=5,nonzeros=60", "-q", "--no-explain"]) == 0
-    assert "no cycles by the analytical model: which vertices are active" in capsys.readouterr().out
+    out = printed("check", "graphicionado", "rmat:scale=5,nonzeros=60", "-q", "--no-explain")
+    assert "no cycles by the analytical model: which vertices are active" in out
 
 
 def test_a_symbol_that_cannot_be_names_its_place(tmp_path: Path) -> None:

@@ -84,12 +84,9 @@ def test_a_run_below_the_bound_is_wrong() -> None:
     assert not replace(done, bound=2 * done.event.seconds).is_consistent
 
 
-def test_bytes_of_each_tensor_are_compared_for_a_specification_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bytes_of_each_tensor_are_compared_for_a_specification_too(tmp_path: Path, printed) -> None:
     small = "uniform:rows=20,cols=20,nonzeros=60"
-    assert cli.run(["check", "spec:gamma", small, "-q", "--json", str(tmp_path / "check.json")]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("check", "spec:gamma", small, "-q", "--json", str(tmp_path / "check.json"))
     rows = json.loads((tmp_path / "check.json").read_text())["traffic_bytes"]
     assert [row["name"] for row in rows] == ["A", "B", "Z"]
     table = shown[shown.index("Bytes with the memory") :].splitlines()
@@ -108,10 +105,9 @@ def test_the_bound_is_of_all_components_but_those_that_are_left_out() -> None:
 
 
 def test_the_command_shows_both_and_fails_where_they_disagree(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("check", "gamma", OPERAND, "-q")
     assert "multiply" in shown
     assert "ns by the trace" in shown
     counted = study._counts
@@ -120,17 +116,14 @@ def test_the_command_shows_both_and_fails_where_they_disagree(
     assert "the two models disagree: add: " in capsys.readouterr().err
 
 
-def test_a_machine_that_takes_no_cycle_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["check", "sigma", "uniform:rows=1,cols=1,nonzeros=0", "-q"]) == 0
-    assert "0 ns by components, at least 0 ns by the trace\n" in capsys.readouterr().out
+def test_a_machine_that_takes_no_cycle_is_checked(printed) -> None:
+    out = printed("check", "sigma", "uniform:rows=1,cols=1,nonzeros=0", "-q")
+    assert "0 ns by components, at least 0 ns by the trace\n" in out
 
 
-def test_a_machine_without_rules_is_refused(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_without_rules_is_refused(refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "FILE", "absent.yaml")
-    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 2
-    assert "gamma has no absent.yaml" in capsys.readouterr().err
+    assert "gamma has no absent.yaml" in refusal("check", "gamma", OPERAND, "-q")
 
 
 def test_a_design_without_a_specification_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,11 +208,9 @@ def test_each_rung_stands_on_those_before_it_and_the_last_is_watched() -> None:
     assert asked[-1] == ({}, True)
 
 
-def test_the_command_says_where_cycles_go_unless_told_not_to(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 0
-    assert " works, on average" in capsys.readouterr().out
-    assert cli.run(["check", "gamma", OPERAND, "-q", "--no-explain"]) == 0
-    assert "works, on average" not in capsys.readouterr().out
+def test_the_command_says_where_cycles_go_unless_told_not_to(printed) -> None:
+    assert " works, on average" in printed("check", "gamma", OPERAND, "-q")
+    assert "works, on average" not in printed("check", "gamma", OPERAND, "-q", "--no-explain")
 
 
 def test_the_numbers_are_written_as_they_are_shown(

@@ -77,12 +77,6 @@ def test_a_surrogate_is_loud_even_when_quiet(toy: str, capsys: pytest.CaptureFix
     assert (workload["source"], workload["notice"].split(":")[0]) == ("surrogate", "SURROGATE")
 
 
-def test_exact_forbids_a_surrogate(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _out, err = said(capsys, "sim", toy, "LFAT5", "--exact")
-    assert code == 2
-    assert err.startswith("fiberscope: LFAT5: the exact matrix is not available")
-
-
 def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     other = "uniform:rows=30,cols=10,nonzeros=40"
     assert said(capsys, "sim", toy, SMALL, other, "-q", "--json", "out.json")[0] == 0
@@ -264,17 +258,6 @@ def test_info_describes_a_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "103,689" in out
     assert "TeAAL Table 3" in out
-
-
-def test_wave_without_gtkwave_says_how_to_get_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("out.vcd").write_text("")
-    monkeypatch.setenv("PATH", "")
-    code, _out, err = said(capsys, "wave", "out.vcd")
-    assert code == 2
-    assert err.startswith("fiberscope: GTKWave is not installed (on Debian: apt install gtkwave)")
-    assert err.endswith("VS Code shows with the extension VaporView (code out.vcd)\n")
 
 
 def test_wave_opens_surfer_where_gtkwave_is_not_installed(

@@ -109,14 +109,10 @@ def test_a_page_gets_the_tables_between_its_markers(toy: str, capsys: pytest.Cap
     assert page.read_text() == text, "writing again must change nothing"
 
 
-def test_a_page_without_markers_is_refused_before_the_runs(
-    toy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_without_markers_is_refused_before_the_runs(toy: str, refusal) -> None:
     Path("page.md").write_text("nothing here\n")
-    assert cli.run(["compare", toy, "tiny", "--write", "page.md"]) == 2
-    error = capsys.readouterr().err
+    error = refusal("compare", toy, "tiny", "--write", "page.md")
     assert error.startswith("fiberscope: page.md: has no lines '<!-- compare toy: begin -->'")
-    assert error.count("\n") == 1
 
 
 def test_a_page_that_is_not_there_is_refused() -> None:
@@ -168,7 +164,7 @@ def test_gamma_stays_within_five_per_cent_of_the_reported_cycles(monkeypatch: py
 
 
 def test_a_matrix_that_is_drawn_has_the_mean_of_its_draws_and_their_range(
-    toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    toy: str, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     """One without figures is predicted: there is nothing to be off from."""
     known = read_published(accelerators.find(toy))
@@ -183,8 +179,7 @@ def test_a_matrix_that_is_drawn_has_the_mean_of_its_draws_and_their_range(
     cycles = [simulate(toy, text, settings=settings).cycles for text in texts]
     assert (run.cycles, run.least, run.most) == (round(sum(cycles) / 3), min(cycles), max(cycles))
     assert run.error is run.reported is run.teaal is None
-    assert cli.run(["compare", toy, "drawn"]) == 0
-    said = capsys.readouterr().out
+    said = printed("compare", toy, "drawn")
     assert "drawn" in said
     assert (f"({run.least} to {run.most})" in said) == (run.least < run.most)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope import accelerators, cli
+from fiberscope import accelerators
 from fiberscope.results.drawing.graph import Box, Bundle, Graph
 from fiberscope.results.drawing.layout import HEIGHT, WIDTH, arrange
 from fiberscope.results.drawing.machine import draw_machine, families_of
@@ -96,23 +96,21 @@ def test_lines_cross_no_more_often_than_the_places_of_the_boxes_ask_for(name, fe
     assert crossings(name) == fewest
 
 
-def test_info_draws(tmp_path, capsys):
-    assert cli.run(["info", "extensor", "--draw", "-o", str(tmp_path / "x.svg")]) == 0
-    assert capsys.readouterr().out == f"Drawing: {tmp_path / 'x.svg'}\n"
+def test_info_draws(tmp_path, printed):
+    out = printed("info", "extensor", "--draw", "-o", str(tmp_path / "x.svg"))
+    assert out == f"Drawing: {tmp_path / 'x.svg'}\n"
     assert (tmp_path / "x.svg").read_text(encoding="utf-8") == draw_machine(accelerators.find("extensor"), {})
-    assert cli.run(["info", "gamma", "--draw", "-o", "-", "--set", "pe.count=2"]) == 0
-    assert "pe x2" in capsys.readouterr().out
+    assert "pe x2" in printed("info", "gamma", "--draw", "-o", "-", "--set", "pe.count=2")
 
 
-def test_the_drawing_of_a_machine_in_a_file_has_its_name_and_lies_here(tmp_path, monkeypatch, capsys):
+def test_the_drawing_of_a_machine_in_a_file_has_its_name_and_lies_here(tmp_path, monkeypatch, printed):
     monkeypatch.chdir(tmp_path)
     machine = IMAGES.parents[1] / "examples" / "inner_product" / "machine.py"
-    assert cli.run(["info", str(machine), "--draw"]) == 0
-    assert capsys.readouterr().out == "Drawing: inner_product.svg\n"
+    assert printed("info", str(machine), "--draw") == "Drawing: inner_product.svg\n"
     assert 'aria-label="inner_product: ' in Path("inner_product.svg").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, capsys):
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, refusal):
     for arguments, line in (
         (["info", "gamm", "--draw"], "gamma?"),
         (["info", "gamma", "--draw", "--set", "pe.cout=2"], "did you mean pe.count"),
@@ -123,10 +121,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, capsys):
         (["info", "gamma", "--set", "pe.count=2"], "--set goes with --draw"),
         (["info", "gamma", "-o", "x.svg"], "--output goes with --draw"),
     ):
-        assert cli.run(arguments) == 2
-        shown = capsys.readouterr().err
-        assert line in shown
-        assert shown.count("\n") == 1
+        assert line in refusal(*arguments)
 
 
 def test_a_label_that_is_wider_than_its_box_is_smaller():

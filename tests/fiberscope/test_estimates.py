@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.accelerators.sampling import half_width
 from fiberscope.page.run import run_data
 from fiberscope.results.report.difference import compare
@@ -122,31 +121,28 @@ def test_intervals_of_a_difference_contain_it_as_often_as_they_say(whole):
     assert 0.92 * 300 <= covered <= 0.99 * 300
 
 
-def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, tmp_path, monkeypatch, capsys):
+def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, tmp_path, monkeypatch, printed):
     monkeypatch.chdir(tmp_path)
     whole.write("whole.json")
     estimate(whole, 1_000_000, drawn(1)).write("a.json")
     estimate(whole, 1_100_000, drawn(1)).write("b.json")
-    assert cli.run(["diff", "a.json", "b.json"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed("diff", "a.json", "b.json").splitlines()
     width = format_interval(estimate(whole, 1_000_000, drawn(1)))
     assert lines[0].startswith(f"Cycles: 1,000,000{width} before, 1,100,000")
     assert lines[0].endswith("1.10 times slower")
     assert lines[1] == "Difference: +100,000 +- 0 cycles (95%, the same 20 windows in both): significant"
     assert any(line.split()[:4] == ["cycles", "1,000,000", "+-", width.split()[1]] for line in lines)
     assert "Estimates from samples: cycles, traffic.B" in lines
-    assert cli.run(["diff", "whole.json", "a.json"]) == 0
-    told = capsys.readouterr().out
+    told = printed("diff", "whole.json", "a.json")
     assert "by the intervals of both): significant" in told
     assert " busy" not in told
 
 
-def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, tmp_path, monkeypatch, capsys):
+def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, tmp_path, monkeypatch, printed):
     monkeypatch.chdir(tmp_path)
     estimate(whole, 1_000_000, drawn(1)).write("a.json")
     estimate(whole, 1_000_100, drawn(2)).write("b.json")
-    assert cli.run(["diff", "a.json", "b.json"]) == 0
-    told = capsys.readouterr().out
+    told = printed("diff", "a.json", "b.json")
     assert "not significant" in told
     assert "times" not in told
 

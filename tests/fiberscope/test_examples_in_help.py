@@ -50,11 +50,10 @@ def test_every_command_has_an_example() -> None:
 
 @pytest.mark.parametrize("path", [(), ("rtl",), ("graph",), ("memory",), ("new",)], ids=" ".join)
 def test_what_a_command_does_is_told_whole_in_80_columns(
-    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    path: tuple[str, ...], printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert cli.run([*path, "--help"]) == 0
-    told = capsys.readouterr().out
+    told = printed(*path, "--help")
     listed = re.findall(r"^  (\w+) +(\S.*)$", told.rpartition("Show this message and exit.")[2], re.MULTILINE)
     assert [name for name, _ in listed] == [name[-1] for name in HELP if name and name[:-1] == path]
     assert all(len(line) <= 80 for line in told.splitlines())

@@ -59,9 +59,8 @@ def test_chosen_formats(capsys):
     assert found["bits"] == {"bsr4": 16 * 32 + 1 + 2, "rlc5-value": 6 * 37}
 
 
-def test_the_table(capsys):
-    assert cli.run(["formats", "a.mtx", "--markdown"]) == 0
-    out = capsys.readouterr().out
+def test_the_table(printed):
+    out = printed("formats", "a.mtx", "--markdown")
     assert out.startswith("a: 4 x 4, 6 nonzeros of 32 bits:")
     assert "| zvc, smallest | 208 | 16 | 40.6% | 128 |" in out
 
@@ -81,6 +80,5 @@ def test_a_surrogate_is_told(capsys):
         (["none.tns"], "none.tns: no such file"),
     ],
 )
-def test_refusals(capsys, arguments, says):
-    assert cli.run(["formats", *arguments]) == 2
-    assert capsys.readouterr().err.startswith(f"fiberscope: {says}")
+def test_refusals(refusal, arguments, says):
+    assert refusal("formats", *arguments).startswith(f"fiberscope: {says}")

@@ -111,10 +111,9 @@ def test_what_cannot_be_measured_is_refused_in_one_line(
 
 
 @needs("verilator")
-def test_a_loop_says_which_lines_of_the_twin_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loop_says_which_lines_of_the_twin_ran(tmp_path: Path, printed) -> None:
     info = tmp_path / "cover.info"
-    assert cli.run([*LOOP, *SETTINGS, f"--line-coverage={info}", "-o", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
+    printed = printed(*LOOP, *SETTINGS, f"--line-coverage={info}", "-o", str(tmp_path))
     assert "\nline coverage of merger: " in printed
     assert f"SF:{(tmp_path / 'merger.v').resolve()}\n" in info.read_text()
     assert "\nmerged_coordinate: " in (tmp_path / "cover.txt").read_text()
@@ -122,9 +121,6 @@ def test_a_loop_says_which_lines_of_the_twin_ran(tmp_path: Path, capsys: pytest.
 
 @pytest.mark.slow
 @needs("verilator")
-def test_a_bench_says_which_lines_of_the_rtl_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bench_says_which_lines_of_the_rtl_ran(tmp_path: Path, printed) -> None:
     bench = [*BENCH, "--set=radix=4", "--dut=rtl", "--line-coverage=-", "-o", str(tmp_path)]
-    assert cli.run(bench) == 0
-    assert re.search(
-        r"^line coverage of merger_merger: (\d+) of \1 lines", capsys.readouterr().out, re.MULTILINE
-    )
+    assert re.search(r"^line coverage of merger_merger: (\d+) of \1 lines", printed(*bench), re.MULTILINE)

@@ -74,13 +74,12 @@ def test_a_trace_costs_no_cycle_and_the_simple_memory_makes_one_too(traced, tmp_
     assert len(requests) == sum(one.counters["reads"] + one.counters["writes"] for one in channels_of(simple))
 
 
-def test_the_command_prints_a_row_for_each_channel_and_one_for_all(traced, specification, capsys):
+def test_the_command_prints_a_row_for_each_channel_and_one_for_all(traced, specification, printed):
     path, _report = traced
     arguments = ["memory", "replay", "gamma", str(path)]
     for key, value in SMALL.items():
         arguments += ["--set", f"{key}={value}"]
-    assert cli.run(arguments) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:] if line]
+    rows = [line.split() for line in printed(*arguments).splitlines()[3:] if line]
     assert [row[0] for row in rows] == ["0", "1", "2", "3", "all"]
     for column in (1, 2, 5, 6, 7):
         numbers = [int(row[column].replace(",", "")) for row in rows]
@@ -113,11 +112,10 @@ def test_ramulator_traces_and_compressed_ones_are_read(tmp_path):
         (b"", "has no requests"),
     ],
 )
-def test_what_is_no_trace_is_refused_in_a_line(text, said, tmp_path, capsys):
+def test_what_is_no_trace_is_refused_in_a_line(text, said, tmp_path, refusal):
     path = tmp_path / "bad.trace"
     path.write_bytes(text)
-    assert cli.run(["memory", "replay", "gamma", str(path)]) == 2
-    assert said in capsys.readouterr().err
+    assert said in refusal("memory", "replay", "gamma", str(path))
 
 
 FORMS = {
@@ -172,16 +170,14 @@ def test_an_interrupted_replay_has_no_table(traced, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", ["none.trace", ".", "short.trace.gz"])
-def test_a_trace_that_cannot_be_read_is_refused_in_a_line(name, tmp_path, capsys):
+def test_a_trace_that_cannot_be_read_is_refused_in_a_line(name, tmp_path, refusal):
     (tmp_path / "short.trace.gz").write_bytes(gzip.compress(b"1 R 40\n" * 99)[:20])
-    assert cli.run(["memory", "replay", "gamma", str(tmp_path / name)]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "cannot be read" in refusal("memory", "replay", "gamma", str(tmp_path / name))
 
 
-def test_requests_of_a_size_that_channels_cannot_serve_are_refused(traced, capsys):
+def test_requests_of_a_size_that_channels_cannot_serve_are_refused(traced, refusal):
     path, _report = traced
-    assert cli.run(["memory", "replay", "gamma", str(path), "--request-bytes", "48"]) == 2
-    assert "48-byte line" in capsys.readouterr().err
+    assert "48-byte line" in refusal("memory", "replay", "gamma", str(path), "--request-bytes", "48")
 
 
 def test_a_trace_over_an_input_or_over_no_file_is_refused(tmp_path):

@@ -48,31 +48,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
-    toy: str, arguments: str, says: str, capsys: pytest.CaptureFixture[str]
+    toy: str, arguments: str, says: str, refusal
 ) -> None:
     before = {name: Path(name).read_bytes() for name in ("a.mtx", "b.mtx", "c.yaml")}
-    assert cli.run(["sim", toy, *arguments.split()]) == 2
-    assert capsys.readouterr().err == f"fiberscope: {says}, which it would overwrite; give another name\n"
+    error = refusal("sim", toy, *arguments.split())
+    assert error == f"fiberscope: {says}, which it would overwrite; give another name\n"
     assert {name: Path(name).read_bytes() for name in before} == before
 
 
 @pytest.mark.parametrize("option", ["--json", "--vcd", "--memory-trace"])
-def test_the_profile_that_a_surrogate_is_drawn_from_is_an_input_too(
-    option: str, toy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_profile_that_a_surrogate_is_drawn_from_is_an_input_too(option: str, toy: str, refusal) -> None:
     assert cli.run(["profile", "a.mtx", "--json", "mine.json"]) == 0
     before = Path("mine.json").read_bytes()
-    assert cli.run(["sim", toy, "surrogate:profile=mine.json,seed=1", option, "mine.json"]) == 2
-    assert "mine.json: is the matrix A, which it would overwrite" in capsys.readouterr().err
+    error = refusal("sim", toy, "surrogate:profile=mine.json,seed=1", option, "mine.json")
+    assert "mine.json: is the matrix A, which it would overwrite" in error
     assert Path("mine.json").read_bytes() == before
 
 
 def test_a_matrix_of_the_data_path_is_an_input_too(
-    toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    toy: str, monkeypatch: pytest.MonkeyPatch, refusal
 ) -> None:
     monkeypatch.setenv("FIBERSCOPE_DATA", str(Path.cwd()))
-    assert cli.run(["sim", toy, "a", "--json", "a.mtx"]) == 2
-    assert "is the matrix A" in capsys.readouterr().err
+    assert "is the matrix A" in refusal("sim", toy, "a", "--json", "a.mtx")
 
 
 @pytest.mark.parametrize("waveform", ["a.mtx", "a.x"])
@@ -83,7 +80,7 @@ def test_from_python_a_waveform_destroys_no_input(toy: str, waveform: str) -> No
         fiberscope.simulate(toy, operand, waveform="a.mtx")
 
 
-def test_the_other_commands_destroy_no_input_either(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_other_commands_destroy_no_input_either(toy: str, refusal) -> None:
     assert cli.run(["sim", toy, "a.mtx", "-q", "--json", "r.json"]) == 0
     report = Path("r.json").read_bytes()
     Path("r.svg").symlink_to("r.json")
@@ -103,8 +100,7 @@ def test_the_other_commands_destroy_no_input_either(toy: str, capsys: pytest.Cap
         ["tile", "A=a.mtx", "B=b.mtx", "--json", "b.mtx"],
         ["map", "r.json", "-o", "r.json"],
     ):
-        assert cli.run(arguments) == 2
-        assert "which it would overwrite" in capsys.readouterr().err, arguments
+        assert "which it would overwrite" in refusal(*arguments), arguments
     assert Path("g.gv").read_bytes() == GRAPH.read_bytes()
     assert Path("r.json").read_bytes() == report
     assert Path("a.mtx").read_text() == MATRIX
@@ -155,7 +151,7 @@ def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
 
 
 def test_a_disk_that_gets_full_in_the_middle_of_a_run_is_written_no_more(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, refusal, tmp_path: Path
 ) -> None:
     """This waveform of 1.7 MB exceeds the buffer of 1 MiB before the end of the run."""
     from fiberscope.sim.vcd_file import VcdFile
@@ -169,10 +165,8 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_run_is_written_no_more(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(VcdFile, "write", full)
     run = ["sim", "gamma", "uniform:rows=100,cols=100,nonzeros=1000", "-q"]
-    assert cli.run([*run, "--vcd", "out.vcd", "--json", "out.json"]) == 2
-    assert (
-        capsys.readouterr().err == "fiberscope: out.vcd: cannot write the waveform: No space left on device\n"
-    )
+    error = refusal(*run, "--vcd", "out.vcd", "--json", "out.json")
+    assert error == "fiberscope: out.vcd: cannot write the waveform: No space left on device\n"
     assert json.loads(Path("out.json").read_text())["complete"] is True
     assert len(attempts) == 1
     assert not Path("out.vcd").exists()
@@ -224,7 +218,7 @@ def test_a_real_disk_that_is_full_leaves_the_report(
     ending: str,
     small_disk: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    refusal,
 ) -> None:
     from fiberscope.sim import fst
 
@@ -235,8 +229,7 @@ def test_a_real_disk_that_is_full_leaves_the_report(
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     tiny = ["--set", "pe.count=2", "--set", "pe.radix=4", "-q"]
     wave, report = small_disk / f"out.{ending}", small_disk.parent / "out.json"
-    assert cli.run(["sim", "gamma", SMALL, *tiny, "--vcd", str(wave), "--json", str(report)]) == 2
-    err = capsys.readouterr().err
+    err = refusal("sim", "gamma", SMALL, *tiny, "--vcd", str(wave), "--json", str(report))
     assert re.fullmatch(rf"fiberscope: {wave}: cannot write the waveform: .*\n", err)
     assert "No space left on device" in err
     assert json.loads(report.read_text())["complete"] is True

@@ -76,9 +76,8 @@ def test_a_part_is_named_on_the_command_line(command: str, capsys: pytest.Captur
         ),
     ],
 )
-def test_a_part_that_cannot_be_costs_a_line(part: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["sim", "gamma", *TINY, "--part", part]) == 2
-    assert capsys.readouterr().err == f"fiberscope: {says}\n"
+def test_a_part_that_cannot_be_costs_a_line(part: str, says: str, refusal) -> None:
+    assert refusal("sim", "gamma", *TINY, "--part", part) == f"fiberscope: {says}\n"
 
 
 def test_a_part_over_a_block_whose_tick_gives_no_cycle_is_named() -> None:
@@ -90,55 +89,51 @@ def test_a_part_over_a_block_whose_tick_gives_no_cycle_is_named() -> None:
         fiberscope.simulate("gamma", TINY[0], parts={"merger": Silent}, pe__count=2, pe__radix=4)
 
 
-def test_a_part_that_breaks_as_it_is_made_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["sim", "gamma", *TINY, "--part", "merger=own_blocks:broken"]) == 2
-    err = capsys.readouterr().err
+def test_a_part_that_breaks_as_it_is_made_is_named_with_its_line(refusal) -> None:
+    err = refusal("sim", "gamma", *TINY, "--part", "merger=own_blocks:broken")
     assert "own_blocks.broken cannot be made: ZeroDivisionError: division by zero (" in err
     assert err.endswith("own_blocks.py:14)\n")
 
 
-def test_a_module_that_ends_the_process_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["sim", "gamma", *TINY, "--part", "merger=leaving_of_a_test:Mine"]) == 2
-    assert "leaving_of_a_test.py:1)\n" in capsys.readouterr().err
+def test_a_module_that_ends_the_process_is_named_with_its_line(refusal) -> None:
+    error = refusal("sim", "gamma", *TINY, "--part", "merger=leaving_of_a_test:Mine")
+    assert "leaving_of_a_test.py:1)\n" in error
 
 
-def test_a_module_that_breaks_is_named_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["sim", "gamma", *TINY, "--part", "merger=broken_of_a_test:Mine"]) == 2
-    err = capsys.readouterr().err
+def test_a_module_that_breaks_is_named_with_its_line(refusal) -> None:
+    err = refusal("sim", "gamma", *TINY, "--part", "merger=broken_of_a_test:Mine")
     assert "cannot import broken_of_a_test: ZeroDivisionError: division by zero (" in err
     assert err.endswith("broken_of_a_test.py:1)\n")
 
 
-def test_a_part_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_that_is_given_twice_is_refused(refusal) -> None:
     part = ["--part", "merger=own_blocks:Mine"]
-    assert cli.run(["compare", "gamma", "wiki-Vote", *part, *part]) == 2
-    assert "merger is given twice" in capsys.readouterr().err
+    assert "merger is given twice" in refusal("compare", "gamma", "wiki-Vote", *part, *part)
 
 
-def test_a_check_is_of_the_machine_with_the_part(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_is_of_the_machine_with_the_part(refusal) -> None:
     digests = []
     for part in ([], ["--part", "merger=own_blocks:Mine"]):
         assert cli.run(["check", "gamma", *TINY, *part, "--no-explain", "--quiet", "--json", "out.json"]) == 0
         digests.append(json.loads(Path("out.json").read_text())["source_digest"])
     assert digests[0] != digests[1]  # the sources of the part are among those of the run
-    assert cli.run(["check", "gamma", *TINY, "--part", "mergr=own_blocks:Mine"]) == 2
-    assert "gamma has no part mergr to replace; did you mean merger?" in capsys.readouterr().err
+    error = refusal("check", "gamma", *TINY, "--part", "mergr=own_blocks:Mine")
+    assert "gamma has no part mergr to replace; did you mean merger?" in error
 
 
-def test_a_part_runs_beside_rtl_in_the_loop(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_runs_beside_rtl_in_the_loop(refusal, printed) -> None:
     pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
     Path("slow.py").write_text((EXAMPLES / "own_component" / "slow_merger.py").read_text(encoding="utf-8"))
     small = ["--set", "fibercache.banks=2", "--set", "fibercache.size=4KiB", "--set", "fibercache.ways=4"]
     words = ["rtl", "loop", "bank", "gamma", *TINY, *small, "--sim", "pyrtl"]
     cycles = []
     for part in ([], ["--part", "merger=slow.py:SlowMerger"]):
-        assert cli.run([*words, *part]) == 0
-        out = capsys.readouterr().out
+        out = printed(*words, *part)
         assert "identical in all" in out
         cycles.append(int(out.partition("cycles with RTL")[2].split()[0].replace(",", "")))
     assert cycles[0] < cycles[1]
-    assert cli.run(["rtl", "loop", "machine", "gamma", *TINY, "--part", "merger=slow.py:SlowMerger"]) == 2
-    assert "--part: all of the machine is RTL" in capsys.readouterr().err
+    error = refusal("rtl", "loop", "machine", "gamma", *TINY, "--part", "merger=slow.py:SlowMerger")
+    assert "--part: all of the machine is RTL" in error
 
 
 def test_from_python_too(toy: str) -> None:

@@ -107,9 +107,8 @@ def test_a_picture_is_the_same_every_time(report, name, head):
     assert first.startswith(head)
 
 
-def test_the_picture_is_beside_the_report_if_not_said_otherwise(report, capsys):
-    assert cli.run(["plot", "out.json"]) == 0
-    assert capsys.readouterr().out == "Pictures: out.png\n"
+def test_the_picture_is_beside_the_report_if_not_said_otherwise(report, printed):
+    assert printed("plot", "out.json") == "Pictures: out.png\n"
     assert Path("out.png").stat().st_size > 10_000
     assert cli.run(["plot", "out.json", "-o", "other.svg"]) == 0
     assert cli.run(["plot", "out.json", "-o", "other.pdf"]) == 0
@@ -124,9 +123,8 @@ def test_the_picture_is_beside_the_report_if_not_said_otherwise(report, capsys):
         ("none/out.png", "none/out.png: there is no folder none; make it first"),
     ],
 )
-def test_what_cannot_be_drawn_there_is_one_line(report, capsys, output, message):
-    assert cli.run(["plot", "out.json", "-o", output]) == 2
-    assert capsys.readouterr().err == f"fiberscope: {message}\n"
+def test_what_cannot_be_drawn_there_is_one_line(report, refusal, output, message):
+    assert refusal("plot", "out.json", "-o", output) == f"fiberscope: {message}\n"
 
 
 def test_a_missing_matplotlib_is_one_line_that_says_how_to_get_it(report, capsys, monkeypatch):

@@ -166,16 +166,3 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
     assert (code, out) == (2, "")
     assert err.startswith(f"fiberscope: {line}")
     assert err.count("\n") == 1
-
-
-def test_without_yosys_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from fiberscope.hw.rtl.tools import area
-
-    monkeypatch.setattr(area.importlib.util, "find_spec", lambda _name: None)
-    assert said(capsys, "merger") == (
-        2,
-        "",
-        "fiberscope: Yosys is not installed, which areas need: pip install 'fiberscope[area]'\n",
-    )

@@ -15,11 +15,10 @@ SETTINGS = ["--set=pe.count=2", "--set=pe.radix=4"]
 
 
 def test_a_loop_writes_the_events_at_the_ports_of_its_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.run([*LOOP, *SETTINGS, "--coverage=bins.json"]) == 0
-    out = capsys.readouterr().out
+    out = printed(*LOOP, *SETTINGS, "--coverage=bins.json")
     (merger,) = json.loads(Path("bins.json").read_text()).values()
     ports, counters = merger["ports"], merger["counters"]
     assert ports["merged"]["control=1"] == ports["tasks"]["tokens"] == counters["merges"]
@@ -37,7 +36,7 @@ def test_a_loop_writes_the_events_at_the_ports_of_its_module(
 
 
 def test_events_do_not_depend_on_sleep_and_a_hyphen_prints_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
     tables = []
@@ -46,5 +45,4 @@ def test_events_do_not_depend_on_sleep_and_a_hyphen_prints_only(
         tables.append(capsys.readouterr().out.partition("coverage of ")[2])
     assert tables[0] == tables[1] != ""
     assert not list(tmp_path.glob("*.json"))
-    assert cli.run([*LOOP, *SETTINGS]) == 0
-    assert "coverage of" not in capsys.readouterr().out
+    assert "coverage of" not in printed(*LOOP, *SETTINGS)

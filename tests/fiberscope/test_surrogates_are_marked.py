@@ -59,9 +59,7 @@ def test_summary_quiet_line_and_python_mark_the_name(runs: tuple[Path, Path]) ->
     assert f"; {NAME}†: " in " ".join(both.summary().split())
 
 
-def test_figures_pages_and_differences_mark_the_name(
-    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_pages_and_differences_mark_the_name(runs: tuple[Path, Path], printed) -> None:
     pytest.importorskip("matplotlib")
     surrogate, drawn = map(Report.read, runs)
     titles = [figure(report).get_suptitle() for report in (surrogate, drawn)]
@@ -72,24 +70,19 @@ def test_figures_pages_and_differences_mark_the_name(
     assert (page["title"], page["notices"]) == (f"gamma on {NAME}†", [NOTE])
     assert page["facts"]["operands"].startswith(f"{NAME}†, ")
     assert run_data(drawn)["notices"] == []
-    assert cli.run(["diff", *map(str, runs)]) == 0
-    out = capsys.readouterr().out
+    out = printed("diff", *map(str, runs))
     assert f"{NAME}† (" in out
     assert NOTE in out.splitlines()
-    assert cli.run(["diff", str(runs[1]), str(runs[1])]) == 0
-    assert "†" not in capsys.readouterr().out
+    assert "†" not in printed("diff", str(runs[1]), str(runs[1]))
 
 
-def test_suites_sweeps_results_and_studies_mark_the_name(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_suites_sweeps_results_and_studies_mark_the_name(folder: Path, printed) -> None:
     pytest.importorskip("pyarrow")
     Path("list.txt").write_text(f"{NAME}\n{REAL}\n")
     common = ["--store", "store", "--workers", "1", *FAST, "--quiet"]
     command = ["suite", "gamma", "--workloads", "list.txt", *common]
     for shown in ([], ["--markdown"]):
-        assert cli.run([*command, *shown, "--csv", "suite.csv"]) == 0
-        out = capsys.readouterr().out
+        out = printed(*command, *shown, "--csv", "suite.csv")
         assert f"{NAME}†" in out
         assert NOTE in out.splitlines()
         assert f"{REAL}†" not in out
@@ -98,28 +91,24 @@ def test_suites_sweeps_results_and_studies_mark_the_name(
         (NAME, "surrogate"),
         (REAL, "generated"),
     ]
-    assert cli.run(["results", "store"]) == 0
-    out = capsys.readouterr().out
+    out = printed("results", "store")
     assert f"{NAME}†" in out
     assert NOTE in out.splitlines()
-    assert cli.run(["results", "store", "--columns", "workload", "--json", "-"]) == 0
-    assert {row["workload"] for row in json.loads(capsys.readouterr().out)} == {NAME, REAL}
-    assert cli.run(["results", "store", "--columns", "cycles"]) == 0
-    assert NOTE in capsys.readouterr().out.splitlines()
+    text = printed("results", "store", "--columns", "workload", "--json", "-")
+    assert {row["workload"] for row in json.loads(text)} == {NAME, REAL}
+    assert NOTE in printed("results", "store", "--columns", "cycles").splitlines()
     data = study_data(Store("store"))
     workloads = next(column for column in data["columns"] if column["name"] == "workload")
     assert workloads["words"] == sorted([f"{NAME}†", REAL])
     assert data["notices"] == [NOTE]
     command = ["sweep", "gamma", NAME, "--store", "store", "--workers", "1", *FAST]
-    assert cli.run(command) == 0
-    assert NOTE in capsys.readouterr().out.splitlines()
+    assert NOTE in printed(*command).splitlines()
 
 
-def test_an_ablation_marks_the_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_ablation_marks_the_name(folder: Path, printed) -> None:
     for matrix, marked in ((NAME, True), (REAL, False)):
         file = folder / "ablation.json"
-        assert cli.run(["ablate", "gamma", matrix, *FAST, *FEW, "--json", str(file)]) == 0
-        lines = capsys.readouterr().out.splitlines()
+        lines = printed("ablate", "gamma", matrix, *FAST, *FEW, "--json", str(file)).splitlines()
         assert any(f"gamma on {matrix}{'†' if marked else ''}" in line for line in lines[:2])
         assert (NOTE in lines) == marked
         surrogates = (NAME,) if marked else ()

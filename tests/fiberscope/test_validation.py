@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fiberscope import accelerators, cli
+from fiberscope import accelerators
 from published import d2t2
 from published.figures import LOCAL, Figure, MeanError
 from published.sam import SIDES, TILED_CYCLES, Claim, MeasuredCycles
@@ -256,9 +256,8 @@ def test_rows_have_cycles_and_the_traffic_of_all_tensors(toy, at_hand):
         (["sam", "--set", "a=1"], "no --set and no --part"),
     ],
 )
-def test_what_is_not_validated_is_refused(arguments, message, capsys):
-    assert cli.run(["compare", "validation", *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_what_is_not_validated_is_refused(arguments, message, refusal):
+    assert message in refusal("compare", "validation", *arguments)
 
 
 def test_a_run_with_a_real_dram_that_the_published_run_did_not_have_is_in_no_mean():

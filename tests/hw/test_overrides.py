@@ -6,7 +6,6 @@ import pytest
 from modes import SUPPORT, other_mode, this_mode
 from overrides import compiled_blocks, counting, methods_in_source, refusal
 
-from fiberscope import cli
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.networks.concentrator import Concentrator
 from fiberscope.hw.networks.crossbar import QueuedCrossbar
@@ -125,30 +124,30 @@ def test_a_subclass_that_counts_does_what_its_block_does() -> None:
 
 @compiled_only
 def test_a_part_with_such_a_method_costs_a_line_and_build_says_what_c_cannot(
-    tmp_path, monkeypatch: pytest.MonkeyPatch, capsys
+    tmp_path, monkeypatch: pytest.MonkeyPatch, refusal, printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
     (tmp_path / "my_banks_of_a_test.py").write_text(BANK.format("super()", ""))
     tiny = ["uniform:rows=20,cols=20,nonzeros=60,seed=5", "--set", "pe.count=2", "--set", "memory.channels=2"]
-    assert cli.run(["sim", "gamma", *tiny, "--part", "bank=my_banks_of_a_test:MyBank"]) == 2
-    assert capsys.readouterr().err == (
+    error = refusal("sim", "gamma", *tiny, "--part", "bank=my_banks_of_a_test:MyBank")
+    assert error == (
         f"fiberscope: gamma: gamma.fibercache.bank00: MyBank overrides _evict of {FiberCacheBank.__name__}, "
         f"which compiled code calls without lookup{MORE.format('my_banks_of_a_test.py')}\n"
     )
-    assert cli.run(["build", "my_banks_of_a_test.py", "--show"]) == 2
-    assert capsys.readouterr().err == (
+    error = refusal("build", "my_banks_of_a_test.py", "--show")
+    assert error == (
         f"fiberscope: {tmp_path}/my_banks_of_a_test.py:6: _evict is compiled as a C method, "
         "which has no super(); name the class instead, as in Base._evict(self)\n"
     )
     (tmp_path / "my_banks_of_a_test.py").write_text(
         BANK.format("FiberCacheBank", "self, ").replace("_evict", "busy")
     )
-    assert cli.run(["build", "my_banks_of_a_test.py", "--show"]) == 2
-    assert capsys.readouterr().err == (
+    error = refusal("build", "my_banks_of_a_test.py", "--show")
+    assert error == (
         f"fiberscope: {tmp_path}/my_banks_of_a_test.py:5: busy overrides a method that is compiled into its "
         "callers; give your method another name\n"
     )
     (tmp_path / "my_banks_of_a_test.py").write_text(BANK.format("FiberCacheBank", "self, "))
-    assert cli.run(["build", "my_banks_of_a_test.py", "--show"]) == 0
-    assert "cdef int _evict(self, long entry) except -1" in capsys.readouterr().out
+    out = printed("build", "my_banks_of_a_test.py", "--show")
+    assert "cdef int _evict(self, long entry) except -1" in out

@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.hw.memory.prefetch_policy import PrefetchPolicy
 from fiberscope.hw.memory.protocol import FETCH, READ
@@ -264,7 +263,7 @@ def test_a_policy_of_a_block_that_takes_none_is_refused() -> None:
 
 
 def test_a_policy_is_named_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(
@@ -274,5 +273,5 @@ def test_a_policy_is_named_on_the_command_line(
         "        return lines[0]\n"
     )
     settings = [f"--set={key}={value}" for key, value in TIGHT.items()]
-    assert cli.run(["sim", "gamma", MATRIX, *settings, "--part", "bank=mine.py:First"]) == 0
-    assert "gamma with bank First" in " ".join(capsys.readouterr().out.split())
+    out = printed("sim", "gamma", MATRIX, *settings, "--part", "bank=mine.py:First")
+    assert "gamma with bank First" in " ".join(out.split())

@@ -118,11 +118,11 @@ def test_the_list_and_the_core_name_the_files(tmp_path):
     assert all((tmp_path / file).is_file() for file in core["filesets"]["rtl"]["files"])
 
 
-def test_a_readme_of_other_origin_stays(tmp_path, capsys):
+def test_a_readme_of_other_origin_stays(tmp_path, refusal):
     path = tmp_path / "README.md"
     path.write_text("# Mine\n")
-    assert cli.run(["rtl", "export", "two_finger", "-o", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == (
+    error = refusal("rtl", "export", "two_finger", "-o", str(tmp_path))
+    assert error == (
         f"fiberscope: {path}: was not written by an export, and stays; choose another folder with -o\n"
     )
     assert path.read_text() == "# Mine\n"

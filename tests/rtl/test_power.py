@@ -209,11 +209,10 @@ def test_what_opensta_does_not_accept_is_said_in_one_line(tmp_path: Path) -> Non
 @needs_cells
 @needs_sta
 def test_the_command_shows_and_writes_a_row_for_each_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.run([*COMMAND, "--table=merger.csv"]) == 0
-    out = capsys.readouterr().out
+    out = printed(*COMMAND, "--table=merger.csv")
     rows = list(csv.DictReader(Path("merger.csv").read_text().splitlines()))
     assert [row["event"] for row in rows] == ["cycle", "merged_elements"]
     assert {row["component"] for row in rows} == {"HighRadixMerger"}
@@ -232,12 +231,11 @@ def test_the_command_shows_and_writes_a_row_for_each_event(
 @needs_cells
 @needs_sta
 def test_a_block_alone_is_measured_on_its_own_stimulus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
     narrow = [f"--set={name}" for name in ("coordinate_bits=4", "value_bits=4", "sum_bits=8")]
-    assert cli.run(["rtl", "power", "accumulator", *narrow, "--table=alone.csv"]) == 0
-    assert capsys.readouterr().out.startswith("accumulator: ")
+    assert printed("rtl", "power", "accumulator", *narrow, "--table=alone.csv").startswith("accumulator: ")
     cycle, add = csv.DictReader(Path("alone.csv").read_text().splitlines())
     assert (cycle["event"], add["event"]) == ("cycle", "add")
     assert (add["component"], add["parameters"]) == (
@@ -257,11 +255,8 @@ def test_a_block_alone_is_measured_on_its_own_stimulus(
         (["divider", "--set=lanes=0"], "divider: lanes must be from 1 to 64, not 0"),
     ],
 )
-def test_what_cannot_be_measured_is_said_in_one_line(
-    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["rtl", "power", *arguments]) == 2
-    assert capsys.readouterr().err == f"fiberscope: {line}\n"
+def test_what_cannot_be_measured_is_said_in_one_line(arguments: list[str], line: str, refusal) -> None:
+    assert refusal("rtl", "power", *arguments) == f"fiberscope: {line}\n"
 
 
 @needs_cells
@@ -275,14 +270,13 @@ def test_a_register_has_the_name_that_it_was_given_though_one_of_its_bits_has_an
 @needs_cells
 @needs_sta
 def test_the_page_shows_what_the_command_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     shown = re.search(r"^    \$ fiberscope (rtl power .*)\n((?:    .*\n|\n)+)", PAGE.read_text("utf-8"), re.M)
     assert shown is not None
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    assert cli.run(shown[1].split()) == 0
-    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    said = [line.rstrip() for line in printed(*shown[1].split()).splitlines()]
     assert said == [line[4:].rstrip() for line in shown[2].rstrip().splitlines()]
 
 

@@ -194,12 +194,6 @@ def test_bad_files(tmp_path, name, content, message, monkeypatch):
     assert refused(put(tmp_path, name, content)).startswith(message)
 
 
-def test_cut_gzip(tmp_path):
-    path = put(tmp_path, "a.mtx.gz", COORDINATE + "real general\n2 2 1\n1 1 1.2345\n")
-    path.write_bytes(path.read_bytes()[:-12])
-    assert "the gzip file is damaged or cut short" in refused(path)
-
-
 def test_damaged_npz_member(tmp_path):
     path = tmp_path / "a.npz"
     sparse.save_npz(path, sparse.eye_array(50), compressed=False)

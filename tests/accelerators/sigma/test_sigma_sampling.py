@@ -128,8 +128,3 @@ def test_a_run_that_is_too_short_is_simulated_in_full_and_says_so(full):
     told = fiberscope.simulate("sigma", MATRIX, settings=SMALL, sample=True)
     assert (told.complete, told.cycles, told.cycles_interval) == (True, full.cycles, None)
     assert told.sampling.note.startswith("simulated in full, as about ")
-
-
-def test_a_machine_of_units_is_refused():
-    with pytest.raises(fiberscope.ConfigurationError, match="needs a step other than unit"):
-        fiberscope.simulate("sigma", MATRIX, settings={**SMALL, "step": "unit"}, sample=True)

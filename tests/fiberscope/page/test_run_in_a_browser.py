@@ -228,16 +228,13 @@ def test_a_conversion_is_drawn_with_its_roof() -> None:
     assert data["roofline"]["peak"] is None  # no part counts its compare-exchanges
 
 
-def test_states_of_another_run_are_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_states_of_another_run_are_refused(folder: Path, tmp_path: Path, refusal) -> None:
     fiberscope.simulate("gamma", MATRIX.replace("seed=3", "seed=4")).write(tmp_path / "other.json")
     output = tmp_path / "page.html"
-    assert (
-        cli.run(["page", f"{tmp_path}/other.json", "--timeline", f"{folder}/states.json", "-o", str(output)])
-        == 2
+    error = refusal(
+        "page", f"{tmp_path}/other.json", "--timeline", f"{folder}/states.json", "-o", str(output)
     )
-    assert "the timeline is not of this run: gamma.scheduler differs" in capsys.readouterr().err
+    assert "the timeline is not of this run: gamma.scheduler differs" in error
     assert not output.exists()
 
 

@@ -54,11 +54,8 @@ def changed_index(path: Path, **fields: object) -> bytes:
         return json.dumps({**json.loads(archive.read(INDEX)), **fields}).encode()
 
 
-def test_an_archive_has_the_store_its_sources_and_the_environment(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["results", "study", "--archive", "again.zip"]) == 0
-    shown = capsys.readouterr().out
+def test_an_archive_has_the_store_its_sources_and_the_environment(folder: Path, printed) -> None:
+    shown = printed("results", "study", "--archive", "again.zip")
     assert Path("again.zip").read_bytes() == Path("study.zip").read_bytes()
     index, store = extract_archive(Path("study.zip"), folder / "extracted")
     assert (index.store, index.runs, index.failed) == ("study", 1, 1)
@@ -81,9 +78,8 @@ def test_saved_operands_are_in_the_archive(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-def test_a_rerun_says_that_all_numbers_are_equal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["rerun", "study.zip", "--workers", "1"]) == 0
-    shown = capsys.readouterr().out
+def test_a_rerun_says_that_all_numbers_are_equal(folder: Path, printed) -> None:
+    shown = printed("rerun", "study.zip", "--workers", "1")
     assert shown.endswith("Equal: all numbers of 1 run; not repeated: 1 run that failed\n")
     (cycles,) = Store("study").table("SELECT cycles FROM runs WHERE status = 'done'")["cycles"].to_pylist()
     assert shown.count(f" {cycles:,} ") == 2
@@ -143,7 +139,7 @@ def test_a_sampled_run_of_a_machine_with_a_name_and_parts_in_any_order_are_repea
 
 @pytest.mark.usefixtures("sweeps_here")
 def test_a_run_that_is_not_done_now_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refusal
 ) -> None:
     from fiberscope.explore.sweeps import archive_rerun
 
@@ -162,8 +158,7 @@ def test_a_run_that_is_not_done_now_says_why(
     shown = capsys.readouterr().out
     assert "differ: status (refused: a.el: no such file" in shown
     assert "cycles, seconds" not in shown
-    assert cli.run(["rerun", "files.zip", "--workers", "1"]) == 2  # gone before the runs are planned
-    assert capsys.readouterr().err == "fiberscope: a.el: no such file or directory\n"
+    assert refusal("rerun", "files.zip", "--workers", "1") == "fiberscope: a.el: no such file or directory\n"
 
 
 def test_other_sources_are_refused_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,14 +187,9 @@ def test_other_sources_are_refused_in_one_line(folder: Path, monkeypatch: pytest
         ("store/runs-000001.parquet", "study.zip: store/runs-000001.parquet is not what the index says"),
     ],
 )
-def test_a_file_that_no_store_has_is_refused(
-    folder: Path, name: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_no_store_has_is_refused(folder: Path, name: str, message: str, refusal) -> None:
     rewrite(Path("study.zip"), {name: b"evil"})
-    assert cli.run(["rerun", "study.zip"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"fiberscope: {message}")
-    assert error.count("\n") == 1
+    assert refusal("rerun", "study.zip").startswith(f"fiberscope: {message}")
     assert sorted(path.name for path in folder.iterdir()) == ["study", "study.zip"]
 
 
@@ -237,11 +227,9 @@ def test_damaged_archives_are_one_line(folder: Path) -> None:
         extract_archive(path, target)
 
 
-def test_options_of_reports_are_refused_and_an_empty_store_too(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["rerun", "study.zip", "--to", "3"]) == 2
-    assert capsys.readouterr().err == (
+def test_options_of_reports_are_refused_and_an_empty_store_too(folder: Path, refusal) -> None:
+    error = refusal("rerun", "study.zip", "--to", "3")
+    assert error == (
         "fiberscope: study.zip: an archive has several runs; "
         "--to, --script, --live and --json need a report of one run\n"
     )

@@ -71,12 +71,6 @@ def test_json_is_json_whatever_the_numbers(store: Path, capsys: pytest.CaptureFi
     assert found == [{"x": None, "list": [None, 1], "total": 5, "one": {"a": None}, "part": 1.5}]
 
 
-def test_two_documents_do_not_go_to_one_terminal(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="--csv and --json cannot both go to the terminal; give one a file"):
-        results(store, csv=Path("-"), json=Path("-"))
-    assert capsys.readouterr().out == ""
-
-
 def test_a_list_in_csv_costs_a_line(store: Path) -> None:
     with pytest.raises(InputError, match=r"as CSV: Unsupported Type:list<.*>; --json has lists"):
         results(store, sql="SELECT [1] AS list", csv=Path("-"))

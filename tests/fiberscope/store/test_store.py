@@ -196,11 +196,6 @@ def test_a_query_that_cannot_be_costs_a_line(tmp_path: Path, sql: str, message: 
     assert "\n" not in str(raised.value)
 
 
-def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no results; fiberscope sweep"):
-        Store(tmp_path)
-
-
 def test_an_empty_store_has_no_rows(tmp_path: Path) -> None:
     assert len(Store(tmp_path, make=True).frame()) == 0
 

@@ -235,6 +235,7 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    printed,
 ) -> None:
     """The worker and its process are there all the time, as a cluster's are."""
     monkeypatch.setattr(sys, "path", sys.path[:])
@@ -261,8 +262,7 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
     frame, shown = Store(store).frame(all_sources=True), capsys.readouterr().out
     assert len(frame) == len(set(frame["source"])) == len(set(frame["cycles"])) == 2
     assert "1 in the store before\nLeft alone: 1 rows of other sources" in shown
-    assert cli.run(["results", str(store), "--sources"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("results", str(store), "--sources")
     assert all(source[:12] in shown for source in frame["source"])
     assert "--sources tells them apart" not in shown
     check_hidden(store, frame["cycles"], capsys)

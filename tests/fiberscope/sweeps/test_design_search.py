@@ -6,7 +6,6 @@ import pytest
 from scipy import sparse
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.explore.sweeps.design_search import make_design
 from fiberscope.workloads import from_scipy
 
@@ -53,12 +52,12 @@ def test_what_cannot_be_searched_is_refused_before_a_store_is_made(
 
 
 def test_the_command_refuses_a_search_without_a_goal_as_before(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, refusal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("space.yaml").write_text("pe.count: [1, 2]\n")
-    assert cli.run(["search", "gamma", SMALL, "--over", "space.yaml"]) == 2
-    assert "give --minimise, as in --minimise cycles" in capsys.readouterr().err
+    error = refusal("search", "gamma", SMALL, "--over", "space.yaml")
+    assert "give --minimise, as in --minimise cycles" in error
     assert not Path("search").exists()
 
 

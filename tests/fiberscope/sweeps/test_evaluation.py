@@ -55,10 +55,9 @@ def table(rows: int, **fields: object) -> TableItem:
     return TableItem(["name", "value"], blocks, [("machine", 1)], "Table 1. All.", ["a note"])
 
 
-def test_a_file_makes_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_makes_a_paper(printed) -> None:
     words = ["suite", "study.yaml", "--paper", "p.pdf", "--latex", "t.tex", "--workers", "1", "--quiet"]
-    assert cli.run(words) == 0
-    out = capsys.readouterr().out
+    out = printed(*words)
     assert "Paper: p.pdf, 1 page" in out
     assert "two, time [" in out
     assert "harmonic mean of 2" in out
@@ -73,21 +72,19 @@ def test_a_file_makes_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("p.pdf").read_bytes() == first
 
 
-def test_options_replace_keys_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_replace_keys_of_the_file(printed) -> None:
     Path("list.txt").write_text("other = uniform:rows=10,cols=10,nonzeros=20\n")
     words = ["suite", "study.yaml", "--workloads", "list.txt", "--against", "two", "--columns", "speedup"]
-    assert cli.run([*words, "--workers", "1", "--quiet", "--latex", "t.tex"]) == 0
-    out = capsys.readouterr().out
+    out = printed(*words, "--workers", "1", "--quiet", "--latex", "t.tex")
     assert "Speedup over two" in out
     assert "other" in out
     assert "small" not in out
     assert "Speedup over two" in Path("t.tex").read_text(encoding="utf-8")
 
 
-def test_a_fault_of_a_machine_is_placed_in_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_of_a_machine_is_placed_in_the_file(refusal) -> None:
     Path("study.yaml").write_text(STUDY.replace("pe.count: 4", "pe.count: 0"))
-    assert cli.run(["suite", "study.yaml", "--quiet"]) == 2
-    assert "study.yaml:3:54: pe.count is 0" in capsys.readouterr().err
+    assert "study.yaml:3:54: pe.count is 0" in refusal("suite", "study.yaml", "--quiet")
 
 
 def test_python_takes_the_file() -> None:

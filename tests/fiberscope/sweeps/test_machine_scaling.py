@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import cli
 from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
@@ -133,9 +132,7 @@ def test_a_rule_scales_only_to_whole_numbers() -> None:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-def test_the_command_says_what_it_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_what_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed) -> None:
     monkeypatch.chdir(tmp_path)
     Path("list.txt").write_text(f"{SMALL}\n")
     words = [
@@ -148,7 +145,6 @@ def test_the_command_says_what_it_changed(
         "1",
         "--quiet",
     ]
-    assert cli.run([*words, "--same", "multipliers"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed(*words, "--same", "multipliers")
     assert "--same multipliers: gamma has pe.count=2 (was 32)" in shown
     assert "Unequal" not in shown

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.outcome import execute_task
@@ -75,14 +74,13 @@ def test_a_point_without_a_sample_has_the_key_that_it_had(rows):
     assert "sampling" not in task.row
 
 
-def test_the_table_of_results_shows_intervals_and_requests(store, capsys):
-    assert cli.run(["results", store.address]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_table_of_results_shows_intervals_and_requests(store, printed):
+    lines = printed("results", store.address).splitlines()
     assert sum(" +- " in line for line in lines) == 2
     assert sum("5 windows of 100 cycles, seed 1" in line for line in lines) == 1
     assert lines[-1] == "Estimated cycles: 2 rows; the 95% interval is from cycles_low to cycles_high"
-    assert cli.run(["results", store.address, "--columns", "cycles"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("Estimated cycles: 2 rows")
+    out = printed("results", store.address, "--columns", "cycles")
+    assert out.splitlines()[-1].startswith("Estimated cycles: 2 rows")
 
 
 @pytest.mark.parametrize(

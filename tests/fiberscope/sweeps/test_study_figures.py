@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.study_figures import KINDS, draw_study
 from fiberscope.results.figures.breakdowns import StackedBars, draw_stacked_bars, limit_parts
@@ -166,22 +165,15 @@ def test_names_of_generators_are_their_values() -> None:
         (["--sql", "SELECT 1"], "--sql is a whole query; "),
     ],
 )
-def test_a_figure_that_cannot_be_is_one_line(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["results", "study", "--plot", "a.png", *words]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"fiberscope: {message}")
-    assert error.count("\n") == 1
+def test_a_figure_that_cannot_be_is_one_line(words: list[str], message: str, refusal) -> None:
+    assert refusal("results", "study", "--plot", "a.png", *words).startswith(f"fiberscope: {message}")
 
 
-def test_the_command_writes_the_figure_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_figure_and_says_so(refusal, printed) -> None:
     words = ["results", "study", "--figure", "front", "--figure-width", "column"]
-    assert cli.run([*words, "--plot", "a.pdf"]) == 0
-    assert capsys.readouterr().out == "Figure: a.pdf\n"
+    assert printed(*words, "--plot", "a.pdf") == "Figure: a.pdf\n"
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")
-    assert cli.run(words) == 2
-    assert capsys.readouterr().err == "fiberscope: --figure needs --plot FILE, the figure to draw\n"
+    assert refusal(*words) == "fiberscope: --figure needs --plot FILE, the figure to draw\n"
 
 
 def test_what_a_figure_has_no_room_for_is_refused() -> None:

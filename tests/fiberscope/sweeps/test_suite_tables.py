@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from fiberscope import cli
 from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
@@ -222,20 +221,18 @@ def test_every_machine_says_its_multipliers(machine: str) -> None:
 
 @pytest.mark.usefixtures("sweeps_here")
 def test_the_command_writes_latex_and_resources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("list.txt").write_text(f"{SMALL}\n")
     words = ["suite", "gamma", "a_2=gamma:pe.count=2", "--workloads", "list.txt", "--workers", "1", "--quiet"]
-    assert cli.run([*words, "--latex", "t.tex", "--csv", "t.csv"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed(*words, "--latex", "t.tex", "--csv", "t.csv")
     assert "Unequal machines: gamma has 16 times the multipliers of a_2" in shown
     assert re.search(r"gamma +32 +137\.4 +3,\d\d\d ", shown)
     assert faults(Path("t.tex").read_text()) == []
     head = Path("t.csv").read_text().splitlines()[0]
     assert head.endswith("multipliers,peak_bytes_per_second,sram_bytes,hertz")
-    assert cli.run([*words, "--latex", "-"]) == 0
-    assert faults(capsys.readouterr().out) == []
+    assert faults(printed(*words, "--latex", "-")) == []
 
 
 def test_a_fault_of_the_file_is_a_line_below_the_tables(

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models import analytic
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
@@ -318,16 +317,14 @@ def test_constraints_that_cannot_be(files: list[Path], tmp_path: Path, demanded:
     assert "\n" not in str(refused.value)
 
 
-def test_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(files: list[Path], tmp_path: Path, printed) -> None:
     best, report = tmp_path / "best.yaml", tmp_path / "report.json"
     names = [str(path) for path in files]
-    assert cli.run(["map", *names, "--points", "600", "-o", str(best), "--json", str(report)]) == 0
-    told = capsys.readouterr().out
+    told = printed("map", *names, "--points", "600", "-o", str(best), "--json", str(report))
     assert "Looked at 600 mappings" in told
     assert "Buffer: data does not fit" in told
     found = json.loads(report.read_text())
-    assert cli.run(["analyze", *names, str(best), "--quiet", "--json", "-"]) == 0
-    again = json.loads(capsys.readouterr().out)
+    again = json.loads(printed("analyze", *names, str(best), "--quiet", "--json", "-"))
     assert again["cycles"] == found["cycles"]
     assert again["energy"] == found["energy"]
 
@@ -340,11 +337,8 @@ def test_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFi
         (["--search", "exhaustive"], "exhaustive: there may be"),
     ],
 )
-def test_what_cannot_be_searched(
-    files: list[Path], options: list[str], fault: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["map", *map(str, files), *options]) == 2
-    assert fault in capsys.readouterr().err
+def test_what_cannot_be_searched(files: list[Path], options: list[str], fault: str, refusal) -> None:
+    assert fault in refusal("map", *map(str, files), *options)
 
 
 def test_optuna_learns(files: list[Path]) -> None:

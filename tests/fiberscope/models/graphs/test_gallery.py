@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from fiberscope import cli
-
 DOCS = Path(__file__).parents[4] / "docs"
 
 
-def test_the_page_and_its_pictures_are_those_of_the_command(tmp_path, capsys):
-    assert cli.run(["graph", "gallery", str(tmp_path)]) == 0
-    written = [Path(line.removeprefix("Written: ")) for line in capsys.readouterr().out.splitlines()]
+def test_the_page_and_its_pictures_are_those_of_the_command(tmp_path, printed):
+    written = [
+        Path(line.removeprefix("Written: "))
+        for line in printed("graph", "gallery", str(tmp_path)).splitlines()
+    ]
     assert len(written) == 1 + 12
     for file in written:
         assert file.read_text() == (DOCS / file.relative_to(tmp_path)).read_text()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.execution import run
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
@@ -83,8 +82,3 @@ def test_the_memory_trace_has_every_request(tmp_path):
     report = run(EXAMPLES / "fig14_identity.gv", asked, settings=settings, memory_trace=trace)
     counts, words = scratchpad(report), [line.split()[1] for line in trace.read_text().splitlines()]
     assert (words.count("R"), words.count("W")) == (counts["reads"], counts["writes"])
-
-
-def test_a_graph_without_a_scratchpad_has_no_memory_trace(tmp_path):
-    with pytest.raises(InputError, match="no memory whose requests could be written"):
-        run(EXAMPLES / "fig14_identity.gv", {"B": drawn((4, 4), 0.5, 3)}, memory_trace=tmp_path / "t")

@@ -178,11 +178,10 @@ def test_sim_writes_report_and_waveform(tmp_path, capsys):
     assert cli.run(["rerun", str(out)]) == 0
 
 
-def test_a_merger_as_rtl_runs_in_the_machine_of_a_specification(capsys):
+def test_a_merger_as_rtl_runs_in_the_machine_of_a_specification(printed):
     pytest.importorskip("pyrtl")
     words = ["rtl", "loop", "merger", "spec:gamma", SMALL, "--sim=pyrtl"]
-    assert cli.run([*words, "--set=pe.count=2", "--set=pe.radix=4"]) == 0
-    assert "identical in all" in capsys.readouterr().out
+    assert "identical in all" in printed(*words, "--set=pe.count=2", "--set=pe.radix=4")
 
 
 class Late(HighRadixMerger):
@@ -200,9 +199,8 @@ def test_a_part_of_ones_own_takes_the_place_of_a_merger():
 
 
 @pytest.mark.parametrize("name", ["spec:gamma", FILES[0]])
-def test_check_lays_machine_and_trace_side_by_side(name, capsys):
-    assert cli.run(["check", name, f"A={SMALL}", f"B={SMALL}", "--set", "timing.tasks=2", "-q"]) == 0
-    told = capsys.readouterr().out
+def test_check_lays_machine_and_trace_side_by_side(name, printed):
+    told = printed("check", name, f"A={SMALL}", f"B={SMALL}", "--set", "timing.tasks=2", "-q")
     total = int(re.search(r"([\d,]+) ns by components", told)[1].replace(",", ""))
     parts = [int(one.replace(",", "")) for one in re.findall(r"([\d,]+) cycles", told)]
     assert len(parts) == 5
@@ -210,10 +208,9 @@ def test_check_lays_machine_and_trace_side_by_side(name, capsys):
     assert "WRONG" not in told
 
 
-def test_check_takes_what_the_trace_has_not(capsys):
+def test_check_takes_what_the_trace_has_not(printed):
     own = ["--set", "memory.model=dram", "--set", "network.queue=2", "--set", "PES=2"]
-    assert cli.run(["check", FILES[0], f"A={SMALL}", f"B={SMALL}", *own, "-q"]) == 0
-    assert "WRONG" not in capsys.readouterr().out
+    assert "WRONG" not in printed("check", FILES[0], f"A={SMALL}", f"B={SMALL}", *own, "-q")
 
 
 def test_a_wrong_count_is_told(monkeypatch, capsys):
@@ -263,9 +260,8 @@ def test_pieces_of_one_factor_say_what_is_met_of_another(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["sim", "check"])
-def test_a_third_operand_in_order_is_refused(command, capsys):
-    assert cli.run([command, "gamma", SMALL, SMALL, SMALL]) == 2
-    assert "3 operands in order; A and B are two" in capsys.readouterr().err
+def test_a_third_operand_in_order_is_refused(command, refusal):
+    assert "3 operands in order; A and B are two" in refusal(command, "gamma", SMALL, SMALL, SMALL)
 
 
 def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
@@ -377,8 +373,7 @@ def test_a_memory_has_channels_for_the_bandwidth_of_the_file(tmp_path):
     assert sum(name.startswith("fast.memory.channel") for name in slow.components) == 2
 
 
-def test_the_type_of_values_of_a_machine_with_a_section_value_is_value_type(capsys):
-    assert cli.run(["info", "spec:sigma"]) == 0
-    shown = capsys.readouterr().out
+def test_the_type_of_values_of_a_machine_with_a_section_value_is_value_type(printed):
+    shown = printed("info", "spec:sigma")
     assert "value.type" in shown
     assert "timing.tasks" in shown

@@ -5,7 +5,6 @@ import re
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.results.report.summary import as_text
 
@@ -123,15 +122,14 @@ mapping:
     assert report.chosen == ("H: 5 instances: places of M", "Z: 9 instances: places of K")
 
 
-def test_a_trace_without_an_architecture_has_no_bound_and_says_so(tmp_path, capsys):
+def test_a_trace_without_an_architecture_has_no_bound_and_says_so(tmp_path, printed):
     path = tmp_path / "own.yaml"
     path.write_text(PRODUCT.format(**ROWS))
-    assert cli.run(["model", str(path), SMALL]) == 0
-    out = capsys.readouterr().out
+    out = printed("model", str(path), SMALL)
     assert "Cycles      no bound: the specification binds no component that takes time" in out
     assert "0 (0 ns)" not in out
-    assert cli.run(["check", str(path), SMALL, "-q"]) == 0
-    assert re.search(r"[\d,]+ ns by components, no bound by the trace", capsys.readouterr().out)
+    text = printed("check", str(path), SMALL, "-q")
+    assert re.search(r"[\d,]+ ns by components, no bound by the trace", text)
 
 
 FLATTENED = """\

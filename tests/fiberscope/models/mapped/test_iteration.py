@@ -8,7 +8,6 @@ from mapped_runs import parameters
 from scipy import sparse
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.rounds import unrolled
@@ -71,17 +70,6 @@ def test_each_einsum_of_each_round_counts_as_in_the_trace(edges, name, algorithm
         own = {name: one.operations.get(name, 0) for name in ("mul", "add", "sub")}
         assert counts({"multiply": 0, "add": 0, **stage.operations()}) == own
         assert str(outputs[stage.graph.einsum.name].swizzle(one.stored.names)) == str(one.stored)
-
-
-def test_an_instance_with_such_operators_has_no_twin(tmp_path, capsys):
-    """Sums that are minima: the reducer is refused by its name."""
-    path = tmp_path / "least.yaml"
-    path.write_text(
-        "einsum:\n  declaration: {A: [M, K], Z: [M]}\n  expressions: ['Z[m] = A[m, k]']\n"
-        "  operators: {Z: {'+': min}}\n"
-    )
-    assert cli.run(["rtl", "export", str(path), "--level", "pe", "-o", str(tmp_path / "out")]) == 2
-    assert "no hardware here computes operators of another meaning" in capsys.readouterr().err
 
 
 COMPONENTS = """\

@@ -205,10 +205,9 @@ def test_planted_sums_that_are_kept_instead_of_passed_on_are_found(monkeypatch):
     "example",
     ["row_wise", "inner", "outer", "spmv", "sddmm", "../matraptor/spec", "mttkrp", "convolution"],
 )
-def test_the_command_writes_and_runs_an_instance(example, tmp_path, capsys):
+def test_the_command_writes_and_runs_an_instance(example, tmp_path, printed):
     words = ["rtl", "export", str(EXAMPLES / f"{example}.yaml"), "--level", "PE", "-o", str(tmp_path)]
-    assert cli.run([*words, "--set", "pe.count=2" if "matraptor" in example else "PES=2"]) == 0
-    said = capsys.readouterr().out
+    said = printed(*words, "--set", "pe.count=2" if "matraptor" in example else "PES=2")
     name = f"leaf_{Path(example).name}_pe"
     assert f"module {name}(" in (tmp_path / f"{name}.v").read_text()
     assert (tmp_path / f"{name}.f").read_text() == f"{name}.v\n"
@@ -224,7 +223,7 @@ def test_the_command_writes_an_instance_with_registered_memories(tmp_path, capsy
 
 
 @pytest.mark.parametrize("stage", ["SO", "R", "P1", "M@2", "A1"])
-def test_each_stage_of_graphicionado_runs_as_in_the_machine(stage, tmp_path, capsys):
+def test_each_stage_of_graphicionado_runs_as_in_the_machine(stage, tmp_path, printed):
     words = [
         "rtl",
         "export",
@@ -236,13 +235,12 @@ def test_each_stage_of_graphicionado_runs_as_in_the_machine(stage, tmp_path, cap
         "-o",
         str(tmp_path),
     ]
-    assert cli.run([*words, "--set", "value=float32", "--set", "streams=2"]) == 0
-    assert "in pyrtl as in the machine" in capsys.readouterr().out
+    assert "in pyrtl as in the machine" in printed(*words, "--set", "value=float32", "--set", "streams=2")
     name = f"leaf_graphicionado_{stage.replace('@', '_').lower()}_stream"
     assert f"module {name}(" in (tmp_path / f"{name}.v").read_text()
 
 
-def test_a_multiplier_of_sigma_without_lanes_runs_as_in_the_machine(tmp_path, capsys):
+def test_a_multiplier_of_sigma_without_lanes_runs_as_in_the_machine(tmp_path, printed):
     text = (ROOT / "fiberscope/accelerators/sigma/spec.yaml").read_text()
     lanes = "width: ${dpe.multipliers * 32}"
     assert lanes in text
@@ -250,19 +248,18 @@ def test_a_multiplier_of_sigma_without_lanes_runs_as_in_the_machine(tmp_path, ca
     own.write_text(text.replace(lanes, "width: 32"))
     words = ["rtl", "export", str(own), "--level", "FlexDPE", "--set", "dpe.count=2", "-o", str(tmp_path)]
     operands = [f"{name}={ROOT / 'examples/worked_three.mtx'}" for name in "AB"]
-    assert cli.run([*words, *operands]) == 0
-    assert "in pyrtl as in the machine" in capsys.readouterr().out
+    assert "in pyrtl as in the machine" in printed(*words, *operands)
 
 
-def test_a_processing_element_of_extensor_runs_as_in_the_machine(tmp_path, capsys):
+def test_a_processing_element_of_extensor_runs_as_in_the_machine(tmp_path, printed):
     draws, operands = np.random.default_rng(1), []
     for name in "AB":
         np.save(tmp_path / f"{name}.npy", draws.integers(-8, 9, (12, 12)) * (draws.random((12, 12)) < 0.4))
         operands.append(f"{name}={tmp_path / name}.npy")
     words = ["rtl", "export", "spec:extensor", "--level", "PE", *operands, "-o", str(tmp_path)]
     sizes = ["pe.count=2", "pe.tile=4", "K1=8", "M1=8", "N1=8"]
-    assert cli.run([*words, *(word for size in sizes for word in ("--set", size))]) == 0
-    assert "in pyrtl as in the machine" in capsys.readouterr().out
+    out = printed(*words, *(word for size in sizes for word in ("--set", size)))
+    assert "in pyrtl as in the machine" in out
     assert "_fiber_pairs fiberpairs" in (tmp_path / "leaf_extensor_pe.v").read_text()
 
 
@@ -277,10 +274,9 @@ SMALL_GAMMA = ["--set", "pe.radix=8", "--set", "pe.count=2"]
         ("gamma", "bfloat16", 16),
     ],
 )
-def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bits, tmp_path, capsys):
+def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bits, tmp_path, printed):
     words = ["rtl", "export", f"spec:{machine}", "--level", "PE", *SMALL_GAMMA, "-o", str(tmp_path)]
-    assert cli.run([*words, "--set", f"value={value}"]) == 0
-    assert "in pyrtl as in the machine" in capsys.readouterr().out
+    assert "in pyrtl as in the machine" in printed(*words, "--set", f"value={value}")
     lines = (tmp_path / f"leaf_{machine.replace('-', '_')}_pe_words.csv").read_text().splitlines()
     most = max(int(line.rpartition(",")[2]) for line in lines[1:])
     assert 1 << bits - 2 < most < 1 << bits  # a value by its bits
@@ -308,13 +304,12 @@ def test_a_float_of_an_instance_is_rounded_as_in_the_machine(machine, value, bit
         (["spec:gamma", "--level", "pe", "A=uniform:rows=8,cols=8,nonzeros=8"], "is no whole number of 32"),
     ],
 )
-def test_what_cannot_be_exported_is_refused_in_a_line(words, said, tmp_path, capsys):
+def test_what_cannot_be_exported_is_refused_in_a_line(words, said, tmp_path, refusal):
     tensors = ["B=uniform:rows=8,cols=8,nonzeros=8"] if "A=" in words[-1] else []
-    assert cli.run(["rtl", "export", *words, *tensors, "-o", str(tmp_path)]) == 2
-    assert said in capsys.readouterr().err
+    assert said in refusal("rtl", "export", *words, *tensors, "-o", str(tmp_path))
 
 
-def test_an_instance_with_a_block_that_has_no_twin_is_refused_by_name(tmp_path, capsys):
+def test_an_instance_with_a_block_that_has_no_twin_is_refused_by_name(tmp_path, refusal):
     text, adder = (
         (EXAMPLES / "inner.yaml").read_text(),
         "{name: Adder, class: Compute, attributes: {type: add}}",
@@ -324,5 +319,4 @@ def test_an_instance_with_a_block_that_has_no_twin_is_refused_by_name(tmp_path, 
     path = tmp_path / "own.yaml"
     bound = "    - {component: Skip, bindings: [{rank: K}]}\n"
     path.write_text(text.replace(adder, f"{adder}\n            - {skip}") + bound)
-    assert cli.run(["rtl", "export", str(path), "--level", "PE", "-o", str(tmp_path)]) == 2
-    assert NO_TWIN in capsys.readouterr().err
+    assert NO_TWIN in refusal("rtl", "export", str(path), "--level", "PE", "-o", str(tmp_path))

@@ -6,7 +6,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.models.from_spec.arrays import Rows, linked_array, node_places, stored_array
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import store
@@ -176,16 +175,15 @@ BUFFET = "{name: Buffer, class: Buffet, attributes: {width: 64}}"
     ],
 )
 @pytest.mark.parametrize("command", ["model", "sim"])
-def test_what_is_no_list_is_refused_in_a_line(command, old, new, said, tmp_path, capsys):
+def test_what_is_no_list_is_refused_in_a_line(command, old, new, said, tmp_path, refusal):
     assert old in OF_TASKS
     text = OF_TASKS.replace(old, new)
     text = text.replace(", evict-on: M", "") if "Cache" in new else text
     operands = [f"{name}=uniform:rows=8,cols=8,nonzeros=20" for name in "AB"]
-    assert cli.run([command, file_of(tmp_path, text), *operands]) == 2
-    assert said in capsys.readouterr().err
+    assert said in refusal(command, file_of(tmp_path, text), *operands)
 
 
-def test_lists_to_which_tasks_add_are_refused_in_a_line(tmp_path, capsys):
+def test_lists_to_which_tasks_add_are_refused_in_a_line(tmp_path, refusal):
     """K is summed and before the cut, so that several tasks give the same element of T."""
     text = OF_COLUMNS
     for old, new in (
@@ -204,10 +202,8 @@ def test_lists_to_which_tasks_add_are_refused_in_a_line(tmp_path, capsys):
     ):
         text = text.replace(old, new)
     tensors = ["A=tensor:shape=4x5x3,nonzeros=20", "B=uniform:rows=4,cols=6,nonzeros=12"]
-    assert cli.run(["sim", file_of(tmp_path, text), *tensors]) == 2
-    message = capsys.readouterr().err
+    message = refusal("sim", file_of(tmp_path, text), *tensors)
     assert message.endswith(
         "lists.yaml: rank P of T is a linked list, but several tasks add to an element of T; use another "
         "format, or 'fiberscope model'\n"
     )
-    assert message.count("\n") == 1

@@ -77,11 +77,6 @@ def test_a_specification_of_the_same_product_is_refused_where_parts_of_a_do_not_
     refused(file, {}, message)
 
 
-def test_operands_by_name_are_refused():
-    with pytest.raises(ConfigurationError, match="with A and B in order; give them without names"):
-        fiberscope.simulate("spec:gamma", tensors={"A": MATRIX, "B": MATRIX}, sample=REQUEST)
-
-
 @pytest.mark.parametrize("radix", [2, 3, 64])
 def test_the_merged_elements_of_rows_are_those_of_the_run(radix):
     accelerator, inputs = inputs_of("spec:gamma", {"pe.count": 2, "pe.radix": radix})

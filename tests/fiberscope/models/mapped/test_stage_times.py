@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.explore.stages import longest_stage, window_of_stage
 
 LAYERS = """\
@@ -50,10 +49,9 @@ def test_a_single_stage_is_the_whole_run_and_has_no_line():
 
 
 @pytest.mark.parametrize("longer", ["first", "second"])
-def test_the_longest_stage_is_explained_and_each_has_a_row(tmp_path, longer, capsys):
+def test_the_longest_stage_is_explained_and_each_has_a_row(tmp_path, longer, printed):
     operands = [f"{name}={text}" for name, text in WORK[longer].items()]
-    assert cli.run(["check", write(tmp_path), *operands, "-q"]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("check", write(tmp_path), *operands, "-q")
     total = number(re.search(r"([\d,]+) ns by components", shown)[1])
     rows = {name: number(cycles) for cycles, name in re.findall(r"([\d,]+) cycles, .*: stage (\w)", shown)}
     assert set(rows) == {"H", "Z"}

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 import fiberscope
-from fiberscope import cli
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
 SMALL = "uniform:rows=30,cols=30,nonzeros=150"
@@ -132,15 +131,14 @@ def test_a_tensor_that_no_store_has_is_named(tmp_path):
     assert report.unmoved == {"B": "bound to no memory"}
 
 
-def test_a_report_in_a_file_keeps_what_is_not_moved(tmp_path, capsys):
+def test_a_report_in_a_file_keeps_what_is_not_moved(tmp_path, printed):
     document = without(specification("row_wise"), lambda bound: bound.get("tensor") in ("A", "Z"))
     path = write(tmp_path, document)
     operands = [f"{name}={text}" for name, text in OPERANDS["row_wise"].items()]
-    assert cli.run(["sim", path, *operands, "--json", str(tmp_path / "report.json")]) == 0
-    assert f"Not moved   A, Z ({ONLY})" in capsys.readouterr().out
+    out = printed("sim", path, *operands, "--json", str(tmp_path / "report.json"))
+    assert f"Not moved   A, Z ({ONLY})" in out
     assert json.loads((tmp_path / "report.json").read_text())["unmoved"] == {"A": ONLY, "Z": ONLY}
-    assert cli.run(["report", str(tmp_path / "report.json")]) == 0
-    assert f"Not moved   A, Z ({ONLY})" in capsys.readouterr().out
+    assert f"Not moved   A, Z ({ONLY})" in printed("report", str(tmp_path / "report.json"))
 
 
 def test_a_machine_warns_of_what_is_bound_to_dram_only(tmp_path, recwarn):

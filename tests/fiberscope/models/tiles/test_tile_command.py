@@ -56,16 +56,14 @@ def test_the_document_has_the_numbers_of_the_worked_example(capsys, file):
     assert found["candidates"][0]["predicted"]["total"] == pytest.approx(772.1, abs=0.05)
 
 
-def test_the_screen_says_what_was_chosen_and_why(capsys, file):
-    assert cli.run(["tile", file, "--transpose-b", *WORKED, "--measure"]) == 0
-    out = capsys.readouterr().out
+def test_the_screen_says_what_was_chosen_and_why(printed, file):
+    out = printed("tile", file, "--transpose-b", *WORKED, "--measure")
     assert "i 16 x k 1 x j 16" in out
     assert out.rstrip().endswith("B is fetched 1.6 times instead of 4; the tiles are as long as the tensors.")
 
 
-def test_what_is_predicted_to_move_less_and_gave_way_to_fewer_iterations_is_said(capsys):
-    assert cli.run(["tile", "wiki-Vote", "--json", "-"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_what_is_predicted_to_move_less_and_gave_way_to_fewer_iterations_is_said(printed):
+    found = json.loads(printed("tile", "wiki-Vote", "--json", "-"))
     chosen = next(one for one in found["candidates"] if one["rf"] == found["schemes"]["d2t2"]["rf"])
     least = min(found["candidates"], key=lambda one: one["predicted"]["total"])
     less = 1 - least["predicted"]["total"] / chosen["predicted"]["total"]
@@ -76,20 +74,18 @@ def test_what_is_predicted_to_move_less_and_gave_way_to_fewer_iterations_is_said
     assert found["why"].endswith(said)
 
 
-def test_the_screen_does_not_praise_tiles_for_what_the_tensor_cuts_off(capsys):
+def test_the_screen_does_not_praise_tiles_for_what_the_tensor_cuts_off(printed):
     matrix = "uniform:rows=40,cols=40,nonzeros=60,seed=1"
-    assert cli.run(["tile", matrix, "--capacity", "147"]) == 0
-    assert "TileFactor makes tiles 1.25 times as long" in capsys.readouterr().out
-    assert cli.run(["tile", matrix, "--capacity", "147", "--set", "grow=contracted"]) == 0
-    assert "TileFactor makes tiles 1.25 times as long, k grows to 16." in capsys.readouterr().out
+    assert "TileFactor makes tiles 1.25 times as long" in printed("tile", matrix, "--capacity", "147")
+    out = printed("tile", matrix, "--capacity", "147", "--set", "grow=contracted")
+    assert "TileFactor makes tiles 1.25 times as long, k grows to 16." in out
 
 
 @pytest.mark.parametrize(("capacity", "why"), [(60, "no larger tiles fit"), (5000, "as long as the tensors")])
-def test_a_scalar_result_is_written_once(capsys, capacity, why):
+def test_a_scalar_result_is_written_once(printed, capacity, why):
     factors = [f"uniform:rows=40,cols=40,nonzeros=400,seed={seed}" for seed in (1, 2)]
     scalar = ["--kernel", "s[]=A[i,k]*B[k,i]", "--order", "ik", "--capacity", str(capacity), "--measure"]
-    assert cli.run(["tile", *factors, *scalar]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("tile", *factors, *scalar)
     assert why in shown
     rows = [line.split() for line in shown.splitlines() if line.startswith(("conservative", "d2t2"))]
     assert [row[-4] for row in rows] == ["1", "1"]
@@ -130,14 +126,12 @@ def test_statistics_are_taken_from_an_earlier_document(capsys, file, tmp_path):
     assert predicted == [148, 296]
 
 
-def test_statistics_of_another_order_are_refused(capsys, file, tmp_path):
+def test_statistics_of_another_order_are_refused(capsys, refusal, file, tmp_path):
     kept = tmp_path / "kept.json"
     assert cli.run(["tile", file, "--order", "ikj", "--capacity", "43", "--json", str(kept)]) == 0
     capsys.readouterr()
-    assert cli.run(["tile", file, "--order", "ijk", "--capacity", "43", "--statistics", str(kept)]) == 2
-    assert (
-        capsys.readouterr().err == f"fiberscope: {kept}: B has the order k, j; collect anew for this order\n"
-    )
+    error = refusal("tile", file, "--order", "ijk", "--capacity", "43", "--statistics", str(kept))
+    assert error == f"fiberscope: {kept}: B has the order k, j; collect anew for this order\n"
 
 
 @pytest.mark.parametrize(
@@ -227,13 +221,9 @@ def test_pictures_show_candidates_and_tiles(capsys, file, tmp_path):
         (["--kernel", "C[i,j]=A[i,k]*B[k,j]*D[j,j]"], "kernel "),
     ],
 )
-def test_what_is_wrong_costs_one_line(capsys, file, arguments, says):
+def test_what_is_wrong_costs_one_line(refusal, file, arguments, says):
     given = arguments if "--capacity" in arguments else ["--capacity", "43", *arguments]
-    assert cli.run(["tile", file, *given]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(f"fiberscope: {says}")
-    assert captured.err.count("\n") == 1
+    assert refusal("tile", file, *given).startswith(f"fiberscope: {says}")
 
 
 def test_statistics_that_are_nested_without_end_are_none(tmp_path, capsys):

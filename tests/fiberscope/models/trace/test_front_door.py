@@ -216,13 +216,8 @@ def test_shortest_paths_until_nothing_is_active(name: str) -> None:
         ("gamma a.mtx b.mtx --json a.mtx", "the report a.mtx: is the matrix A, which it would overwrite"),
     ],
 )
-def test_what_cannot_be_costs_a_line(
-    arguments: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(["model", *arguments.split()]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"fiberscope: {says}")
-    assert error.count("\n") == 1
+def test_what_cannot_be_costs_a_line(arguments: str, says: str, folder: Path, refusal) -> None:
+    assert refusal("model", *arguments.split()).startswith(f"fiberscope: {says}")
 
 
 @pytest.mark.parametrize("command", ["model", "sim"])

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.models import graphs
 from fiberscope.page.live import recordings
 from fiberscope.page.live.run import LiveRun
@@ -239,8 +238,8 @@ def test_the_drawing_has_a_box_with_a_bar_for_each_family() -> None:
     ],
 )
 def test_what_cannot_be_shown_is_refused(
-    options: list[str], message: str, tmp_path: Path, monkeypatch: Any, capsys: Any
+    options: list[str], message: str, tmp_path: Path, monkeypatch: Any, refusal
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["sim", "gamma", MATRIX, "--live", *options]) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"fiberscope: {message}")
+    error = refusal("sim", "gamma", MATRIX, "--live", *options)
+    assert error.splitlines()[-1].startswith(f"fiberscope: {message}")

@@ -1,0 +1,35 @@
+"""Runs of the command line in this process: what a command prints, and the line with which it refuses."""
+
+from collections.abc import Callable
+
+import pytest
+
+from fiberscope import cli
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command that succeeds; its result is the command's stdout."""
+
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        code = cli.run(words)
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command that ends with exit code 2 and prints nothing; its result is the line on stderr."""
+
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        code = cli.run(words)
+        out, err = capsys.readouterr()
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        return err
+
+    return run
