@@ -142,18 +142,14 @@ def test_a_bad_setting_costs_one_line(shipped: Path, setting: str, message: str)
         ("a: &x 1\npe: {count: *x}\n", "mine.yaml:2: not YAML: an alias; write out the value"),
     ],
 )
-def test_a_bad_file_costs_one_line_with_its_place(
-    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_bad_file_costs_one_line_with_its_place(shipped: Path, here: Path, text: str, message: str) -> None:
     Path("mine.yaml").write_text(text)
     with pytest.raises(ConfigurationError) as raised:
         made(shipped, file=Path("mine.yaml"))
     assert str(raised.value) == message
 
 
-def test_a_file_that_cannot_be_read(shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_file_that_cannot_be_read(shipped: Path, here: Path) -> None:
     Path("binary.yaml").write_bytes(b"pe: \xff\xfe")
     for name, message in {
         "none.yaml": "none.yaml: cannot read the configuration: No such file or directory",

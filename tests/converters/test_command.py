@@ -13,9 +13,7 @@ from fiberscope.converters.machine import Mint
 MATRIX = "uniform:rows=20,cols=30,nonzeros=60"
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_conversion_writes_a_report_and_a_waveform(capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,9 +125,8 @@ def require_tools():
 
 
 @pytest.mark.slow
-def test_a_take_behind_a_union_runs_as_its_event_model_on_files_beside_the_caller(tmp_path, monkeypatch):
+def test_a_take_behind_a_union_runs_as_its_event_model_on_files_beside_the_caller(here):
     require_tools()
-    monkeypatch.chdir(tmp_path)
     graph = Graph({"x": "s", "b": "s", "c": "s"})
     union, take = graph.add("union", index="i"), graph.add("take")
     for number, tensor in enumerate("bc"):
@@ -139,7 +138,7 @@ def test_a_take_behind_a_union_runs_as_its_event_model_on_files_beside_the_calle
         graph.connect(array, "val", take, f"val[{number}]")
     graph.connect(union, "crd", graph.add("fiberwrite", index="i", tensor="x", mode=0), "crd")
     graph.connect(take, "val", graph.add("fiberwrite", tensor="x", mode="vals"), "val")
-    write_gv(graph, tmp_path / "g.gv")
-    (tmp_path / "b.tns").write_text("1 2.0\n3 4.0\n6 9.0\n")
-    (tmp_path / "c.tns").write_text("2 7.0\n3 5.0\n6 1.0\n")
-    assert cli.run(["graph", "rtl", "g.gv", "b=b.tns", "c=c.tns", "-o", str(tmp_path / "out")]) == 0
+    write_gv(graph, here / "g.gv")
+    (here / "b.tns").write_text("1 2.0\n3 4.0\n6 9.0\n")
+    (here / "c.tns").write_text("2 7.0\n3 5.0\n6 1.0\n")
+    assert cli.run(["graph", "rtl", "g.gv", "b=b.tns", "c=c.tns", "-o", str(here / "out")]) == 0

@@ -31,9 +31,7 @@ BLOCKS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def loop(simulator, *arguments, block="merger"):
@@ -293,8 +291,7 @@ def test_an_offered_token_stays_offered_but_at_an_arbiter_another_may_take_its_p
     assert re.search(f"\nPROTOCOL VIOLATION: {at}\nidentical in all ", capsys.readouterr().out)
 
 
-def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, tmp_path, monkeypatch, printed):
-    monkeypatch.chdir(tmp_path)
+def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, here, printed):
     slow = (ROOT / "examples" / "own_component" / "slow_merger.py").read_text(encoding="utf-8")
     Path("mine.py").write_text(
         f"{slow}\n\nfrom fiberscope.hw.memory.replacement import ReplacementPolicy\n\n\n"

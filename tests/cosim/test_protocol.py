@@ -63,8 +63,7 @@ LOOP = ["rtl", "loop", "merger", "gamma", "uniform:rows=12,cols=12,nonzeros=40",
 
 
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
-def test_a_register_that_is_late_ends_a_loop_with_one_line(simulator, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_register_that_is_late_ends_a_loop_with_one_line(simulator, here, capsys):
     text = (ROOT / "docs" / "two_way_merger.v").read_text()
     old = "assign tasks_ready = ~merging;"
     assert text.count(old) == 1

@@ -32,10 +32,7 @@ MACHINES = {
 @pytest.mark.parametrize(
     "machine", [pytest.param(name, marks=() if name == "sigma" else pytest.mark.slow) for name in MACHINES]
 )
-def test_the_report_with_units_as_rtl_is_the_same_in_every_entry(
-    machine, simulator, printed, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
+def test_the_report_with_units_as_rtl_is_the_same_in_every_entry(machine, simulator, printed, here):
     units, matrix, settings = MACHINES[machine]
     made = [f"--set={setting}" for setting in settings]
     out = printed("rtl", "loop", units, machine, matrix, f"--sim={simulator}", *made)

@@ -163,8 +163,7 @@ def test_the_verilog_is_the_component(block, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("radix", [4, 64])  # the machine has 64
-def test_a_merger_takes_its_place_in_gamma(radix, tmp_path, monkeypatch, printed):
-    monkeypatch.chdir(tmp_path)
+def test_a_merger_takes_its_place_in_gamma(radix, here, printed):
     matrix = "uniform:rows=60,cols=60,nonzeros=600"
     arguments = ["merger", "gamma", matrix, f"--set=pe.radix={radix}", "--set=pe.count=4"]
     assert "identical in all" in printed("rtl", "loop", *arguments, "--sim", "verilator", "-o", "loop")

@@ -98,11 +98,10 @@ TRIED = [page for page in PAGES if is_tried("\n".join(commands(page.read_text(en
 
 
 @pytest.fixture
-def _folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sweeps_here: None) -> None:
+def _folder_of_a_reader(here: Path, monkeypatch: pytest.MonkeyPatch, sweeps_here: None) -> None:
     """A working directory beside the examples, with small matrices under the names of real ones."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
+    (here / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("FIBERSCOPE_DATA", small_data(here / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setattr("sys.stdin", io.StringIO())  # the prompt of the debugger ends at once
 
@@ -178,13 +177,12 @@ def _anchor(heading: str) -> str:
     ],
 )
 def test_the_captures_of_the_page_are_what_one_sees(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the page, where a capture is whole."""
     page = ROOT / name
     text = page.read_text(encoding="utf-8")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
+    (here / "examples").symlink_to(ROOT / "examples")
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "100")
     captures = list(CAPTURE.finditer(text))
@@ -240,11 +238,8 @@ def test_planted_lines_that_a_command_does_not_print_are_found() -> None:
         ),
     ],
 )
-def test_the_run_with_rtl_is_what_the_page_shows(
-    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
+def test_the_run_with_rtl_is_what_the_page_shows(name: str, command: str, here: Path) -> None:
+    (here / "examples").symlink_to(ROOT / "examples")
     with redirect_stdout(io.StringIO()) as shown:
         assert cli.run(shlex.split(command)) == 0
     page = (ROOT / name).read_text(encoding="utf-8").splitlines()

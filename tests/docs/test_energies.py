@@ -53,11 +53,8 @@ def test_the_page_shows_the_table() -> None:
 @pytest.mark.slow
 @needed
 @pytest.mark.parametrize("component", RUNS)
-def test_the_table_is_what_is_measured(
-    component: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_is_what_is_measured(component: str, here: Path) -> None:
     """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is measured now, all blocks one after the other."""
-    monkeypatch.chdir(tmp_path)
     assert cli.run(["rtl", "power", *RUNS[component].split(), "--table=found.csv"]) == 0
     found = rows(Path("found.csv"))
     if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):

@@ -63,10 +63,9 @@ def test_the_files_of_the_example_have_the_lines_of_the_page() -> None:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def machine(here: Path) -> Path:
     assert cli.run(["new", "machine", "mine"]) == 0
-    return tmp_path / "mine"
+    return here / "mine"
 
 
 def change(file: Path, before: str, after: str) -> None:

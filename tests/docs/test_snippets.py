@@ -36,8 +36,7 @@ def run_page(name, text):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_the_blocks_of_the_page_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_blocks_of_the_page_run(page, here):
     run_page(str(page), page.read_text(encoding="utf-8"))
 
 

@@ -31,15 +31,13 @@ ON_GAMMA = ["--block", "gamma", "--dut", "gamma"]
     ],
 )
 def test_the_argument_is_named(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal
+    arguments: list[str], said: str, here: Path, monkeypatch: pytest.MonkeyPatch, refusal
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(here))
     assert said in refusal(*arguments)
 
 
-def test_without_any_simulator_the_loop_runs_in_pyrtl(tmp_path, monkeypatch, printed) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_without_any_simulator_the_loop_runs_in_pyrtl(here, monkeypatch, printed) -> None:
+    monkeypatch.setenv("PATH", str(here))
     out = printed("rtl", "loop", "merger", "gamma", SMALL, "--set=pe.count=2", "--set=pe.radix=4")
     assert "RTL in pyrtl at gamma.pe00.merger" in out

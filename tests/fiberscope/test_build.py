@@ -80,11 +80,10 @@ compiled_only = pytest.mark.skipif(
 
 
 @pytest.fixture
-def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def part(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's file, in a folder with a cache of its own."""
-    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "my_part.py"
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(here / "cache"))
+    file = here / "my_part.py"
     file.write_text(PART)
     return file
 

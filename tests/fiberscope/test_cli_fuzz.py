@@ -44,10 +44,9 @@ def check(arguments: list[str]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _here(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
-    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(here / "cache"))
 
 
 fuzzed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -188,7 +188,7 @@ def test_a_page_of_a_sweep_is_shown_on_request_only(monkeypatch: pytest.MonkeyPa
 
 
 def test_all_that_a_graph_of_a_cascade_leaves_out_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
+    here: Path, monkeypatch: pytest.MonkeyPatch, printed
 ) -> None:
     whole = cascades.graph_of_cascade
 
@@ -197,7 +197,6 @@ def test_all_that_a_graph_of_a_cascade_leaves_out_is_told(
         return SimpleNamespace(graph=graph.graph, orders=graph.orders, left_out=("one thing", "another"))
 
     monkeypatch.setattr(cascades, "graph_of_cascade", graph_of_cascade)
-    monkeypatch.chdir(tmp_path)
     lines = printed("graph", "cascade", "gamma").splitlines()
     assert lines[0] == "T: loops m,k,n"
     assert lines[-3:] == ["Left out: one thing", "Left out: another", "Written: gamma.gv"]
@@ -253,10 +252,7 @@ def test_what_is_exported_gets_the_options_of_the_command(monkeypatch: pytest.Mo
     assert calls == {}
 
 
-def test_the_shell_of_a_block_states_that_its_outputs_are_stable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_shell_of_a_block_states_that_its_outputs_are_stable(here: Path) -> None:
     assert cli.run(["rtl", "shell", "merger", "--set", "radix=4", "-o", "there"]) == 0
     text = Path("there", "merger.v").read_text()
     assert "// valid of an output stays high, and its fields stay the same, until the token is taken." in text

@@ -33,12 +33,11 @@ PAGE = "before\n<!-- compare toy: begin -->\nold\n<!-- compare toy: end -->\naft
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tiny.mtx").write_text(TINY)
-    monkeypatch.chdir(tmp_path)
+def _here(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "tiny.mtx").write_text(TINY)
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
-    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))
-    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(here))
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(here / "cache"))
 
 
 def test_errors_are_ours_over_theirs(toy: str) -> None:

@@ -9,13 +9,11 @@ import pytest
 
 from fiberscope import cli
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
+pytestmark = [
+    pytest.mark.usefixtures("here"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process"),
+]
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def debugged(capsys: pytest.CaptureFixture[str], script: str, *options: str) -> tuple[int, str, str]:

@@ -15,8 +15,7 @@ MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
 
 
 @pytest.fixture
-def before(toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
-    monkeypatch.chdir(tmp_path)
+def before(toy: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
     monkeypatch.setenv("COLUMNS", "80")
     report = fiberscope.simulate(toy, MATRIX)
     report.write("before.json")

@@ -103,8 +103,7 @@ def test_info_draws(tmp_path, printed):
     assert "pe x2" in printed("info", "gamma", "--draw", "-o", "-", "--set", "pe.count=2")
 
 
-def test_the_drawing_of_a_machine_in_a_file_has_its_name_and_lies_here(tmp_path, monkeypatch, printed):
-    monkeypatch.chdir(tmp_path)
+def test_the_drawing_of_a_machine_in_a_file_has_its_name_and_lies_here(here, printed):
     machine = IMAGES.parents[1] / "examples" / "inner_product" / "machine.py"
     assert printed("info", str(machine), "--draw") == "Drawing: inner_product.svg\n"
     assert 'aria-label="inner_product: ' in Path("inner_product.svg").read_text(encoding="utf-8")

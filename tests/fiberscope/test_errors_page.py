@@ -28,13 +28,12 @@ END = "<!-- end of cases -->\n"
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_goes_wrong_costs_one_line(
-    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    case: Case, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
-    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(here / "cache"))
     monkeypatch.delenv("FIBERSCOPE_DATA", raising=False)
-    with case.prepared(tmp_path, monkeypatch):
+    with case.prepared(here, monkeypatch):
         code = cli.run(case.arguments)
     out, err = capsys.readouterr()
     err = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", err)

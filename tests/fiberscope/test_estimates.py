@@ -121,8 +121,7 @@ def test_intervals_of_a_difference_contain_it_as_often_as_they_say(whole):
     assert 0.92 * 300 <= covered <= 0.99 * 300
 
 
-def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, tmp_path, monkeypatch, printed):
-    monkeypatch.chdir(tmp_path)
+def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, here, printed):
     whole.write("whole.json")
     estimate(whole, 1_000_000, drawn(1)).write("a.json")
     estimate(whole, 1_100_000, drawn(1)).write("b.json")
@@ -138,8 +137,7 @@ def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, tmp_path,
     assert " busy" not in told
 
 
-def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, tmp_path, monkeypatch, printed):
-    monkeypatch.chdir(tmp_path)
+def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, here, printed):
     estimate(whole, 1_000_000, drawn(1)).write("a.json")
     estimate(whole, 1_000_100, drawn(2)).write("b.json")
     told = printed("diff", "a.json", "b.json")

@@ -92,42 +92,39 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(report: str, profile: str, results: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All files that examples name, small."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
+    monkeypatch.setenv("FIBERSCOPE_DATA", small_data(here / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("sys.stdin", io.StringIO())
     for name in ("my_matrix", "a", "b", "my", "mine", "large"):
-        (tmp_path / f"{name}.mtx").write_text(MATRIX)
-    (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
-    (tmp_path / "my.yaml").write_text(SPECIFICATION)
+        (here / f"{name}.mtx").write_text(MATRIX)
+    (here / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
+    (here / "my.yaml").write_text(SPECIFICATION)
     design = (ROOT / "fiberscope" / "models" / "analytic" / "designs" / "matmul.yaml").read_text()
     for name, key in (("arch", "architecture"), ("problem", "problem"), ("mapping", "mapping")):
         section = re.search(rf"^{key}:\n(?: .*\n|\n)*", design, re.MULTILINE)
-        (tmp_path / f"{name}.yaml").write_text(section[0])
-    (tmp_path / "docs").mkdir()
+        (here / f"{name}.yaml").write_text(section[0])
+    (here / "docs").mkdir()
     page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"
-    (tmp_path / "docs" / "accuracy.md").write_text(page)
+    (here / "docs" / "accuracy.md").write_text(page)
     for name in ("out", "before", "after"):
-        (tmp_path / f"{name}.json").write_text(report)
-    (tmp_path / "mine.json").write_text(profile)
-    (tmp_path / "out.trace").write_text("1 R 0\n2 W 40\n")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    shutil.copy(ROOT / "examples" / "own_component" / "slow_merger.py", tmp_path / "my_blocks.py")
-    shutil.copytree(ROOT / "examples" / "inner_product", tmp_path / "my_machine")
-    shutil.copytree(results, tmp_path / "study")
-    (tmp_path / "study.yaml").write_text(
-        "accelerator: gamma\nworkloads: wiki-Vote\ngrid: {pe.count: [1, 2]}\n"
-    )
-    (tmp_path / "list.txt").write_text("wiki-Vote\n")
-    (tmp_path / "matrices").mkdir()
-    (tmp_path / "machines").mkdir()
-    (tmp_path / "matrices" / "m.mtx").write_text(MATRIX)
-    (tmp_path / "search.yaml").write_text("pe.count: [1, 2]\nfibercache.size: [1536KiB, 3MiB]\n")
-    (tmp_path / "my_cells.lib").symlink_to(CELLS)
-    return tmp_path
+        (here / f"{name}.json").write_text(report)
+    (here / "mine.json").write_text(profile)
+    (here / "out.trace").write_text("1 R 0\n2 W 40\n")
+    (here / "examples").symlink_to(ROOT / "examples")
+    shutil.copy(ROOT / "examples" / "own_component" / "slow_merger.py", here / "my_blocks.py")
+    shutil.copytree(ROOT / "examples" / "inner_product", here / "my_machine")
+    shutil.copytree(results, here / "study")
+    (here / "study.yaml").write_text("accelerator: gamma\nworkloads: wiki-Vote\ngrid: {pe.count: [1, 2]}\n")
+    (here / "list.txt").write_text("wiki-Vote\n")
+    (here / "matrices").mkdir()
+    (here / "machines").mkdir()
+    (here / "matrices" / "m.mtx").write_text(MATRIX)
+    (here / "search.yaml").write_text("pe.count: [1, 2]\nfibercache.size: [1536KiB, 3MiB]\n")
+    (here / "my_cells.lib").symlink_to(CELLS)
+    return here
 
 
 def shrunk(example: str) -> list[str]:

@@ -20,10 +20,9 @@ EXAMPLE = """%%MatrixMarket matrix coordinate real general
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.mtx").write_text(EXAMPLE)
-    (tmp_path / "cube.tns").write_text("1 1 2 1\n1 3 1 1\n1 3 4 1\n2 2 3 1\n")
+def _folder(here):
+    (here / "a.mtx").write_text(EXAMPLE)
+    (here / "cube.tns").write_text("1 1 2 1\n1 3 1 1\n1 3 4 1\n2 2 3 1\n")
 
 
 def document(capsys, *arguments):

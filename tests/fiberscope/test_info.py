@@ -84,8 +84,7 @@ def test_a_graph_with_a_tail_as_its_stand_in_says_so(capsys):
 
 
 @pytest.mark.parametrize("name", ["band.mtx", "uniform:rows=4,cols=4,nonzeros=7"])
-def test_a_matrix_at_hand_is_counted_and_drawn(name, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_matrix_at_hand_is_counted_and_drawn(name, capsys, here):
     mmwrite("band.mtx", sparse.diags_array([np.ones(4), np.ones(3)], offsets=[0, 1]))
     shown = said(capsys, "info", name)
     assert re.search(r"^Nonzeros +7, 0\.44 of all places; \d on the diagonal$", shown, re.MULTILINE)
@@ -120,10 +119,7 @@ def test_where_there_is_no_room_the_meaning_stands_below_its_parameter(capsys, m
     assert any(line.split()[:2] == ["pe.count", "32"] for line in wide.splitlines())
 
 
-def test_an_array_whose_name_has_a_slash_and_a_colon_is_a_matrix(
-    tmp_path, monkeypatch, refusal, printed
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_an_array_whose_name_has_a_slash_and_a_colon_is_a_matrix(here, refusal, printed) -> None:
     np.savez("tf.npz", **{"dense/kernel:0": np.eye(3)})
     assert "3 x 3" in printed("info", "tf.npz:dense/kernel:0")
     refusal("info", "none.npz:dense/kernel:0")

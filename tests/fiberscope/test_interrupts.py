@@ -115,7 +115,7 @@ def test_an_interrupt_while_dask_closes_costs_a_line(place: str, tmp_path: Path)
     assert outcome(place, tmp_path, *sweep) == (130, "fiberscope: interrupted; 2 of 2 runs are in st\n")
 
 
-def test_an_interrupted_sweep_says_what_it_has(tmp_path: Path, capsys, monkeypatch) -> None:
+def test_an_interrupted_sweep_says_what_it_has(here: Path, capsys, monkeypatch) -> None:
     from fiberscope.explore.sweeps import dispatch
 
     numbers = iter(range(9))
@@ -127,7 +127,6 @@ def test_an_interrupted_sweep_says_what_it_has(tmp_path: Path, capsys, monkeypat
 
     run_task = dispatch.run_task
     monkeypatch.setattr(dispatch, "run_task", interrupted)
-    monkeypatch.chdir(tmp_path)
     sweep = ["sweep", "gamma", RUN[2], "--grid", "pe.count=1,2,4", "--workers", "1", "--store", "st", "-q"]
     assert cli.run(sweep) == 130
     line = "fiberscope: interrupted; 1 of 3 runs are in st; the same command runs the others\n"
@@ -159,9 +158,8 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, home: object, name: str, *, af
     ],
 )
 def test_an_interrupt_after_the_simulation_names_the_files_that_are_missing(
-    home: object, name: str, after: bool, missing: str, tmp_path: Path, monkeypatch, capsys
+    home: object, name: str, after: bool, missing: str, here: Path, monkeypatch, capsys
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("out.json").write_text("before")
     interrupting(monkeypatch, home, name, after=after)
     assert cli.run([*RUN, "--json", "out.json", "--product", "z.mtx", "--vcd", "out.vcd"]) == 130
@@ -172,8 +170,7 @@ def test_an_interrupt_after_the_simulation_names_the_files_that_are_missing(
         assert error == f"fiberscope: interrupted; not written: {missing}\n"
 
 
-def test_an_interrupted_verification_leaves_an_incomplete_report(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_an_interrupted_verification_leaves_an_incomplete_report(here: Path, monkeypatch, capsys) -> None:
     interrupting(monkeypatch, execute.CheckedAnswer, "compare")
     assert cli.run([*RUN, "--json", "out.json", "--product", "z.mtx"]) == 130
     incomplete, no_product = capsys.readouterr().err.splitlines()

@@ -99,15 +99,13 @@ def test_a_hyphen_prints_only_and_at_most_ten_lines_are_printed(tmp_path: Path) 
 def test_what_cannot_be_measured_is_refused_in_one_line(
     command: list[str],
     complaint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    here: Path,
     capsys: pytest.CaptureFixture,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     assert cli.run(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"fiberscope: {complaint}")
-    assert not list(tmp_path.iterdir())
+    assert not list(here.iterdir())
 
 
 @needs("verilator")

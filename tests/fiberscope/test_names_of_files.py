@@ -23,11 +23,10 @@ TINY = ["sim", "gamma", "a.mtx", "-q", "--set=pe.count=2", "--set=memory.model=s
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(here: Path) -> Path:
     for value, name in enumerate((LATIN, "é.mtx", "a.mtx")):
         Path(name).write_text(f"{MATRIX}3 3 {value}\n")
-    return tmp_path
+    return here
 
 
 def fiberscope(*arguments: str, **options) -> subprocess.CompletedProcess[bytes]:

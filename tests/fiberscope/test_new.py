@@ -15,12 +15,6 @@ from fiberscope.template.new import TEMPLATE
 SMALL = "uniform:rows=30,cols=30,nonzeros=100"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_new_machine_has_every_file_under_its_own_name(here: Path) -> None:
     assert run(["new", "machine", "my_machine"]) == 0
     made = {file.name: file.read_text(encoding="utf-8") for file in (here / "my_machine").iterdir()}

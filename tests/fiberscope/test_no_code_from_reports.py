@@ -51,31 +51,24 @@ def evil_report(names: dict[str, str], folder: Path) -> None:
 
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=list(NAMES))
-def test_no_reader_runs_the_file_that_a_report_names(
-    names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    evil_report(names, tmp_path)
-    (tmp_path / "store").mkdir()
-    _store_of({"a" * 64: Report.read(tmp_path / "r.json")}, tmp_path / "store")
+def test_no_reader_runs_the_file_that_a_report_names(names: dict[str, str], here: Path) -> None:
+    evil_report(names, here)
+    (here / "store").mkdir()
+    _store_of({"a" * 64: Report.read(here / "r.json")}, here / "store")
     for command in READERS.values():
         assert cli.run(command) in (0, 1), command
-        assert not (tmp_path / MARK).exists(), command
+        assert not (here / MARK).exists(), command
 
 
-def test_the_page_of_a_machine_whose_file_is_gone_has_no_drawing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    evil_report(NAMES["the file of the source"], tmp_path)
-    (tmp_path / "evil.py").unlink()
+def test_the_page_of_a_machine_whose_file_is_gone_has_no_drawing(here: Path) -> None:
+    evil_report(NAMES["the file of the source"], here)
+    (here / "evil.py").unlink()
     for options in ([], ["--run-sources"]):
         assert cli.run(["page", "r.json", "-o", "r.html", *options]) == 0
-    assert "evil.py" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "evil.py" in (here / "r.html").read_text(encoding="utf-8")
 
 
-def test_the_file_is_run_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    evil_report(NAMES["the file of the source"], tmp_path)
+def test_the_file_is_run_on_request(here: Path) -> None:
+    evil_report(NAMES["the file of the source"], here)
     assert cli.run(["page", "r.json", "-o", "r.html", "--run-sources"]) == 0
-    assert (tmp_path / MARK).exists()
+    assert (here / MARK).exists()

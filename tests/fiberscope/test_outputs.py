@@ -21,8 +21,7 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("FIBERSCOPE_DATA", raising=False)
     for name in ("a.mtx", "b.mtx"):
         Path(name).write_text(MATRIX)
@@ -30,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("link.mtx").symlink_to("a.mtx")
     os.link("a.mtx", "hard.mtx")
     Path("sub").mkdir()
-    return tmp_path
+    return here
 
 
 @pytest.mark.parametrize(
@@ -151,7 +150,7 @@ def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
 
 
 def test_a_disk_that_gets_full_in_the_middle_of_a_run_is_written_no_more(
-    monkeypatch: pytest.MonkeyPatch, refusal, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, refusal, here: Path
 ) -> None:
     """This waveform of 1.7 MB exceeds the buffer of 1 MiB before the end of the run."""
     from fiberscope.sim.vcd_file import VcdFile
@@ -162,7 +161,6 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_run_is_written_no_more(
         attempts.append(None)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(VcdFile, "write", full)
     run = ["sim", "gamma", "uniform:rows=100,cols=100,nonzeros=1000", "-q"]
     error = refusal(*run, "--vcd", "out.vcd", "--json", "out.json")

@@ -41,16 +41,15 @@ class Adder(Accumulator):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """The inner product, its accumulator under a name and in a file of its own."""
-    mine = shutil.copytree(EXAMPLE, tmp_path / "mine")
+    mine = shutil.copytree(EXAMPLE, here / "mine")
     text = (mine / "machine.py").read_text(encoding="utf-8")
     text = text.replace("import Accumulator, PairMultiplier", "import PairMultiplier")
     text = text.replace('"accumulator": Accumulator', '"adder": Adder').replace('"accumulator"', '"adder"')
     text = text.replace("from fiberscope.sim.names", "from .parts import Adder\nfrom fiberscope.sim.names")
     (mine / "machine.py").write_text(text, encoding="utf-8")
     (mine / "parts.py").write_text(PARTS)
-    monkeypatch.chdir(tmp_path)
     places = [(1 + i % 12, 1 + 5 * i % 11, i % 7 + 1) for i in range(40)]
     entries = "".join(f"{row} {column} {value}\n" for row, column, value in places)
     Path("whole.mtx").write_text(f"%%MatrixMarket matrix coordinate integer general\n12 12 40\n{entries}")

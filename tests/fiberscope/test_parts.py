@@ -31,8 +31,7 @@ def broken(name, radix, stages):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(here: Path) -> None:
     Path("own_blocks.py").write_text(MODULE)
     Path("broken_of_a_test.py").write_text("x = 1 / 0\n")
     Path("leaving_of_a_test.py").write_text("raise SystemExit(5)\n")

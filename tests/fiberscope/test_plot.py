@@ -18,8 +18,7 @@ MATRIX = "uniform:rows=80,cols=80,nonzeros=900,seed=5"
 
 
 @pytest.fixture
-def report(toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
-    monkeypatch.chdir(tmp_path)
+def report(toy: str, here: Path) -> Report:
     made = fiberscope.simulate(toy, MATRIX, histograms=True)
     made.write("out.json")
     return made

@@ -81,11 +81,8 @@ def test_diff_tells_the_problems_apart(walker: str, searched: Report) -> None:
     ]
 
 
-def test_a_picture_leaves_out_what_is_not_known(
-    walker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_leaves_out_what_is_not_known(walker: str, here: Path) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
     arguments = ["sim", walker, RING, "--set", "problem.root=3", "--json", "out.json", "-q"]
     assert cli.run(arguments) == 0
     assert cli.run(["plot", "out.json", "-o", "out.svg"]) == 0

@@ -20,9 +20,7 @@ PRODUCT = "Z(i,j) = A(i,k) * B(k,j)"
 CUBE = "1 1 1 1.5\n1 3 2 -2.25\n4 5 6 0.1\n"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def made() -> Any:

@@ -46,10 +46,9 @@ def name_of(path: Path) -> str:
 
 
 @pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def in_folder(here: Path) -> Path:
     fiberscope.simulate("weight_stationary", "uniform:rows=4,cols=4,nonzeros=5").write("new.json")
-    return tmp_path
+    return here
 
 
 def test_reports_and_stores_of_each_release_are_kept() -> None:

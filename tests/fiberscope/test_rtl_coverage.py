@@ -14,10 +14,7 @@ LOOP = ["rtl", "loop", "merger", "gamma", "uniform:rows=12,cols=12,nonzeros=40",
 SETTINGS = ["--set=pe.count=2", "--set=pe.radix=4"]
 
 
-def test_a_loop_writes_the_events_at_the_ports_of_its_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_loop_writes_the_events_at_the_ports_of_its_module(here: Path, printed) -> None:
     out = printed(*LOOP, *SETTINGS, "--coverage=bins.json")
     (merger,) = json.loads(Path("bins.json").read_text()).values()
     ports, counters = merger["ports"], merger["counters"]
@@ -36,13 +33,12 @@ def test_a_loop_writes_the_events_at_the_ports_of_its_module(
 
 
 def test_events_do_not_depend_on_sleep_and_a_hyphen_prints_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], printed
+    here: Path, capsys: pytest.CaptureFixture[str], printed
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     tables = []
     for option in ([], ["--lock-step"]):
         assert cli.run([*LOOP, *SETTINGS, "--coverage=-", *option]) == 0
         tables.append(capsys.readouterr().out.partition("coverage of ")[2])
     assert tables[0] == tables[1] != ""
-    assert not list(tmp_path.glob("*.json"))
+    assert not list(here.glob("*.json"))
     assert "coverage of" not in printed(*LOOP, *SETTINGS)

@@ -31,9 +31,8 @@ def yosys():
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+def _own_cache(here, monkeypatch):
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(here / "cache"))
 
 
 def counts(*settings):

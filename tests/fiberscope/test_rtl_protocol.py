@@ -21,12 +21,11 @@ SETTINGS = [  # requests wait for the only bank
 
 
 def test_planted_an_output_that_changes_its_offer_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An arbiter may do so; here the port counts as none of an arbiter."""
     from fiberscope.hw.networks.crossbar_rtl import CrossbarAdapter
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(CrossbarAdapter, "ARBITERS", ())
     assert cli.run(["rtl", "loop", "crossbar", "gamma", MATRIX, *SETTINGS, "--sim=pyrtl"]) == 3
     out, err = capsys.readouterr()

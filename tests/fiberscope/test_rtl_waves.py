@@ -17,9 +17,7 @@ MERGER = "gamma.pe00.merger"
 CYCLE = 1_000_000  # fs
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def loop(*arguments, blocks="merger"):

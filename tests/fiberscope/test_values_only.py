@@ -14,7 +14,7 @@ CANCELS = "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 1\n2
 
 
 @pytest.fixture
-def dropping(monkeypatch, tmp_path):
+def dropping(monkeypatch, here):
     """Gamma, its product without explicit zeros."""
     machine = accelerators.find("gamma").models[EVENT]
     result = machine.result
@@ -25,7 +25,6 @@ def dropping(monkeypatch, tmp_path):
         return product
 
     monkeypatch.setattr(machine, "result", without_zeros)
-    monkeypatch.chdir(tmp_path)
     Path("zeros.mtx").write_text(CANCELS)
     return "gamma"
 
@@ -66,7 +65,6 @@ def test_it_is_an_argument_of_simulate(dropping):
         (["gamma", "zeros.mtx", "--sample"], "a comparison of values only needs"),
     ],
 )
-def test_where_entries_do_not_count_it_is_refused_in_a_line(order, line, tmp_path, monkeypatch, refusal):
-    monkeypatch.chdir(tmp_path)
+def test_where_entries_do_not_count_it_is_refused_in_a_line(order, line, here, refusal):
     Path("zeros.mtx").write_text(CANCELS)
     assert line in refusal("sim", *order, "--values-only")

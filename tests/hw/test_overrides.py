@@ -124,11 +124,10 @@ def test_a_subclass_that_counts_does_what_its_block_does() -> None:
 
 @compiled_only
 def test_a_part_with_such_a_method_costs_a_line_and_build_says_what_c_cannot(
-    tmp_path, monkeypatch: pytest.MonkeyPatch, refusal, printed
+    here, monkeypatch: pytest.MonkeyPatch, refusal, printed
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "my_banks_of_a_test.py").write_text(BANK.format("super()", ""))
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(here / "cache"))
+    (here / "my_banks_of_a_test.py").write_text(BANK.format("super()", ""))
     tiny = ["uniform:rows=20,cols=20,nonzeros=60,seed=5", "--set", "pe.count=2", "--set", "memory.channels=2"]
     error = refusal("sim", "gamma", *tiny, "--part", "bank=my_banks_of_a_test:MyBank")
     assert error == (
@@ -137,17 +136,17 @@ def test_a_part_with_such_a_method_costs_a_line_and_build_says_what_c_cannot(
     )
     error = refusal("build", "my_banks_of_a_test.py", "--show")
     assert error == (
-        f"fiberscope: {tmp_path}/my_banks_of_a_test.py:6: _evict is compiled as a C method, "
+        f"fiberscope: {here}/my_banks_of_a_test.py:6: _evict is compiled as a C method, "
         "which has no super(); name the class instead, as in Base._evict(self)\n"
     )
-    (tmp_path / "my_banks_of_a_test.py").write_text(
+    (here / "my_banks_of_a_test.py").write_text(
         BANK.format("FiberCacheBank", "self, ").replace("_evict", "busy")
     )
     error = refusal("build", "my_banks_of_a_test.py", "--show")
     assert error == (
-        f"fiberscope: {tmp_path}/my_banks_of_a_test.py:5: busy overrides a method that is compiled into its "
+        f"fiberscope: {here}/my_banks_of_a_test.py:5: busy overrides a method that is compiled into its "
         "callers; give your method another name\n"
     )
-    (tmp_path / "my_banks_of_a_test.py").write_text(BANK.format("FiberCacheBank", "self, "))
+    (here / "my_banks_of_a_test.py").write_text(BANK.format("FiberCacheBank", "self, "))
     out = printed("build", "my_banks_of_a_test.py", "--show")
     assert "cdef int _evict(self, long entry) except -1" in out

@@ -262,10 +262,7 @@ def test_a_policy_of_a_block_that_takes_none_is_refused() -> None:
         run(merger=Lowest)
 
 
-def test_a_policy_is_named_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_policy_is_named_on_the_command_line(here: Path, printed) -> None:
     Path("mine.py").write_text(
         "from fiberscope.hw.memory.replacement import ReplacementPolicy\n"
         "class First(ReplacementPolicy):\n"

@@ -53,16 +53,15 @@ def test_the_cells_of_a_known_module():
 
 @needs_yosys
 @needs_cells
-def test_a_library_may_have_any_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    linked = tmp_path / "a b;!touch ran;.lib"
+def test_a_library_may_have_any_name(here):
+    linked = here / "a b;!touch ran;.lib"
     linked.symlink_to(library("osu018"))
     found = cells_of(COMBINATIONAL, "known", library(linked.name))
     assert found == cells_of(COMBINATIONAL, "known", library("osu018"))
-    copied = tmp_path / "c'd;!touch ran;.lib"
+    copied = here / "c'd;!touch ran;.lib"
     copied.write_bytes(library("osu018").read_bytes())
     assert cells_of(COMBINATIONAL, "known", library(copied.name)) == found
-    assert not (tmp_path / "ran").exists()
+    assert not (here / "ran").exists()
 
 
 @needs_yosys

@@ -96,9 +96,8 @@ def test_a_planted_wrong_cell_is_found(merger: Netlist) -> None:
 @needs_cells
 @needs_sta
 def test_a_run_with_a_wrong_cell_ends_with_exit_code_3(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("fiberscope.rtl.power.map_to_cells", lambda *given: broken(map_to_cells(*given)))
     assert cli.run([*COMMAND, "--table=merger.csv"]) == 3
     out, err = capsys.readouterr()
@@ -208,10 +207,7 @@ def test_what_opensta_does_not_accept_is_said_in_one_line(tmp_path: Path) -> Non
 
 @needs_cells
 @needs_sta
-def test_the_command_shows_and_writes_a_row_for_each_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_shows_and_writes_a_row_for_each_event(here: Path, printed) -> None:
     out = printed(*COMMAND, "--table=merger.csv")
     rows = list(csv.DictReader(Path("merger.csv").read_text().splitlines()))
     assert [row["event"] for row in rows] == ["cycle", "merged_elements"]
@@ -230,10 +226,7 @@ def test_the_command_shows_and_writes_a_row_for_each_event(
 
 @needs_cells
 @needs_sta
-def test_a_block_alone_is_measured_on_its_own_stimulus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_block_alone_is_measured_on_its_own_stimulus(here: Path, printed) -> None:
     narrow = [f"--set={name}" for name in ("coordinate_bits=4", "value_bits=4", "sum_bits=8")]
     assert printed("rtl", "power", "accumulator", *narrow, "--table=alone.csv").startswith("accumulator: ")
     cycle, add = csv.DictReader(Path("alone.csv").read_text().splitlines())
@@ -269,12 +262,9 @@ def test_a_register_has_the_name_that_it_was_given_though_one_of_its_bits_has_an
 @pytest.mark.slow
 @needs_cells
 @needs_sta
-def test_the_page_shows_what_the_command_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
-) -> None:
+def test_the_page_shows_what_the_command_says(here: Path, monkeypatch: pytest.MonkeyPatch, printed) -> None:
     shown = re.search(r"^    \$ fiberscope (rtl power .*)\n((?:    .*\n|\n)+)", PAGE.read_text("utf-8"), re.M)
     assert shown is not None
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     said = [line.rstrip() for line in printed(*shown[1].split()).splitlines()]
     assert said == [line[4:].rstrip() for line in shown[2].rstrip().splitlines()]

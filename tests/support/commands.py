@@ -1,6 +1,7 @@
-"""Runs of the command line in this process: what a command prints, and the line with which it refuses."""
+"""Commands that run in this process, in a folder of their own: what they print, and how they refuse."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +34,10 @@ def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         return err
 
     return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

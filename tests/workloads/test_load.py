@@ -40,16 +40,14 @@ def test_a_path(tmp_path):
     )
 
 
-def test_what_looks_like_a_path_is_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_looks_like_a_path_is_one(here):
     for text in ("wiki-Vote.mtx", "./wiki-Vote", "a/wiki-Vote"):
         with pytest.raises(WorkloadError, match=f"{text}: no such file"):
             load(text)
 
 
-def test_a_folder_called_like_a_matrix_is_not_taken_for_it(tmp_path, monkeypatch):
-    (tmp_path / "LFAT5").mkdir()
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_called_like_a_matrix_is_not_taken_for_it(here):
+    (here / "LFAT5").mkdir()
     assert load("LFAT5").source == "surrogate"
 
 

@@ -342,10 +342,7 @@ def test_a_zip_file_without_arrays_is_refused(tmp_path, capsys):
     ("count", "named"),
     [(2, "w.safetensors:a0, w.safetensors:a1"), (12, "w.safetensors:a6, w.safetensors:a7 and 2 more")],
 )
-def test_a_file_of_weights_without_the_name_of_an_array_names_them(
-    count, named, tmp_path, monkeypatch, refusal
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_of_weights_without_the_name_of_an_array_names_them(count, named, here, refusal):
     write_safetensors("w.safetensors", {f"a{number}": np.eye(2) for number in range(count)})
     for command in (["info", "w.safetensors"], ["sim", "gamma", "w.safetensors"]):
         said = refusal(*command)

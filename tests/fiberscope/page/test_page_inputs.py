@@ -87,9 +87,8 @@ def test_the_error_of_an_estimate_is_half_its_interval() -> None:
     ],
 )
 def test_options_of_a_page_are_for_what_it_shows(
-    results: list[str], options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    results: list[str], options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch, here: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("fiberscope.page.written.is_store", lambda result: result == "store")
     asked = {"timeline": None, "title": "", "run_sources": False, "all_sources": False, **options}
     with pytest.raises(InputError) as error:

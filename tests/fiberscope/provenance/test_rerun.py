@@ -21,9 +21,7 @@ SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 GRAPH = ["graph", "run", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:d", f"B={SMALL}", "c=ones"]
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def run(*arguments: str) -> int:

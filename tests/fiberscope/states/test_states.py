@@ -272,11 +272,10 @@ def simulated(given):
         ((Path("a"), Path("a")), "a: cannot be both the timeline and the trace for Perfetto"),
     ],
 )
-def test_what_cannot_be_is_refused(given, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_is_refused(given, message, here):
     with pytest.raises(fiberscope.InputError, match=message):
         simulated(given)
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 def test_a_missing_library_is_named(monkeypatch, toy, tmp_path):

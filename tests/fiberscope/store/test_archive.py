@@ -32,11 +32,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(study / "study.zip", tmp_path)
-    shutil.copytree(study / "study", tmp_path / "study")
-    return tmp_path
+def folder(study: Path, here: Path) -> Path:
+    shutil.copy(study / "study.zip", here)
+    shutil.copytree(study / "study", here / "study")
+    return here
 
 
 def rewrite(path: Path, changes: dict[str, bytes | None]) -> None:
@@ -122,9 +121,8 @@ def test_a_rerun_compares_reports_where_the_rows_are_equal(
 
 @pytest.mark.usefixtures("sweeps_here")
 def test_a_sampled_run_of_a_machine_with_a_name_and_parts_in_any_order_are_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     options: dict[str, Any] = {"store": "named", "workers": 1, "progress": False}
     fiberscope.sweep("mine=gamma:pe.count=2", [ONE], sample=True, **options)
     parts = {
@@ -139,11 +137,10 @@ def test_a_sampled_run_of_a_machine_with_a_name_and_parts_in_any_order_are_repea
 
 @pytest.mark.usefixtures("sweeps_here")
 def test_a_run_that_is_not_done_now_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refusal
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refusal
 ) -> None:
     from fiberscope.explore.sweeps import archive_rerun
 
-    monkeypatch.chdir(tmp_path)
     Path("a.el").write_text("0 1\n1 0\n")
     fiberscope.sweep("gamma", ["a.el"], store="files", workers=1, progress=False)
     write_archive(Store("files"), Path("files.zip"))

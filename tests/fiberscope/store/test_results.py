@@ -79,9 +79,8 @@ def test_a_list_in_csv_costs_a_line(store: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["a[1]", "a*", "a?", "~t", "k=3", "a\\[1]", "a{1,2}", "**", "s3:x", "file:a", "a%31", "a#1"]
 )
-def test_a_name_of_a_store_is_no_pattern(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_a_store_is_no_pattern(name: str, here: Path) -> None:
     """``a1`` fits the patterns, and has another number of rows."""
-    monkeypatch.chdir(tmp_path)
     filled("a1", range(5)).gather()
     filled(name, range(2)).gather()
     assert cycles(Store(name)) == [0, 1]

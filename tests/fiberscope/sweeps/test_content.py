@@ -9,11 +9,10 @@ from fiberscope.explore.sweeps.content import operand_digest
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(here):
     np.savez("net.npz", one=np.eye(4), two=np.ones((4, 4)))
     np.save("image.npy", np.ones((5, 5)))
-    return tmp_path
+    return here
 
 
 def test_what_is_read_otherwise_is_something_else(folder):

@@ -51,10 +51,7 @@ def test_what_cannot_be_searched_is_refused_before_a_store_is_made(
     assert not (tmp_path / "s").exists()
 
 
-def test_the_command_refuses_a_search_without_a_goal_as_before(
-    tmp_path: Path, refusal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_refuses_a_search_without_a_goal_as_before(here: Path, refusal) -> None:
     Path("space.yaml").write_text("pe.count: [1, 2]\n")
     error = refusal("search", "gamma", SMALL, "--over", "space.yaml")
     assert "give --minimise, as in --minimise cycles" in error

@@ -42,10 +42,9 @@ evaluation:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(here: Path) -> Path:
     Path("study.yaml").write_text(STUDY)
-    return tmp_path
+    return here
 
 
 def table(rows: int, **fields: object) -> TableItem:

@@ -42,8 +42,7 @@ def test_the_rules_of_every_machine_name_its_parameters_and_scale_in_proportion(
             assert scaling.amount(resource, {**configured, **twice}) == pytest.approx(2 * (own or 0))
 
 
-def test_a_new_machine_can_be_scaled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_new_machine_can_be_scaled(here: Path) -> None:
     new_machine("mine", Path())
     settings, _ = scaled("gamma", "mine=./mine", same=("multipliers", "bandwidth"))
     assert settings == {"pe.count": 32, "memory.bandwidth": 8 * 8 * 2**30 // 2}
@@ -132,8 +131,7 @@ def test_a_rule_scales_only_to_whole_numbers() -> None:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-def test_the_command_says_what_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_says_what_it_changed(here: Path, printed) -> None:
     Path("list.txt").write_text(f"{SMALL}\n")
     words = [
         "suite",

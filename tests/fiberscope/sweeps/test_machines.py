@@ -29,10 +29,9 @@ class Other(HighRadixMerger):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(here: Path) -> Path:
     Path("blocks.py").write_text(MERGER)
-    return tmp_path
+    return here
 
 
 @pytest.mark.parametrize(

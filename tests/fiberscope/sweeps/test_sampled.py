@@ -120,8 +120,7 @@ def test_drawn_points_can_be_sampled_runs():
         ),
     ],
 )
-def test_what_cannot_be_sampled_is_refused_where_the_file_says_it(keys, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_sampled_is_refused_where_the_file_says_it(keys, message, here):
     entries = {"accelerator": "gamma", "workloads": f"'{MATRIX}'", "sample": "true", **keys}
     Path("study.yaml").write_text("".join(f"{key}: {value}\n" for key, value in entries.items()))
     with pytest.raises((InputError, ConfigurationError)) as caught:

@@ -19,10 +19,7 @@ ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonze
 WRONG = "uniform:rows=20,cols=30,nonzeros=60"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def made() -> Suite:
@@ -105,8 +102,8 @@ def test_no_number_of_a_table_is_broken_however_narrow_the_terminal(width: int) 
     assert len(blocks) == {40: 4, 60: 4, 80: 4, 120: 2}[width]
 
 
-def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
-    listed = folder / "list.txt"
+def test_a_list_has_one_a_line_and_a_folder_its_matrices(here: Path) -> None:
+    listed = here / "list.txt"
     listed.write_text(f"# two\n{ONE}  # small\n\n{TWO}\n{ONE}\n")
     assert read_workloads(listed) == {ONE: "", TWO: ""}
     listed.write_text(f"first one = {ONE}\n{TWO}\nA=a.mtx B=b.mtx\n{ONE}\n")
@@ -114,16 +111,16 @@ def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
     listed.write_text(f"one = {ONE}\none = {TWO}\n")
     with pytest.raises(InputError, match=r"list.txt:2: the name one appears twice"):
         read_workloads(listed)
-    (folder / "m").mkdir()
+    (here / "m").mkdir()
     for name in ("b.mtx", "a b.npz", "notes.md", "c.MTX.gz"):
-        (folder / "m" / name).write_text("")
-    assert read_workloads(folder / "m") == {
-        f"'{folder}/m/a b.npz'": "",
-        f"{folder}/m/b.mtx": "",
-        f"{folder}/m/c.MTX.gz": "",
+        (here / "m" / name).write_text("")
+    assert read_workloads(here / "m") == {
+        f"'{here}/m/a b.npz'": "",
+        f"{here}/m/b.mtx": "",
+        f"{here}/m/c.MTX.gz": "",
     }
     with pytest.raises(InputError, match="cannot be read"):
-        read_workloads(folder / "none")
+        read_workloads(here / "none")
     listed.write_text("# nothing\n")
     with pytest.raises(InputError, match="has no workload"):
         read_workloads(listed)
@@ -148,8 +145,8 @@ def test_each_runs_on_each_and_what_a_store_has_is_not_run_again() -> None:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "list.txt").write_text(f"{ONE}\n{WRONG}\n")
+def test_the_command_tells_what_failed_and_goes_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "list.txt").write_text(f"{ONE}\n{WRONG}\n")
     words = ["suite", "gamma", "--workloads", "list.txt", "--workers", "1", "--quiet"]
     assert cli.run([*words, "--csv", "s.csv", "--plot", "s.svg"]) == 4
     shown = capsys.readouterr().out
@@ -173,8 +170,8 @@ def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.
     ],
 )
 def test_what_cannot_be_costs_a_line_before_anything_runs(
-    words: list[str], told: str, folder: Path, refusal
+    words: list[str], told: str, here: Path, refusal
 ) -> None:
-    (folder / "list.txt").write_text(f"{ONE}\n")
+    (here / "list.txt").write_text(f"{ONE}\n")
     assert told in refusal("suite", *words, "--quiet")
-    assert not (folder / "suite").exists()
+    assert not (here / "suite").exists()

@@ -220,10 +220,7 @@ def test_every_machine_says_its_multipliers(machine: str) -> None:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-def test_the_command_writes_latex_and_resources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_writes_latex_and_resources(here: Path, printed) -> None:
     Path("list.txt").write_text(f"{SMALL}\n")
     words = ["suite", "gamma", "a_2=gamma:pe.count=2", "--workloads", "list.txt", "--workers", "1", "--quiet"]
     shown = printed(*words, "--latex", "t.tex", "--csv", "t.csv")

@@ -17,10 +17,7 @@ from fiberscope.results.store import Store
 SMALL, LARGE = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonzeros=90"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def stored_names(store: str) -> dict[str, str]:
@@ -51,8 +48,8 @@ def test_a_study_names_workloads(workloads: Any, named: dict[str, str]) -> None:
         (f"{{a: '{SMALL}', b: '{SMALL}'}}", f"{SMALL} is called a and b; give it one name"),
     ],
 )
-def test_names_are_unique(workloads: str, fault: str, folder: Path) -> None:
-    path = folder / "study.yaml"
+def test_names_are_unique(workloads: str, fault: str, here: Path) -> None:
+    path = here / "study.yaml"
     path.write_text(f"accelerator: gamma\nworkloads: {workloads}\n")
     with pytest.raises(InputError) as error:
         read_study(Path("study.yaml"))

@@ -76,8 +76,7 @@ def graph_commands(page):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
-def test_the_example_of_a_first_page_is_sparse_and_locates(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_example_of_a_first_page_is_sparse_and_locates(page, here, capsys):
     commands = graph_commands(page)
     assert any("locate" in command for command in commands)
     for command in commands:

@@ -64,11 +64,10 @@ def test_mttkrp_is_that_of_numpy_and_counts_as_the_trace(sizes, density, seed):
     both(MTTKRP, np.einsum("ikl,kj,lj->ij", t, b, c), {"PES": 2}, T=t, B=b, C=c)
 
 
-def test_mttkrp_of_a_file_and_its_wave(tmp_path, monkeypatch, printed):
-    monkeypatch.chdir(tmp_path)
+def test_mttkrp_of_a_file_and_its_wave(here, printed):
     draws = np.random.default_rng(1)
     t, b, c = holed(draws, 9, 7, 5), draws.random((7, 4)), draws.random((5, 4))
-    write_tns(tmp_path / "t.tns", t)
+    write_tns(here / "t.tns", t)
     np.save("b.npy", b)
     np.savez("factors.npz", c=c, other=b)
     words = ["T=t.tns", "B=b.npy", "C=factors.npz:c"]

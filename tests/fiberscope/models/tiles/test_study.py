@@ -9,11 +9,10 @@ SMALL = "banded:rows=300,cols=300,nonzeros=900,bandwidth=2,seed=1"
 LARGE = "large.mtx"  # its values: their products are no doubles
 
 
-def test_the_table_has_the_numbers_of_single_runs_and_why_one_was_refused(printed, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_table_has_the_numbers_of_single_runs_and_why_one_was_refused(printed, here):
     entries = "".join(f"{1 + place} {1 + place} 1e200\n" for place in range(300))
-    (tmp_path / LARGE).write_text(f"%%MatrixMarket matrix coordinate real general\n300 300 300\n{entries}")
-    page = tmp_path / "page.md"
+    (here / LARGE).write_text(f"%%MatrixMarket matrix coordinate real general\n300 300 300\n{entries}")
+    page = here / "page.md"
     page.write_text("<!-- compare tiles: begin -->\n<!-- compare tiles: end -->\n")
     found = json.loads(printed("compare", "tiles", LARGE, SMALL, "--json", "-", "--write", str(page)))
     for words in found["words"]:

@@ -31,13 +31,12 @@ def matrix(rows: int, cols: int, seed: int = 1) -> sparse.csr_array:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """A working folder with A, 12 x 10, its transpose, and B, 10 x 14."""
-    monkeypatch.chdir(tmp_path)
     io.mmwrite("a.mtx", matrix(12, 10))
     io.mmwrite("at.mtx", matrix(12, 10).T)
     io.mmwrite("b.mtx", matrix(10, 14, 2))
-    return tmp_path
+    return here
 
 
 def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -20,16 +20,14 @@ from fiberscope.page.live import view as live_view
 
 pytest.importorskip("starlette", reason="the extra live is not installed")
 pytest.importorskip("uvicorn", reason="the extra live is not installed")
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
+pytestmark = [
+    pytest.mark.usefixtures("here"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process"),
+]
 ROOT = Path(__file__).parents[4]
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 LONG = "uniform:rows=3000,cols=3000,nonzeros=60000,seed=1"  # some seconds
 ADDRESS = re.compile(r"Live view: (http://127\.0\.0\.1:\d+/[\w-]{22}/)\n")
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def without_host(file: str) -> dict[str, Any]:

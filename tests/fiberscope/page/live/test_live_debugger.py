@@ -100,10 +100,7 @@ def without_host(file: str) -> dict[str, Any]:
     return document
 
 
-def test_a_script_gives_the_same_answers_and_the_same_report_as_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_script_gives_the_same_answers_and_the_same_report_as_without(here: Path, capsys: Any) -> None:
     Path("s.txt").write_text(SCRIPT)
     outputs = []
     for options in ([], ["--live"]):

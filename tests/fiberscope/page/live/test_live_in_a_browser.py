@@ -39,9 +39,8 @@ def run(live: LiveRun, machine: str, settings: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def shown(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shown:
+def shown(browser: Any, here: Path) -> Shown:
     """Opens the page of a run that is paused in front of its first cycle; at the end the server is gone."""
-    monkeypatch.chdir(tmp_path)
 
     @contextmanager
     def open_(machine: str, settings: dict[str, Any], **options: Any) -> Iterator[Any]:

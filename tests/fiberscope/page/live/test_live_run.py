@@ -165,23 +165,19 @@ def test_states_of_components_that_run_ahead_are_those_of_a_machine_in_step() ->
 
 
 @pytest.mark.parametrize(("machine", "settings"), MACHINES[:2])
-def test_a_recorded_waveform_is_that_of_the_run(
-    machine: str, settings: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_recorded_waveform_is_that_of_the_run(machine: str, settings: Any, here: Path) -> None:
     record = {"do": "record", "kind": "waveform"}
     view = ScriptedView(PAUSE, step(100), record, step(50), STOP, CONTINUE)
     shown(view, machine, settings=settings)
-    (file,) = tmp_path.glob("*.vcd")
+    (file,) = here.glob("*.vcd")
     assert file.name == f"{machine}-waveform-100.vcd"
-    waveform = Waveform(tmp_path / "whole.vcd", window=(100, 150))
+    waveform = Waveform(here / "whole.vcd", window=(100, 150))
     fiberscope.simulate(machine, MATRIX, settings=settings, waveform=waveform)
-    assert file.read_bytes() == (tmp_path / "whole.vcd").read_bytes()
+    assert file.read_bytes() == (here / "whole.vcd").read_bytes()
 
 
-def test_recordings_have_names_of_their_own_and_end_with_the_run(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "gamma-timeline-50.json").write_text("mine")
+def test_recordings_have_names_of_their_own_and_end_with_the_run(here: Path) -> None:
+    (here / "gamma-timeline-50.json").write_text("mine")
     record = {"do": "record", "kind": "timeline"}
     view = ScriptedView(PAUSE, step(50), record, record, step(9), STOP, record, STOP, record, CONTINUE)
     report = shown(view, "gamma", settings=TINY)
@@ -191,15 +187,12 @@ def test_recordings_have_names_of_their_own_and_end_with_the_run(tmp_path: Path,
         ["gamma-timeline-59.json", 59, 59, "no cycle recorded"],
         ["gamma-timeline-59-2.json", 59, report.cycles, "written"],
     ]
-    assert (tmp_path / "gamma-timeline-50.json").read_text() == "mine"
-    states = StateTimeline.read(tmp_path / "gamma-timeline-59-2.json")
+    assert (here / "gamma-timeline-50.json").read_text() == "mine"
+    states = StateTimeline.read(here / "gamma-timeline-59-2.json")
     assert (states.start, states.end) == (59, report.cycles)
 
 
-def test_a_deadlock_names_its_components_and_a_recording_of_it_is_written(
-    toy: str, tmp_path: Path, monkeypatch: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_deadlock_names_its_components_and_a_recording_of_it_is_written(toy: str, here: Path) -> None:
     view = ScriptedView({"do": "record", "kind": "waveform"})
     with pytest.raises(DeadlockedRunError):
         shown(view, toy, SMALL, settings={"fault": "deadlock"})
@@ -207,7 +200,7 @@ def test_a_deadlock_names_its_components_and_a_recording_of_it_is_written(
     assert lines[0].startswith("deadlock at cycle")
     assert any("waits for" in line for line in lines)
     assert view.states()[-1]["status"] == "deadlock"
-    assert list(tmp_path.glob("toy-waveform-0.vcd"))
+    assert list(here.glob("toy-waveform-0.vcd"))
 
 
 class DrawnView(ScriptedView):
@@ -237,9 +230,6 @@ def test_the_drawing_has_a_box_with_a_bar_for_each_family() -> None:
         (["--sample"], "--live needs a whole run, but --sample runs windows; leave one out"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(
-    options: list[str], message: str, tmp_path: Path, monkeypatch: Any, refusal
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_shown_is_refused(options: list[str], message: str, here: Path, refusal) -> None:
     error = refusal("sim", "gamma", MATRIX, "--live", *options)
     assert error.splitlines()[-1].startswith(f"fiberscope: {message}")

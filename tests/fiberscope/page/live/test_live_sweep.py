@@ -28,8 +28,7 @@ class KeptView(LiveView):
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    monkeypatch.chdir(tmp_path)
+def sent(monkeypatch: pytest.MonkeyPatch, here: Path) -> list[tuple[str, Mapping[str, Any]]]:
     monkeypatch.setattr(live_sweep, "LiveView", KeptView)
     KeptView.sent = []
     return KeptView.sent
