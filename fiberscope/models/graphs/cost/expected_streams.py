@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -67,6 +68,7 @@ class ExpectedStream:
 
 
 ROOT = ExpectedStream(1.0, {})
+ExpectedStreams: TypeAlias = Mapping[str, ExpectedStream]  # by port
 
 
 def ratio(numbers: Values, others: Values) -> Values:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.nests import accumulated_variables
@@ -12,7 +11,7 @@ from fiberscope.workloads.expressions.expression import Sum
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStreams
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -45,9 +44,7 @@ class _Accumulator(Primitive):
         summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in result_variables)
         return Sum(summed, operand) if summed else operand
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         """Estimate the distinct coordinates of the input points, level by level."""
         from fiberscope.models.graphs.cost.expected_streams import (
             ROOT,
@@ -70,7 +67,7 @@ class _Accumulator(Primitive):
         )
         return {**outputs, VAL: level}
 
-    def tokens_after_input(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
+    def tokens_after_input(self, node: Node, outputs: ExpectedStreams) -> float:
         return outputs[VAL].tokens if _collects_all(node) else 0.0
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:

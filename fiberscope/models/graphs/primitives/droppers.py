@@ -19,7 +19,7 @@ from fiberscope.models.graphs.primitives.primitive import (
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStreams
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -77,9 +77,7 @@ class _Dropper(_Coordinates):
         """Return whether the dropper drops zero values."""
         return self.output_kind("inner", node.attributes) == VAL and len(inner) == len(outer)
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, outer_of_nonempty
 
         outer, inner = inputs["outer"], inputs["inner"]
@@ -107,9 +105,7 @@ class _Hold(_Coordinates):
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": super().nest(node, inputs, faults)["inner"]}
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         return {"outer": inputs["inner"], "inner": inputs["inner"]}
 
 
@@ -128,9 +124,7 @@ class _StopDropper(Primitive):
     block_class = "droppers.StopDropper"
     forwarded_input = "in"
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
 
         return {"out": ExpectedStream(inputs["in"].count, inputs["in"].spread)}

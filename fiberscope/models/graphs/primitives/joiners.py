@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.nests import check_nesting
 from fiberscope.models.graphs.primitives.primitive import CRD, REF, REPSIG, Port, Primitive
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStreams
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -39,9 +38,7 @@ class _Intersection(Joiner):
     block_class = "join.Intersect"
     intersects = True
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import (
             intersect_streams,
             references_at,
@@ -66,9 +63,7 @@ class _Union(Joiner):
     block_class = "join.Union"
     unites = True
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import references_in_union, unite_streams
 
         coordinates = unite_streams(walk.joined_streams(node), node["index"])
@@ -81,7 +76,7 @@ class _Union(Joiner):
         return (context.graph.arity(node),)
 
 
-def _references(inputs: Mapping[str, ExpectedStream]) -> list[str]:
+def _references(inputs: ExpectedStreams) -> list[str]:
     return [name for name in inputs if name.startswith(REF)]
 
 
@@ -96,9 +91,7 @@ class _Repeater(Primitive):
         check_nesting(node, inputs.get(REF, ()), signal, ("references", "repeat signals"), faults)
         return {"": signal}
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ROOT, references_at
 
         return {REF: references_at(inputs.get(REF, ROOT), inputs[REPSIG])}
@@ -110,9 +103,7 @@ class _Signals(Primitive):
     block_class = "repeater.RepeatSignalGenerator"
     belongs_to_loop = True
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         return {REPSIG: inputs[CRD]}
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStreams
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -67,9 +67,7 @@ class _Scanner(Primitive):
     def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*next(iter(inputs.values())), node["index"])}
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ROOT
 
         coordinates, references = scanned_format(node).estimate(walk, node, inputs.get(REF, ROOT))
@@ -119,9 +117,7 @@ class _Writer(Primitive):
     def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return edge.kind if edge.kind in (BV, VAL) else CRD
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         return {}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -148,9 +144,7 @@ class _Locator(Primitive):
     def output_port(self, node: Node, port: str) -> str:
         return "out_ref2" if port == self.position_output else super().output_port(node, port)
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         return {CRD: inputs[CRD], self.position_output: inputs[CRD]}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -168,9 +162,7 @@ class _Array(Primitive):
     def value(self, tree: ValueTree, node: Node) -> Expression:
         return tree.access(node)
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ROOT
 
         return {VAL: inputs.get(REF, ROOT).points}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fiberscope.hw.fibers.level import Level as Fibers
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, ExpectedStreams
     from fiberscope.models.graphs.cost.statistics import TensorStatistics
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
@@ -333,9 +333,7 @@ class Primitive:
             raise Unreadable(f"{node} feeds an array with a stream that carries no references")
         return output
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         """Estimate the output streams, by port.
 
         Args:
@@ -348,7 +346,7 @@ class Primitive:
         """
         return walk.refuse(node)
 
-    def tokens_after_input(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
+    def tokens_after_input(self, node: Node, outputs: ExpectedStreams) -> float:
         """Return the number of tokens that the node sends after its last input token."""
         return 0.0
 

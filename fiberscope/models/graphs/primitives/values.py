@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from fiberscope.workloads.expressions.expression import Access, Call, Number, Su
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStreams
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Node
@@ -66,9 +65,7 @@ class _Alu(Primitive):
             raise Unreadable(f"{node} has no function of {len(operands)} operands")
         return Call(self.function_of(node), tuple(operands))
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         return {VAL: inputs["val[0]"]}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -147,9 +144,7 @@ class _Reducer(Primitive):
         operand = tree.values_into(node)[0]
         return Sum((tree.nest_into(node, VAL)[-1],), operand)
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import ROOT, outer_of_nonempty
 
         values = inputs[VAL]

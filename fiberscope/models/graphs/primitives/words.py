@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.primitives.primitive import BV, CRD, NO_WORDS, REF, Port, Primitive
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStreams
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
 
@@ -27,9 +26,7 @@ class _Packer(_BitVectorNode):
     needs_whole_result = True
     forwarded_input = CRD
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         """Estimate the words of each fiber up to its last bit, the expected maximum of uniform draws."""
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, bit_words
 
@@ -57,9 +54,7 @@ class _Expander(_BitVectorNode):
     block_class = "bit_expander.BitExpander"
     belongs_to_loop = has_equal_depths = expands = True
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import expansion_cycles
 
         words = walk.graph.stream_into(node, BV)
@@ -80,9 +75,7 @@ class _Intersection(_BitVectorNode):
         """Return the word input that determines an output."""
         return super().reference_input(node, output).replace(REF, BV)
 
-    def estimate(
-        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
+    def estimate(self, walk: CostWalk, node: Node, inputs: ExpectedStreams) -> ExpectedStreams:
         from fiberscope.models.graphs.cost.expected_streams import expansion_cycles, intersect_streams
 
         sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
