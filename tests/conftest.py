@@ -9,7 +9,7 @@ from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
-from commands import here, printed, refusal  # noqa: F401  (fixtures of all tests)
+from commands import here, printed, refusal, run_command  # noqa: F401  (fixtures of all tests)
 from kept_handlers import _handlers_are_kept, heeding  # noqa: F401  (fixtures of all tests)
 from sweeps_here import sweeps_here  # noqa: F401
 

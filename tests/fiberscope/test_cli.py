@@ -24,15 +24,8 @@ def _here(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command line."""
-    code = cli.run(arguments)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def test_a_run_shows_a_summary_and_writes_a_report(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "sim", toy, SMALL, "--json", "out.json", "--set", "lane.count=4")
+def test_a_run_shows_a_summary_and_writes_a_report(toy: str, run_command) -> None:
+    code, out, err = run_command("sim", toy, SMALL, "--json", "out.json", "--set", "lane.count=4")
     assert (code, err) == (0, "")
     document = json.loads(Path("out.json").read_text())
     assert document["config"]["lane"]["count"] == 4
@@ -40,11 +33,9 @@ def test_a_run_shows_a_summary_and_writes_a_report(toy: str, capsys: pytest.Capt
     assert out.rstrip().endswith("Report: out.json")
 
 
-def test_a_saved_report_shows_the_summary_that_its_run_had_shown(
-    toy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = said(capsys, "sim", toy, SMALL, "--json", "out.json")[1]
-    code, out, err = said(capsys, "report", "out.json")
+def test_a_saved_report_shows_the_summary_that_its_run_had_shown(toy: str, run_command) -> None:
+    shown = run_command("sim", toy, SMALL, "--json", "out.json")[1]
+    code, out, err = run_command("report", "out.json")
     assert (code, f"{out}Report: out.json\n", err) == (0, shown, "")
 
 
@@ -57,28 +48,28 @@ def test_in_a_pipe_no_line_ends_in_blanks(toy: str, capsys: pytest.CaptureFixtur
     assert padded == []
 
 
-def test_a_report_on_standard_output_stands_there_alone(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "sim", toy, SMALL, "--json", "-")
+def test_a_report_on_standard_output_stands_there_alone(toy: str, run_command) -> None:
+    code, out, err = run_command("sim", toy, SMALL, "--json", "-")
     assert (code, err) == (0, "")
     assert json.loads(out)["accelerator"] == "toy"
     assert not Path("-").exists()
 
 
-def test_quiet_says_nothing_when_all_is_well(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "sim", toy, SMALL, "--quiet") == (0, "", "")
+def test_quiet_says_nothing_when_all_is_well(toy: str, run_command) -> None:
+    assert run_command("sim", toy, SMALL, "--quiet") == (0, "", "")
 
 
-def test_a_surrogate_is_loud_even_when_quiet(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "sim", toy, "LFAT5", "--quiet", "--json", "out.json")
+def test_a_surrogate_is_loud_even_when_quiet(toy: str, run_command) -> None:
+    code, out, err = run_command("sim", toy, "LFAT5", "--quiet", "--json", "out.json")
     assert (code, out) == (0, "")
     assert err.startswith("fiberscope: SURROGATE: this is not LFAT5")
     workload = json.loads(Path("out.json").read_text())["workload"]
     assert (workload["source"], workload["notice"].split(":")[0]) == ("surrogate", "SURROGATE")
 
 
-def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_matrix(toy: str, run_command) -> None:
     other = "uniform:rows=30,cols=10,nonzeros=40"
-    assert said(capsys, "sim", toy, SMALL, other, "-q", "--json", "out.json")[0] == 0
+    assert run_command("sim", toy, SMALL, other, "-q", "--json", "out.json")[0] == 0
     assert json.loads(Path("out.json").read_text())["product"]["shape"] == [30, 10]
 
 
@@ -128,17 +119,13 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["wave", "none.vcd"], "none.vcd: there is no such waveform; write one with fiberscope sim"),
     ],
 )
-def test_bad_input_costs_one_line_and_exit_code_2(
-    toy: str, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
-) -> None:
-    code, out, err = said(capsys, *arguments)
-    assert (code, out) == (2, "")
+def test_bad_input_costs_one_line_and_exit_code_2(toy: str, refusal, arguments: list[str], line: str) -> None:
+    err = refusal(*arguments)
     assert err.startswith(f"fiberscope: {line}")
-    assert err.count("\n") == 1
 
 
-def test_a_wrong_product_exits_with_3_after_its_report(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "sim", toy, SMALL, "--set", "fault=wrong", "--json", "out.json")
+def test_a_wrong_product_exits_with_3_after_its_report(toy: str, run_command) -> None:
+    code, out, err = run_command("sim", toy, SMALL, "--set", "fault=wrong", "--json", "out.json")
     assert code == 3
     assert "WRONG RESULT" in out
     assert err.startswith("fiberscope: the machine's product is wrong: relative error 0.001")
@@ -150,16 +137,16 @@ def test_a_wrong_product_exits_with_3_after_its_report(toy: str, capsys: pytest.
     [("missing", "1 entries missing, 0 too many"), ("surplus", "0 entries missing, 1 too many")],
 )
 def test_an_entry_that_is_missing_or_too_many_exits_with_3(
-    toy: str, fault: str, counts: str, capsys: pytest.CaptureFixture[str]
+    toy: str, fault: str, counts: str, run_command
 ) -> None:
-    code, out, err = said(capsys, "sim", toy, SMALL, "--set", f"fault={fault}")
+    code, out, err = run_command("sim", toy, SMALL, "--set", f"fault={fault}")
     assert code == 3
     assert "WRONG RESULT" in out
     assert err == f"fiberscope: the machine's product is wrong: relative error 0, {counts}\n"
 
 
-def test_a_deadlock_exits_with_3_and_names_who_waits(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "sim", toy, SMALL, "--set", "fault=deadlock", "--json", "out.json")
+def test_a_deadlock_exits_with_3_and_names_who_waits(toy: str, run_command) -> None:
+    code, out, err = run_command("sim", toy, SMALL, "--set", "fault=deadlock", "--json", "out.json")
     assert code == 3
     assert "INCOMPLETE" in out
     assert err.startswith("fiberscope: deadlock at cycle")
@@ -167,11 +154,9 @@ def test_a_deadlock_exits_with_3_and_names_who_waits(toy: str, capsys: pytest.Ca
     assert json.loads(Path("out.json").read_text())["ending"] == "deadlock"
 
 
-def test_an_interrupted_run_writes_its_report_and_exits_with_130(
-    toy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupted_run_writes_its_report_and_exits_with_130(toy: str, run_command) -> None:
     settings = ["--set", "fault=interrupt", "--set", "lane.count=1"]
-    code, out, _err = said(capsys, "sim", toy, LONG, *settings, "--json", "out.json")
+    code, out, _err = run_command("sim", toy, LONG, *settings, "--json", "out.json")
     assert code == 130
     assert "INCOMPLETE" in out
     document = json.loads(Path("out.json").read_text())
@@ -180,46 +165,41 @@ def test_an_interrupted_run_writes_its_report_and_exits_with_130(
     assert document["cycles"] > 0
 
 
-def test_a_cycle_limit_is_no_error_but_loud(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys, "sim", toy, SMALL, "--cycle-limit", "20")
-    assert code == 0
+def test_a_cycle_limit_is_no_error_but_loud(toy: str, printed, run_command) -> None:
+    out = printed("sim", toy, SMALL, "--cycle-limit", "20")
     assert "INCOMPLETE" in out
     assert "not verified, as the run is incomplete" in out
-    code, out, err = said(capsys, "sim", toy, SMALL, "--cycle-limit", "20", "-q")
+    code, out, err = run_command("sim", toy, SMALL, "--cycle-limit", "20", "-q")
     assert (code, out, err) == (0, "", "fiberscope: INCOMPLETE: cycle limit at cycle 20\n")
 
 
-def test_a_waveform_and_its_save_file(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_waveform_and_its_save_file(toy: str, printed) -> None:
     options = ["--vcd", "out.vcd", "--vcd-window", "5:50", "--vcd-scope", "lane01"]
-    code, out, _err = said(capsys, "sim", toy, SMALL, *options)
-    assert code == 0
+    out = printed("sim", toy, SMALL, *options)
     assert "Waveform: out.vcd (open it: fiberscope wave out.vcd)" in out
     assert "lane01" in Path("out.vcd").read_text()
     assert "lane00" not in Path("out.vcd").read_text()
     assert Path("out.gtkw").is_file()
 
 
-def test_a_waveform_from_a_condition_on(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_waveform_from_a_condition_on(toy: str, run_command) -> None:
     options = ["--vcd", "out.vcd", "--vcd-trigger", "cycle >= 20", "--vcd-cycles", "7", "--vcd-plain"]
-    assert said(capsys, "sim", toy, SMALL, "-q", *options) == (0, "", "")
+    assert run_command("sim", toy, SMALL, "-q", *options) == (0, "", "")
     wave = read_vcd(Path("out.vcd"))
     assert wave.end / wave.start == 39 / 32  # looked at in cycle 32
     assert "?" not in Path("out.vcd").read_text().partition("$enddefinitions")[2]
 
 
-def test_an_fst_without_its_converter_is_one_line(
-    toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_fst_without_its_converter_is_one_line(toy: str, refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    code, _out, err = said(capsys, "sim", toy, SMALL, "--vcd", "out.fst")
-    assert (code, err.count("\n")) == (2, 1)
+    err = refusal("sim", toy, SMALL, "--vcd", "out.fst")
     assert err.startswith("fiberscope: the waveform out.fst needs vcd2fst, which comes with GTKWave")
     assert err.endswith("without it, write out.vcd\n")
     assert not list(Path().glob("*out.*"))
 
 
-def test_a_window_after_the_end_is_one_line_of_warning(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _out, err = said(capsys, "sim", toy, SMALL, "-q", "--vcd", "out.vcd", "--vcd-window", "90000:90001")
+def test_a_window_after_the_end_is_one_line_of_warning(toy: str, run_command) -> None:
+    code, _out, err = run_command("sim", toy, SMALL, "-q", "--vcd", "out.vcd", "--vcd-window", "90000:90001")
     assert code == 0
     assert err.startswith("fiberscope: warning: the waveform out.vcd shows only the end state")
     assert err.count("\n") == 1
@@ -238,29 +218,26 @@ def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
         cli.run(["sim", toy, SMALL])
 
 
-def test_list_names_accelerators_and_matrices(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys, "list")
-    assert code == 0
+def test_list_names_accelerators_and_matrices(toy: str, printed) -> None:
+    out = printed("list")
     assert "toy" in out
     assert "8,297 x 8,297" in out
 
 
-def test_info_explains_every_parameter(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys, "info", "toy")
-    assert code == 0
+def test_info_explains_every_parameter(toy: str, printed) -> None:
+    out = printed("info", "toy")
     assert "A machine of two kinds of components" in out
     assert "size of the buffer in front of the memory; source: none is simulated" in out
 
 
-def test_info_describes_a_matrix(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys, "info", "wiki-vote")
-    assert code == 0
+def test_info_describes_a_matrix(printed) -> None:
+    out = printed("info", "wiki-vote")
     assert "103,689" in out
     assert "TeAAL Table 3" in out
 
 
 def test_wave_opens_surfer_where_gtkwave_is_not_installed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run_command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     viewer = tmp_path / "surfer"
     viewer.write_text('#!/bin/sh\necho "$@" > shown\nexit 3\n')
@@ -269,16 +246,16 @@ def test_wave_opens_surfer_where_gtkwave_is_not_installed(
     monkeypatch.setenv("DISPLAY", ":0")
     Path("out.vcd").write_text("$end")
     Path("out.gtkw").write_text("")  # GTKWave's alone
-    code, _out, err = said(capsys, "wave", "out.vcd")
+    code, _out, err = run_command("wave", "out.vcd")
     assert Path("shown").read_text() == "out.vcd\n"
     Path("out.sucl").write_text("")
-    said(capsys, "wave", "out.vcd")
+    run_command("wave", "out.vcd")
     assert Path("shown").read_text() == "out.vcd --command-file out.sucl\n"
     assert (code, err) == (2, "fiberscope: Surfer ended with the exit code 3; its output is above\n")
 
 
 def test_wave_opens_gtkwave_with_the_save_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    refusal, run_command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     viewer = tmp_path / "gtkwave"
     viewer.write_text('#!/bin/sh\necho "$@" > shown\ntest -s "$1"\n')
@@ -287,42 +264,40 @@ def test_wave_opens_gtkwave_with_the_save_file(
     monkeypatch.setenv("DISPLAY", ":0")
     Path("out.vcd").write_text("$end")
     Path("out.gtkw").write_text("")
-    assert said(capsys, "wave", "out.vcd")[0] == 0
+    assert run_command("wave", "out.vcd")[0] == 0
     assert Path("shown").read_text() == "out.vcd out.gtkw\n"
     Path("empty.vcd").write_text("")
-    code, _out, err = said(capsys, "wave", "empty.vcd")
+    code, _out, err = run_command("wave", "empty.vcd")
     assert (code, err) == (
         2,
         "fiberscope: GTKWave ended with the exit code 1; its output is above\n",
     )
     monkeypatch.delenv("DISPLAY")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    code, _out, err = said(capsys, "wave", "out.vcd")
-    assert code == 2
+    err = refusal("wave", "out.vcd")
     assert err.startswith("fiberscope: there is no display to open GTKWave on; copy out.vcd to")
 
 
 @pytest.mark.parametrize("command", [[], ["sim"], ["list"], ["info"], ["wave"]])
-def test_help_has_examples(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
-    code, out, _err = said(capsys, *command, "--help")
-    assert code == 0
+def test_help_has_examples(printed, command: list[str]) -> None:
+    out = printed(*command, "--help")
     assert out.startswith("Usage: fiberscope")
     assert "fiberscope sim gamma wiki-Vote" in out or "Example" in out
 
 
-def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys) == said(capsys, "--help")
+def test_no_command_shows_the_help(run_command) -> None:
+    assert run_command() == run_command("--help")
 
 
 def test_progress_is_shown_to_a_person_and_to_nobody_else(
-    toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    toy: str, run_command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal,
     monkeypatch.setenv("TERM", "xterm")  # which is not a dumb one
-    code, _out, err = said(capsys, "sim", toy, LONG, "--set", "lane.count=1")
+    code, _out, err = run_command("sim", toy, LONG, "--set", "lane.count=1")
     assert code == 0
     assert "simulating" in err
-    assert said(capsys, "sim", toy, LONG, "--quiet")[2] == ""
+    assert run_command("sim", toy, LONG, "--quiet")[2] == ""
 
 
 @cache

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope import cli
 from fiberscope.results.report.difference import compare
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import TensorTraffic
@@ -20,11 +19,6 @@ def before(toy: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
     report = fiberscope.simulate(toy, MATRIX)
     report.write("before.json")
     return report
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.run(arguments)
-    return code, *capsys.readouterr()
 
 
 def test_a_run_does_not_differ_from_itself_repeated(before, toy):
@@ -91,9 +85,9 @@ def test_a_family_that_only_one_run_has_is_told(before):
     assert "lane.multiplier busy" in names
 
 
-def test_the_terminal_shows_the_headline_settings_and_ranked_changes(before, toy, capsys):
+def test_the_terminal_shows_the_headline_settings_and_ranked_changes(before, toy, run_command):
     fiberscope.simulate(toy, MATRIX, lane__count=1).write("after.json")
-    code, out, err = said(capsys, "diff", "before.json", "after.json")
+    code, out, err = run_command("diff", "before.json", "after.json")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith(f"Cycles: {before.cycles:,} before, ")
@@ -104,19 +98,18 @@ def test_the_terminal_shows_the_headline_settings_and_ranked_changes(before, toy
     assert len(told) == len(set(told)) > 0
 
 
-def test_nothing_changed_is_said(before, capsys):
-    code, out, _err = said(capsys, "diff", "before.json", "before.json")
+def test_nothing_changed_is_said(before, run_command):
+    code, out, _err = run_command("diff", "before.json", "before.json")
     assert (code, out.splitlines()[-1]) == (0, "Nothing changed.")
 
 
-def test_json_has_all_changes(before, toy, capsys):
+def test_json_has_all_changes(before, toy, run_command):
     after = fiberscope.simulate(toy, MATRIX, lane__count=1)
     after.write("after.json")
     assert (
-        said(capsys, "diff", "before.json", "after.json", "--json", "-")[1]
-        == compare(before, after).to_json()
+        run_command("diff", "before.json", "after.json", "--json", "-")[1] == compare(before, after).to_json()
     )
-    assert said(capsys, "diff", "before.json", "after.json", "--json", "changes.json")[0] == 0
+    assert run_command("diff", "before.json", "after.json", "--json", "changes.json")[0] == 0
     document = json.loads(Path("changes.json").read_text())
     assert document["schema"] == "fiberscope-diff-1"
     effects = [change["effect"] for change in document["changes"]]
@@ -133,17 +126,16 @@ def test_json_has_all_changes(before, toy, capsys):
         (None, "other.json: cannot read the report: No such file or directory"),
     ],
 )
-def test_what_is_no_report_is_refused_in_one_line(before, capsys, text, message):
+def test_what_is_no_report_is_refused_in_one_line(before, refusal, text, message):
     if text is not None:
         Path("other.json").write_text(text)
     for command in (["diff", "before.json", "other.json"], ["plot", "other.json"]):
-        code, out, err = said(capsys, *command)
-        assert (code, out, err.count("\n")) == (2, "", 1)
+        err = refusal(*command)
         assert err.startswith(f"fiberscope: {message}")
 
 
-def test_a_place_that_cannot_be_written_is_one_line(before, capsys):
-    code, _out, err = said(capsys, "diff", "before.json", "before.json", "--json", "none/x.json")
+def test_a_place_that_cannot_be_written_is_one_line(before, run_command):
+    code, _out, err = run_command("diff", "before.json", "before.json", "--json", "none/x.json")
     assert (code, err) == (2, "fiberscope: none/x.json: there is no folder none; make it first\n")
 
 

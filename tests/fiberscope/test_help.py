@@ -4,27 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import cli
 from fiberscope.commands import help as helping
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def said(capsys: pytest.CaptureFixture[str], *topic: str) -> tuple[int, str, str]:
-    code = cli.run(["help", *topic])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def test_the_list_has_every_page_but_the_one_that_it_is_from(capsys: pytest.CaptureFixture[str]) -> None:
-    _code, out, _err = said(capsys)
+def test_the_list_has_every_page_but_the_one_that_it_is_from(run_command) -> None:
+    _code, out, _err = run_command("help")
     listed = {line.split()[0] for line in out.splitlines()[2:]}
     assert listed == {page.stem for page in DOCS.glob("*.md")} - {"index"}
 
 
 @pytest.mark.parametrize("asked", [["rtl_machine"], ["RTL-machine"], ["rtl", "machine"]])
-def test_a_page_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str], asked: list[str]) -> None:
-    assert said(capsys, *asked) == (0, (DOCS / "rtl_machine.md").read_text(encoding="utf-8") + "\n", "")
+def test_a_page_is_shown_as_it_is_written(run_command, asked: list[str]) -> None:
+    assert run_command("help", *asked) == (
+        0,
+        (DOCS / "rtl_machine.md").read_text(encoding="utf-8") + "\n",
+        "",
+    )
 
 
 PAGES = {
@@ -55,16 +52,14 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("bank of", "## Rows of a bank \n\nbank\n"),
     ],
 )
-def test_words_of_a_heading_show_what_stands_under_it(
-    capsys: pytest.CaptureFixture[str], asked: str, shown: str
-) -> None:
-    assert said(capsys, *asked.split()) == (0, shown, "")
+def test_words_of_a_heading_show_what_stands_under_it(run_command, asked: str, shown: str) -> None:
+    assert run_command("help", *asked.split()) == (0, shown, "")
 
 
 @pytest.mark.usefixtures("pages")
-def test_where_several_headings_have_the_words_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_several_headings_have_the_words_they_are_named(run_command) -> None:
     (helping.CHECKOUT / "docs" / "fibers.md").write_text("# Fibers\n\n## Long rows\n\n## Short rows\n")
-    _code, out, _err = said(capsys, "rows")
+    _code, out, _err = run_command("help", "rows")
     assert [line.split(maxsplit=1) for line in out.splitlines()[2:]] == [
         ["banks", "Rows of a bank <!-- unseen -->"],
         ["fibers", "Long rows"],
@@ -72,8 +67,8 @@ def test_where_several_headings_have_the_words_they_are_named(capsys: pytest.Cap
     ]
 
 
-def test_what_no_page_has_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "wrokloads") == (
+def test_what_no_page_has_is_refused_with_the_nearest(run_command) -> None:
+    assert run_command("help", "wrokloads") == (
         2,
         "",
         "fiberscope: no page is called 'wrokloads', and no heading has it; "

@@ -7,8 +7,6 @@ import pytest
 from optional_programs import needs, require
 from rich.console import Console
 
-from fiberscope import cli
-
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
 SMALL = [
@@ -31,16 +29,9 @@ def yosys() -> None:
     require("yosys")
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command line."""
-    code = cli.run(["rtl", "area", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
 @pytest.mark.usefixtures("yosys")
-def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, *SMALL, "--json=areas.json")
+def test_a_table_and_the_same_as_json(run_command) -> None:
+    code, out, err = run_command("rtl", "area", *SMALL, "--json=areas.json")
     assert (code, err) == (0, "")
     document = json.loads(Path("areas.json").read_text())
     assert list(document) == ["schema", "yosys", "blocks"]
@@ -67,8 +58,10 @@ def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.usefixtures("yosys")
-def test_every_combination_is_a_row_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, *SMALL, "--set=radix=2,3", "--set=reference_bits=4,8", "--json=areas.json")
+def test_every_combination_is_a_row_with_its_parameters(run_command) -> None:
+    code, out, err = run_command(
+        "rtl", "area", *SMALL, "--set=radix=2,3", "--set=reference_bits=4,8", "--json=areas.json"
+    )
     assert (code, err) == (0, "")
     blocks = json.loads(Path("areas.json").read_text())["blocks"]
     given = [(entry["parameters"]["radix"], entry["parameters"]["reference_bits"]) for entry in blocks]
@@ -87,10 +80,9 @@ def test_every_combination_is_a_row_with_its_parameters(capsys: pytest.CaptureFi
 
 @pytest.mark.usefixtures("yosys")
 def test_names_may_be_several_too_and_what_is_the_same_is_no_column(
-    capsys: pytest.CaptureFixture[str],
+    printed,
 ) -> None:
-    code, out, _err = said(capsys, "prefix_sum", "--set=form=serial,parallel", "--set=lanes=4,4")
-    assert code == 0
+    out = printed("rtl", "area", "prefix_sum", "--set=form=serial,parallel", "--set=lanes=4,4")
     assert out.startswith("prefix_sum: lanes=4 width=32 reference_bits=0 value_bits=0\n")
     forms = [line.split()[0] for line in out.splitlines()[-5:-1]]
     assert forms == ["serial"] * 2 + ["parallel"] * 2
@@ -111,10 +103,9 @@ def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.usefixtures("yosys")
 @needs("cells")
-def test_srams_stand_beside_the_cells(capsys: pytest.CaptureFixture[str]) -> None:
+def test_srams_stand_beside_the_cells(printed) -> None:
     sizes = ["node_writer", "--set=rows=2,64", "--set=address_bits=8", "--set=count_bits=4"]
-    code, out, _err = said(capsys, *sizes, "--liberty=osu018", "--json=areas.json")
-    assert code == 0
+    out = printed("rtl", "area", *sizes, "--liberty=osu018", "--json=areas.json")
     first, second = json.loads(Path("areas.json").read_text())["blocks"]
     (heads,) = second["srams"]
     assert (heads["entries"], heads["bits"]) == (64, 8)
@@ -128,20 +119,18 @@ def test_srams_stand_beside_the_cells(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.usefixtures("yosys")
-def test_json_alone_goes_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys, *SMALL, "--json=-")
-    assert code == 0
+def test_json_alone_goes_to_the_terminal(printed) -> None:
+    out = printed("rtl", "area", *SMALL, "--json=-")
     assert json.loads(out)["blocks"][0]["flip_flops"] == 3
     assert list(Path().iterdir()) == []
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("yosys")
-def test_every_block_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_block_by_default(printed) -> None:
     from fiberscope.hw.rtl.catalogue import BLOCKS
 
-    code, out, _err = said(capsys, "--json=-")
-    assert code == 0
+    out = printed("rtl", "area", "--json=-")
     assert [entry["block"] for entry in json.loads(out)["blocks"]] == list(BLOCKS)
 
 
@@ -160,8 +149,6 @@ def test_every_block_by_default(capsys: pytest.CaptureFixture[str]) -> None:
         (["merger", "--json=no/a.json"], "no/a.json: there is no folder no; make it first"),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, *arguments)
-    assert (code, out) == (2, "")
+def test_a_mistake_is_one_line(arguments: list[str], line: str, refusal) -> None:
+    err = refusal("rtl", "area", *arguments)
     assert err.startswith(f"fiberscope: {line}")
-    assert err.count("\n") == 1

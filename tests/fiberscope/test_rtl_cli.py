@@ -15,30 +15,21 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 pytestmark = pytest.mark.usefixtures("here")
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command line."""
-    code = cli.run(["rtl", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def test_the_blocks_are_listed_with_their_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys, "list")
-    assert code == 0
+def test_the_blocks_are_listed_with_their_defaults(printed) -> None:
+    out = printed("rtl", "list")
     assert "merger       merges up to radix fibers" in out
     assert "radix=64 coordinate_bits=32" in out
     assert "             form=parallel lanes=32 width=32" in out
     assert "\n             form: serial, work-efficient, parallel\n" in out
 
 
-def test_nothing_more_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _err = said(capsys)
-    assert code == 0
+def test_nothing_more_shows_the_help(printed) -> None:
+    out = printed("rtl")
     assert "fiberscope rtl export merger" in out
 
 
-def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "export", "merger", "--set", "radix=12", "-o", "some/where")
+def test_the_verilog_has_the_parameters_and_readable_names(run_command) -> None:
+    code, out, err = run_command("rtl", "export", "merger", "--set", "radix=12", "-o", "some/where")
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "Verilog: some/where/merger.v"
     text = Path("some/where/merger.v").read_text()
@@ -130,22 +121,17 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         (["prefix_sum", "--set", "lanes=two"], "--set lanes=two: write name=number, as in lanes=32"),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_one_line(arguments: list[str], line: str, refusal) -> None:
     Path("file").touch()
-    code, out, err = said(capsys, "export", *arguments)
-    assert (code, out) == (2, "")
+    err = refusal("rtl", "export", *arguments)
     assert err.startswith(f"fiberscope: {line}")
-    assert err.count("\n") == 1
 
 
-def test_without_the_extra_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, refusal) -> None:
     for name in [name for name in sys.modules if name.startswith("fiberscope.hw.rtl")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyrtl", None)
-    code, _out, err = said(capsys, "export", "merger")
-    assert code == 2
+    err = refusal("rtl", "export", "merger")
     assert err == (
         "fiberscope: pyrtl is not installed: pip install 'fiberscope[rtl]', in a clone make .venv/rtl\n"
     )

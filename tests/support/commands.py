@@ -9,13 +9,23 @@ from fiberscope import cli
 
 
 @pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def run_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command; its result is the exit code, stdout and stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.run(words)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def printed(run_command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
     """Runs a command that succeeds; its result is the command's stdout."""
 
     def run(*words: str) -> str:
-        capsys.readouterr()
-        code = cli.run(words)
-        out, err = capsys.readouterr()
+        code, out, err = run_command(*words)
         assert code == 0, err
         return out
 
@@ -23,13 +33,11 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def refusal(run_command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
     """Runs a command that ends with exit code 2 and prints nothing; its result is the line on stderr."""
 
     def run(*words: str) -> str:
-        capsys.readouterr()
-        code = cli.run(words)
-        out, err = capsys.readouterr()
+        code, out, err = run_command(*words)
         assert (code, out, err.count("\n")) == (2, "", 1), err
         return err
 

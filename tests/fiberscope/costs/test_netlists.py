@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from optional_programs import needs
 
-from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.results.costs.netlists import LIBRARY, SHIPPED_NETLISTS, call_of, read_netlists
 
@@ -65,9 +64,8 @@ def test_what_is_no_block_costs_a_line(tmp_path, call, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_machine_without_costs_costs_a_line(toy, capsys):
-    assert cli.run(["rtl", "netlists", toy]) == 2
-    assert "costs.yaml, which lists what is measured" in capsys.readouterr().err
+def test_a_machine_without_costs_costs_a_line(toy, refusal):
+    assert "costs.yaml, which lists what is measured" in refusal("rtl", "netlists", toy)
 
 
 def test_a_block_with_parameters_is_written_in_one_way():

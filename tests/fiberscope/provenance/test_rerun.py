@@ -28,12 +28,6 @@ def run(*arguments: str) -> int:
     return cli.run([*arguments, "-q"])
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    code = cli.run(arguments)
-    return code, *capsys.readouterr()
-
-
 def apart(report: Report) -> dict[str, object]:
     """What has to be equal."""
     return report.model_dump(exclude=set(CIRCUMSTANCES))
@@ -55,9 +49,9 @@ def apart(report: Report) -> dict[str, object]:
     ],
     ids=lambda words: "-".join(words[:2]),
 )
-def test_a_run_again_is_the_same(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_again_is_the_same(command: list[str], run_command) -> None:
     assert run(*command, "--json", "out.json") == 0
-    code, out, err = told(capsys, "rerun", "out.json", "--json", "again.json")
+    code, out, err = run_command("rerun", "out.json", "--json", "again.json")
     assert (code, err, out.splitlines()[-1]) == (0, "", "Nothing changed.")
     assert apart(Report.read("again.json")) == apart(Report.read("out.json"))
     assert Report.read("again.json").source == Report.read("out.json").source
@@ -73,21 +67,19 @@ def test_a_configuration_file_need_not_be_there_any_more() -> None:
     assert apart(Report.read("again.json")) == apart(Report.read("out.json"))
 
 
-def test_other_sources_are_refused_and_named(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_sources_are_refused_and_named(toy: str, printed, refusal) -> None:
     Path("config.yaml").write_text((Path(toy).parent / "config.yaml").read_text())
     Path("mine.py").write_text(Path(toy).read_text())
     assert run("sim", "mine.py", SMALL, "--json", "out.json") == 0
     Path("mine.py").write_text(Path(toy).read_text() + "\n# changed\n")
-    code, out, err = told(capsys, "rerun", "out.json")
-    assert (code, out) == (2, "")
+    err = refusal("rerun", "out.json")
     assert err == "fiberscope: out.json: it was run with other sources: mine; --anyway ignores this\n"
-    code, out, _err = told(capsys, "rerun", "out.json", "--anyway")
-    assert code == 0
+    out = printed("rerun", "out.json", "--anyway")
     assert "source of mine" in out
     assert out.index("What it was made of") < out.index("Cycles: ")
 
 
-def test_other_operands_are_refused_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_operands_are_refused_and_named(printed, refusal) -> None:
     text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 {}\n"
     Path("a.mtx").write_text(text.format(3))
     for command in (
@@ -98,19 +90,17 @@ def test_other_operands_are_refused_and_named(capsys: pytest.CaptureFixture[str]
         Path("a.mtx").write_text(text.format(3))
         assert run(*command, "--json", "out.json") == 0
         Path("a.mtx").write_text(text.format(4))
-        code, out, err = told(capsys, "rerun", "out.json")
-        assert (code, out, err.count("\n")) == (2, "", 1)
+        err = refusal("rerun", "out.json")
         assert err.startswith("fiberscope: out.json: operands have changed: ")
-        code, out, _err = told(capsys, "rerun", "out.json", "--anyway")
-        assert code == 0
+        out = printed("rerun", "out.json", "--anyway")
         assert "What it was made of" in out
 
 
-def test_what_cannot_be_had_again_is_refused_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_had_again_is_refused_in_a_line(run_command) -> None:
     from scipy import sparse
 
     fiberscope.simulate("gamma", sparse.eye_array(4).tocsr()).write("out.json")
-    assert told(capsys, "rerun", "out.json") == (
+    assert run_command("rerun", "out.json") == (
         2,
         "",
         "fiberscope: out.json: an operand was in memory; only a name or a file can be read again\n",
@@ -118,7 +108,7 @@ def test_what_cannot_be_had_again_is_refused_in_a_line(capsys: pytest.CaptureFix
     document = json.loads(Path("out.json").read_text())
     del document["source"], document["environment"]
     Path("old.json").write_text(json.dumps(document))
-    code, _out, err = told(capsys, "rerun", "old.json")
+    code, _out, err = run_command("rerun", "old.json")
     assert (code, "which did not record the request" in err) == (2, True)
     assert cli.run(["report", "old.json"]) == cli.run(["diff", "old.json", "out.json"]) == 0
 
@@ -135,10 +125,9 @@ def test_the_configuration_of_a_report_is_taken(name: str) -> None:
     )
 
 
-def test_a_report_of_another_machine_is_refused_as_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_of_another_machine_is_refused_as_configuration(refusal) -> None:
     fiberscope.simulate("gamma", SMALL).write("gamma.json")
-    code, _out, err = told(capsys, "sim", "sigma", SMALL, "--config", "gamma.json")
-    assert (code, err.count("\n")) == (2, 1)
+    err = refusal("sim", "sigma", SMALL, "--config", "gamma.json")
     assert err.startswith("fiberscope: gamma.json: config: sigma has no parameter ")
 
 

@@ -39,11 +39,6 @@ def folder(here: Path) -> Path:
     return here
 
 
-def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert cli.run(["model", *arguments]) == 0
-    return capsys.readouterr().out
-
-
 @pytest.mark.parametrize("name", ["gamma", "extensor-energy"])
 def test_a_reference_through_the_command_line(name: str, folder: Path) -> None:
     reference = json.loads((ORACLES / f"{name}.tiny.json").read_text())
@@ -91,8 +86,8 @@ def test_a_machine_chooses_the_symbols_that_are_left_open() -> None:
     assert "most published runs" in standard.choices[0]
 
 
-def test_the_report_is_the_common_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = told(["gamma", "a.mtx", "b.mtx", "--json", "out.json"], capsys)
+def test_the_report_is_the_common_one(folder: Path, printed) -> None:
+    shown = printed("model", "gamma", "a.mtx", "b.mtx", "--json", "out.json")
     report = Report.read("out.json")
     assert (report.fidelity, report.accelerator, report.complete) == ("trace", "gamma", True)
     assert report.cycles == -(-report.seconds * 1e9 // 1)
@@ -121,33 +116,33 @@ def test_a_gemm_draws_both_operands(folder: Path) -> None:
         fiberscope.model("sigma", gemm, "b.mtx")
 
 
-def test_the_loops_are_shown_without_operands(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = told(["gamma", "--show", "loopnest"], capsys)
+def test_the_loops_are_shown_without_operands(printed) -> None:
+    shown = printed("model", "gamma", "--show", "loopnest")
     assert "for k in T << A & B:" in shown
     assert "# Intersect: leader-follower, A leads" in shown
     assert "Z[m, n] += T[k, m, n] * A[k, m]" in shown
 
 
-def test_the_blocks_are_shown_with_why_they_begin(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(["gamma", "--show", "blocks"], capsys) == "T and Z\n"
+def test_the_blocks_are_shown_with_why_they_begin(printed) -> None:
+    assert printed("model", "gamma", "--show", "blocks") == "T and Z\n"
     expected = "T0\nT1 and Z: in another configuration, Merge\n"
-    assert told(["outerspace", "--show", "blocks"], capsys) == expected
+    assert printed("model", "outerspace", "--show", "blocks") == expected
 
 
-def test_the_traffic_of_every_memory_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = told(["gamma", "a.mtx", "b.mtx", "--show", "traffic"], capsys)
+def test_the_traffic_of_every_memory_is_shown(folder: Path, printed) -> None:
+    shown = printed("model", "gamma", "a.mtx", "b.mtx", "--show", "traffic")
     report = fiberscope.model("gamma", "a.mtx", "b.mtx")
     assert [line for line in shown.splitlines() if f"{report.traffic['A'].read_bytes:,}" in line]
 
 
-def test_a_report_to_the_terminal_is_alone_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = told(["gamma", "a.mtx", "b.mtx", "--show", "traffic", "--json", "-"], capsys)
+def test_a_report_to_the_terminal_is_alone_there(folder: Path, printed) -> None:
+    shown = printed("model", "gamma", "a.mtx", "b.mtx", "--show", "traffic", "--json", "-")
     assert json.loads(shown)["traffic_minimum_bytes"] is None  # what moves is what a specification binds
 
 
-def test_space_and_time_are_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_space_and_time_are_drawn(folder: Path, printed) -> None:
     arguments = ["gamma", "a.mtx", "b.mtx", "--show", "spacetime"]
-    assert told(arguments, capsys) == "Picture: gamma-spacetime.svg\n"
+    assert printed("model", *arguments) == "Picture: gamma-spacetime.svg\n"
     assert "<svg" in Path("gamma-spacetime.svg").read_text()
 
 
