@@ -35,6 +35,8 @@ class ClusterCounter(ArrayPipeline):
     """
 
     PORTS = (Input("sorted", STREAM, array=True), Output("clusters", STREAM, array=True))
+    COUNTERS = ("numbers", "clusters")
+    SIGNALS = (Signal("numbers", 48), Signal("clusters", 48))
 
     def __init__(self, name: str, lanes: int, width: int = 32) -> None:
         check_size(name, lanes, width)
@@ -49,15 +51,3 @@ class ClusterCounter(ArrayPipeline):
         else:
             self.references[index] = 0
             self.clusters += 1
-
-    def counters(self) -> dict[str, int]:
-        """Return the numbers of keys and of clusters."""
-        return {"numbers": self.numbers, "clusters": self.clusters}
-
-    def signals(self) -> tuple[Signal, ...]:
-        """Return the signals: keys and clusters so far."""
-        return (Signal("numbers", 48), Signal("clusters", 48))
-
-    def sample(self) -> tuple[int, ...]:
-        """Return the current values of the signals."""
-        return (self.numbers, self.clusters)

@@ -120,6 +120,7 @@ class PrefixSum(ArrayPipeline):
     """
 
     PORTS = (Input("lanes", STREAM, array=True), Output("sums", STREAM, array=True))
+    COUNTERS = ("rows", "numbers")  # accepted; each adder adds once for each row
 
     def __init__(self, name: str, form: str, lanes: int, width: int = 32, *, registered: bool = True) -> None:
         _check_form(name, form)
@@ -136,10 +137,6 @@ class PrefixSum(ArrayPipeline):
         self.total = (self.total + number) & self.largest
         self.coordinates[index] = self.total
         self.references[index] = reference
-
-    def counters(self) -> dict[str, int]:
-        """Return the numbers of rows and of numbers accepted; each adder adds once for each row."""
-        return {"rows": self.rows, "numbers": self.numbers}
 
     def signals(self) -> tuple[Signal, ...]:
         """Return the signals: rows in the pipeline, sum of the current array so far, numbers so far."""
