@@ -16,9 +16,9 @@ MATRIX = "uniform:rows=20,cols=30,nonzeros=60"
 pytestmark = pytest.mark.usefixtures("here")
 
 
-def test_a_conversion_writes_a_report_and_a_waveform(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["convert", "csr", "csc", MATRIX, "--json", "out.json", "--vcd", "out.vcd"]) == 0
-    assert "A from csr to csc: 20 x 30" in capsys.readouterr().out
+def test_a_conversion_writes_a_report_and_a_waveform(printed) -> None:
+    out = printed("convert", "csr", "csc", MATRIX, "--json", "out.json", "--vcd", "out.vcd")
+    assert "A from csr to csc: 20 x 30" in out
     report = json.loads(Path("out.json").read_text())
     assert report["problem"]["parameters"] == {"source": "csr", "target": "csc", "bits": 32}
     assert report["verification"]["passed"]
@@ -49,14 +49,9 @@ def test_the_bits_of_a_value_are_those_given_however_they_are(given: list[str]) 
         ),
     ],
 )
-def test_bad_input_costs_one_line_and_exit_code_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_costs_one_line_and_exit_code_2(arguments: list[str], message: str, refusal) -> None:
     source, target, *more = arguments
-    assert run(["convert", source, target, MATRIX, "--json", "out.json", *more]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    assert message in refusal("convert", source, target, MATRIX, "--json", "out.json", *more)
     assert not Path("out.json").exists()
 
 
@@ -70,14 +65,11 @@ def test_bad_input_costs_one_line_and_exit_code_2(
         ("dense", "csc", "counter_banks"),
     ],
 )
-def test_twins_in_a_conversion_do_what_the_units_do(
-    source: str, target: str, blocks: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_twins_in_a_conversion_do_what_the_units_do(source: str, target: str, blocks: str, printed) -> None:
     pytest.importorskip("pyrtl")
     narrow = ["--set=lanes.scan=8", "--set=lanes.divide=2", "--set=lanes.words=3", "--set=port.backlog=1"]
     narrow += ["--set=lanes.chunk=4", "--set=scratchpad.banks=4"]
-    assert run(["convert", source, target, MATRIX, "--rtl", blocks, "--sim", "pyrtl", *narrow]) == 0
-    said = capsys.readouterr().out
+    said = printed("convert", source, target, MATRIX, "--rtl", blocks, "--sim", "pyrtl", *narrow)
     assert "identical in all" in said
     assert f"{len(blocks.split(','))}" == str(said.count("\nexercised at mint."))
 
@@ -106,14 +98,9 @@ def test_planted_a_twin_that_keeps_zeros_is_found_in_a_conversion(
         ("divider", "mint has no divider in this run"),
     ],
 )
-def test_what_a_conversion_has_no_rtl_of_is_refused(
-    blocks: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_conversion_has_no_rtl_of_is_refused(blocks: str, message: str, refusal) -> None:
     pytest.importorskip("pyrtl")
-    assert run(["convert", "csr", "coo", MATRIX, "--rtl", blocks, "--sim", "pyrtl"]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    assert message in refusal("convert", "csr", "coo", MATRIX, "--rtl", blocks, "--sim", "pyrtl")
 
 
 def test_a_wrong_bit_exits_with_3_after_its_report(

@@ -94,9 +94,8 @@ def loaded() -> list[str]:
     return done.stdout.split()
 
 
-def test_show_prints_the_declarations_and_compiles_nothing(part: Path, capsys: pytest.CaptureFixture) -> None:
-    assert run(["build", "my_part.py", "--show"]) == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+def test_show_prints_the_declarations_and_compiles_nothing(part: Path, printed) -> None:
+    lines = [line.strip() for line in printed("build", "my_part.py", "--show").splitlines()]
     assert [line for line in TYPES if line not in lines] == []
     assert compiled_module(part, "my_part") is None
 
@@ -117,20 +116,16 @@ def test_a_run_takes_what_was_built_until_the_source_changes(part: Path) -> None
     ("text", "said"),
     [("x = (\n", "my_part.py:1: '(' was never closed"), (None, "there is no such Python file or folder")],
 )
-def test_what_cannot_be_built_is_a_line(part: Path, capsys, text: str | None, said: str) -> None:
+def test_what_cannot_be_built_is_a_line(part: Path, refusal, text: str | None, said: str) -> None:
     part.unlink()
     if text is not None:
         part.write_text(text)
-    assert run(["build", "my_part.py"]) == 2
-    err = capsys.readouterr().err
-    assert said in err
-    assert err.count("\n") == 1
+    assert said in refusal("build", "my_part.py")
 
 
-def test_without_a_compiler_it_is_a_line(part: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_it_is_a_line(part: Path, refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
-    assert run(["build", "my_part.py"]) == 2
-    assert "there is no no-such-compiler" in capsys.readouterr().err
+    assert "there is no no-such-compiler" in refusal("build", "my_part.py")
 
 
 @compiled_only

@@ -20,6 +20,10 @@ GRAPH = Path(__file__).parents[2] / "examples" / "graphs" / "fig11_coiterate.gv"
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
 
+def full(*_arguments: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 @pytest.fixture(autouse=True)
 def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("FIBERSCOPE_DATA", raising=False)
@@ -135,9 +139,6 @@ def test_a_disk_that_is_full_costs_the_waveform_and_not_the_report(
 ) -> None:
     from fiberscope.sim.vcd_file import VcdFile
 
-    def full(*_arguments: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(VcdFile, method, full)
     assert cli.run(["sim", toy, SMALL, "--vcd", "out.vcd", "--json", "out.json"]) == 2
     out, err = capsys.readouterr()
@@ -174,9 +175,6 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_run_is_written_no_more(
 def test_a_disk_that_takes_no_report_does_not_keep_the_summary_back(
     toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full(*_arguments: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr("fiberscope.results.report.files.os.replace", full)
     assert cli.run(["sim", toy, SMALL, "--json", "out.json"]) == 2
     out, err = capsys.readouterr()
@@ -190,9 +188,6 @@ def test_a_run_that_goes_wrong_is_told_before_its_waveform(
     toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from fiberscope.sim.vcd_file import VcdFile
-
-    def full(*_arguments: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(VcdFile, "write", full)
     assert cli.run(["sim", toy, SMALL, "--vcd", "out.vcd", "--set", "fault=deadlock"]) == 3

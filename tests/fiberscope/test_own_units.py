@@ -56,32 +56,32 @@ def folder(here: Path) -> Path:
     return mine
 
 
-def test_its_logic_runs_in_the_place_of_the_component(folder: Path, capsys) -> None:
+def test_its_logic_runs_in_the_place_of_the_component(folder: Path, printed) -> None:
     (folder / "adder_rtl.py").write_text(UNIT.format(logic="    given.design,\n"))
-    assert run(["rtl", "loop", "adder", "./mine", *LANE, "--sim", "pyrtl"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("identical in all ")
+    out = printed("rtl", "loop", "adder", "./mine", *LANE, "--sim", "pyrtl")
+    assert out.splitlines()[-1].startswith("identical in all ")
 
 
 @needs("hdl")
-def test_so_does_verilog_of_ones_own_for_a_unit_that_says_its_ports_alone(folder: Path, capsys) -> None:
+def test_so_does_verilog_of_ones_own_for_a_unit_that_says_its_ports_alone(folder: Path, printed) -> None:
     pytest.importorskip("cocotb")
     (folder / "adder_rtl.py").write_text(UNIT.format(logic=""))
     settings = ["--set=coordinate_bits=32", "--set=value_bits=48", "--set=sum_bits=53", "--status"]
     assert run(["rtl", "export", "accumulator", *settings, "-o", "."]) == 0
     verilog = ["--verilog", "accumulator.v", "--module", "accumulator"]
-    assert run(["rtl", "loop", "adder", "./mine", *LANE, *verilog]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("identical in all ")
+    out = printed("rtl", "loop", "adder", "./mine", *LANE, *verilog)
+    assert out.splitlines()[-1].startswith("identical in all ")
 
 
-def test_without_logic_it_is_a_line_and_its_shell_can_be_had(folder: Path, capsys) -> None:
+def test_without_logic_it_is_a_line_and_its_shell_can_be_had(folder: Path, refusal) -> None:
     (folder / "adder_rtl.py").write_text(UNIT.format(logic=""))
-    assert run(["rtl", "loop", "adder", "./mine", *LANE, "--sim", "pyrtl"]) == 2
-    assert "adder has no logic in PyRTL; give it as Verilog, by --verilog" in capsys.readouterr().err
+    error = refusal("rtl", "loop", "adder", "./mine", *LANE, "--sim", "pyrtl")
+    assert "adder has no logic in PyRTL; give it as Verilog, by --verilog" in error
     assert run(["rtl", "shell", "adder", "./mine", "-o", "."]) == 0
     assert "module adder(" in Path("adder.v").read_text()
 
 
-def test_a_unit_of_no_such_name_is_refused(folder: Path, capsys) -> None:
+def test_a_unit_of_no_such_name_is_refused(folder: Path, refusal) -> None:
     (folder / "adder_rtl.py").write_text(UNIT.format(logic=""))
-    assert run(["rtl", "loop", "addr", "./mine", *LANE]) == 2
-    assert "inner_product has no part addr to replace; did you mean adder" in capsys.readouterr().err
+    error = refusal("rtl", "loop", "addr", "./mine", *LANE)
+    assert "inner_product has no part addr to replace; did you mean adder" in error

@@ -10,10 +10,9 @@ from fiberscope.workloads.profile import read_profile
 MATRIX = "uniform:rows=60,cols=60,nonzeros=300,seed=2"
 
 
-def test_a_profile_is_written_and_drawn_from(tmp_path, capsys):
+def test_a_profile_is_written_and_drawn_from(tmp_path, printed):
     file = tmp_path / "mine.json"
-    assert run(["profile", MATRIX, "--json", str(file)]) == 0
-    shown = capsys.readouterr().out
+    shown = printed("profile", MATRIX, "--json", str(file))
     assert "60 x 60, square, 300 nonzeros" in shown
     assert f"locality {read_profile(file).locality:.3g}" in shown
     drawn, real = load(f"surrogate:profile={file}").matrix, load(MATRIX).matrix
@@ -37,6 +36,5 @@ def test_on_the_terminal_it_is_json_alone(capsys, tmp_path):
 @pytest.mark.parametrize(
     "command", [["profile", "nope"], ["profile", MATRIX, "--json", "no/such/folder.json"]]
 )
-def test_what_cannot_be_is_one_line(command, capsys):
-    assert run(command) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+def test_what_cannot_be_is_one_line(command, refusal):
+    assert len(refusal(*command).splitlines()) == 1
