@@ -90,9 +90,10 @@ def test_without_a_terminal_commands_come_from_standard_input(toy, printed, monk
     assert not [line for line in out.splitlines() if line != line.rstrip()]
 
 
-def test_a_wrong_line_of_standard_input_has_its_number(toy, refusal, monkeypatch):
+def test_a_wrong_line_of_standard_input_has_its_number(toy, run_command, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("run 7\nshow lane99\n"))
-    assert refusal("debug", toy, SMALL).startswith("fiberscope: standard input:2: no component matches")
+    code, _out, err = run_command("debug", toy, SMALL)
+    assert (code, err.startswith("fiberscope: standard input:2: no component matches")) == (2, True)
 
 
 def test_a_run_of_a_report_is_stopped_in_a_cycle_and_ends_as_before(toy, printed):

@@ -177,11 +177,6 @@ def test_reports_lie_side_by_side(tmp_path: Path, refusal) -> None:
     assert write_page(files).title == "2.json and 4.json"
     first, second = made["view"]["run"], made["view"]["other"]
     assert values(made, "pe_count")[made["ids"].index(first)] == 2
-    reports = [Report.read(Path(file)) for file in files]
-    is_wrong = reports[1].verification.model_copy(update={"passed": False})
-    wrong = side_by_side([reports[0], reports[1].model_copy(update={"verification": is_wrong})], "both")
-    assert (made["failed"], wrong["failed"]) == (0, 1)
-    assert sorted(values(wrong, "status")) == ["done", "wrong"]
     both = [
         sum(part[2] for part in made["costs"][which]["area"]["parts"] if part[0] == "pe.merger")
         for which in (first, second)
@@ -189,7 +184,5 @@ def test_reports_lie_side_by_side(tmp_path: Path, refusal) -> None:
     assert both[1] == pytest.approx(2 * both[0])
     assert cli.run(["page", *files, "-o", str(tmp_path / "both.html")]) == 0
     assert "2.json and 4.json" in (tmp_path / "both.html").read_text()
-    assert cli.run(["page", *files, "--timeline", files[0]]) == 2
-    said = refusal("page", str(tmp_path), files[0]).splitlines()
-    assert said[0].endswith("4.json has several")
-    assert said[1].endswith("a page shows one study, or reports")
+    assert "4.json has several" in refusal("page", *files, "--timeline", files[0])
+    assert "a page shows one study, or reports" in refusal("page", str(tmp_path), files[0])

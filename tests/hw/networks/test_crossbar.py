@@ -3,15 +3,15 @@
 from collections import defaultdict
 
 import pytest
-from crossbars import check_conservation, output_of, ports, run_crossbar, to, traffic
+from crossbars import check_conservation, output_of, ports, run_crossbar, run_paused, to, traffic
 from fibers import ROOM, check_accounting_of, pushed_at
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.networks.crossbar import Crossbar, QueuedCrossbar
 from fiberscope.hw.networks.routes import AddressRoute, PortRoute, Route
-from fiberscope.sim import Kernel, SimulationError
-from fiberscope.sim.testing import StreamSink, StreamSource, check_laws, run_block
+from fiberscope.sim import SimulationError
+from fiberscope.sim.testing import check_laws, run_block
 
 LINE = 64
 
@@ -108,16 +108,9 @@ def test_two_neighbours_of_many_inputs_share_an_output_evenly():
 
 @pytest.mark.parametrize("pause", range(1, 9))
 def test_no_input_starves_at_an_output_with_a_beat(pause):
-    kernel = Kernel()
-    kernel.clock("core", 10**9)
-    block = kernel.add(crossbar())
-    for index in range(4):
-        source = kernel.add(StreamSource(f"source{index}", [to(0, 100 * index + step) for step in range(12)]))
-        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=2)
-    sink = kernel.add(StreamSink("sink", stalls=(pause,)))
-    kernel.connect(block, "outputs[0]", sink, "in", capacity=1)
-    kernel.run()
-    assert [token[1] // 100 for _, token in sink.received] == [0, 1, 2, 3] * 12
+    inputs = [[to(0, 100 * index + step) for step in range(12)] for index in range(4)]
+    (received,), _account = run_paused(crossbar(), inputs, 1, pause)
+    assert [token[1] // 100 for _, token in received] == [0, 1, 2, 3] * 12
 
 
 def test_a_token_that_cannot_move_holds_up_those_behind_it():
@@ -136,20 +129,11 @@ def test_a_full_output_is_an_output_stall_and_others_go_on():
 
 
 def test_of_two_full_outputs_neither_is_blamed_alone():
-    kernel = Kernel()
-    kernel.clock("core", 10**9)
-    block = kernel.add(crossbar())
-    for index in range(2):
-        tokens = [to(1 - index, 10 * index + step) for step in range(3)]
-        source = kernel.add(StreamSource(f"source{index}", tokens))
-        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=2)
-        sink = kernel.add(StreamSink(f"sink{index}", stalls=(9,)))
-        kernel.connect(block, f"outputs[{index}]", sink, "in", capacity=1)
-    kernel.run()
+    inputs = [[to(1 - index, 10 * index + step) for step in range(3)] for index in range(2)]
+    _received, account = run_paused(crossbar(), inputs, 2, pause=9)
     # Both outputs are given a token at 1 and 3, taken at 2 and 12, so the third leave at 13: both are full
     # at 2 and from 4 to 12.
-    statistics = kernel.statistics()["crossbar"]
-    assert (statistics.busy, statistics.output_stall) == (3, {"outputs": 10})
+    assert (account.busy, account.output_stall) == (3, {"outputs": 10})
 
 
 def test_requests_are_interleaved_over_the_outputs_by_address():

@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from crossbars import check_conservation, ports, run_crossbar, to, traffic
+from crossbars import check_conservation, ports, run_crossbar, run_paused, to, traffic
 from fibers import ROOM, check_accounting_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute, PortRoute
-from fiberscope.sim import Kernel, SimulationError
-from fiberscope.sim.testing import StreamSink, StreamSource, check_laws
+from fiberscope.sim import SimulationError
+from fiberscope.sim.testing import check_laws
 
 
 def islip(depth=4):
@@ -60,19 +60,10 @@ def test_a_token_waits_for_its_own_output_alone():
 @pytest.mark.parametrize("depth", [1, 3])
 def test_no_queue_starves(depth, pause):
     """Four inputs with tokens for three outputs at all times: between two of one pair, each other has one."""
-    kernel = Kernel()
-    kernel.clock("core", 10**9)
-    block = kernel.add(islip(depth))
-    for index in range(4):
-        tokens = [to(step % 3, 100 * index + step) for step in range(36)]
-        source = kernel.add(StreamSource(f"source{index}", tokens))
-        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=ROOM)
-    sinks = [kernel.add(StreamSink(f"sink{output}", stalls=(pause,))) for output in range(3)]
-    for output, sink in enumerate(sinks):
-        kernel.connect(block, f"outputs[{output}]", sink, "in", capacity=1)
-    kernel.run()
-    for sink in sinks:
-        senders = [token[2] // 64 // 100 for _, token in sink.received]
+    inputs = [[to(step % 3, 100 * index + step) for step in range(36)] for index in range(4)]
+    received, _account = run_paused(islip(depth), inputs, 3, pause, ROOM)
+    for tokens in received:
+        senders = [token[2] // 64 // 100 for _, token in tokens]
         for sender in range(4):
             places = [place for place, found in enumerate(senders) if found == sender]
             assert max(b - a for a, b in pairwise(places)) <= 8
@@ -80,20 +71,11 @@ def test_no_queue_starves(depth, pause):
 
 def test_a_full_output_is_an_output_stall_and_others_go_on():
     inputs = [[to(0, n) for n in range(4)], [to(0, 10 + n) for n in range(4)], [to(1, 9)]]
-    kernel = Kernel()
-    kernel.clock("core", 10**9)
-    block = kernel.add(islip())
-    for index, tokens in enumerate(inputs):
-        source = kernel.add(StreamSource(f"source{index}", tokens))
-        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=ROOM)
-    sinks = [kernel.add(StreamSink(f"sink{output}")) for output in range(2)]
-    for output, sink in enumerate(sinks):
-        kernel.connect(block, f"outputs[{output}]", sink, "in", capacity=1)
-    kernel.run()
+    received, account = run_paused(islip(), inputs, 2, capacity=ROOM)
     # A capacity of 1 halves the rate: one token at 2, 4, ... 16, and a stall between two once all are in.
-    assert [cycle for cycle, _ in sinks[0].received] == [*range(3, 18, 2)]
-    assert sinks[1].received == [(3, to(1, 9))]
-    assert kernel.statistics()["crossbar"].output_stall == {"outputs[0]": 6}
+    assert [cycle for cycle, _ in received[0]] == [*range(3, 18, 2)]
+    assert received[1] == [(3, to(1, 9))]
+    assert account.output_stall == {"outputs[0]": 6}
 
 
 def test_ids_are_dealt_out_by_their_low_bits():

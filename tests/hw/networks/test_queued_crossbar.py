@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from crossbars import check_conservation, output_of, ports, run_crossbar, to, traffic
+from crossbars import check_conservation, output_of, ports, run_crossbar, run_paused, to, traffic
 from fibers import ROOM, check_accounting_of, pushed_at
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.networks.crossbar import Crossbar, QueuedCrossbar, crossbar
 from fiberscope.hw.networks.routes import PortRoute
-from fiberscope.sim import Kernel, SimulationError
-from fiberscope.sim.testing import StreamSink, StreamSource, check_laws
+from fiberscope.sim import SimulationError
+from fiberscope.sim.testing import check_laws
 
 
 def fifo():
@@ -59,17 +59,8 @@ def matched(inputs, outputs, room, latency=1):
 
 def longest_wait(inputs, outputs, room, pause):
     """The most tokens that others sent through an output while the same token waited at it, held."""
-    kernel = Kernel()
-    kernel.clock("core", 10**9)
-    block = kernel.add(queued(room))
-    for index, tokens in enumerate(inputs):
-        source = kernel.add(StreamSource(f"source{index}", tokens))
-        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=2)
-    sinks = [kernel.add(StreamSink(f"sink{output}", stalls=(pause,))) for output in range(outputs)]
-    for output, sink in enumerate(sinks):
-        kernel.connect(block, f"outputs[{output}]", sink, "in", capacity=1)
-    kernel.run()
-    arrived = [[token for _cycle, token in sink.received] for sink in sinks]
+    received, _account = run_paused(queued(room), inputs, outputs, pause)
+    arrived = [[token for _cycle, token in tokens] for tokens in received]
     worst = 0
     for tokens in inputs:
         for output in range(outputs):

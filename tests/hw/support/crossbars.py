@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT
-from fiberscope.sim.testing import run_block
+from fiberscope.sim import Kernel
+from fiberscope.sim.testing import StreamSink, StreamSource, run_block
 
 
 def to(output, number):
@@ -31,6 +32,21 @@ def run_crossbar(make, inputs, outputs, **bench):
         ports("outputs", outputs),
         **bench,
     )
+
+
+def run_paused(block, inputs, outputs, pause=0, capacity=2):
+    """Tokens with their cycles by output, which has a slot and pauses; and the account of the crossbar."""
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    kernel.add(block)
+    for index, tokens in enumerate(inputs):
+        source = kernel.add(StreamSource(f"source{index}", tokens))
+        kernel.connect(source, "out", block, f"inputs[{index}]", capacity=capacity)
+    sinks = [kernel.add(StreamSink(f"sink{output}", stalls=(pause,))) for output in range(outputs)]
+    for output, sink in enumerate(sinks):
+        kernel.connect(block, f"outputs[{output}]", sink, "in", capacity=1)
+    kernel.run()
+    return [sink.received for sink in sinks], kernel.statistics()["crossbar"]
 
 
 def check_conservation(make, inputs, outputs, **bench):

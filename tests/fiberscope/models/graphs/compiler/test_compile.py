@@ -236,7 +236,7 @@ def test_formats_belong_to_expressions(tmp_path, refusal):
     file = tmp_path / "sum.gv"
     assert run("x(i) = b(i) + c(i)", "-o", str(file)) == 0
     error = refusal("graph", "run", str(file), "--format", "b:s", "b=ones:shape=3", "c=ones")
-    assert "--format and --order are of an expression" in error
+    assert "--format and --order are options of an expression" in error
 
 
 def test_expressions_are_drawn_and_exported_too(here):
