@@ -45,6 +45,7 @@ def check_outputs(folder: Path, capsys: pytest.CaptureFixture[str], commands: st
     FIBERSCOPE_UPDATE_GOLDEN=1 keeps new numbers; the commit gives the reason.
     """
     Path("examples").symlink_to(ROOT / "examples")
+    Path("here").symlink_to(folder)
     Path("list.txt").write_text(_expand("first = $M\nsecond = $N\n"))
     found = {}
     for number, command in enumerate(commands.split(";;")):
@@ -62,6 +63,8 @@ def _expand(word: str) -> str:
 
 
 def _fingerprint_of_file(path: Path) -> dict[str, float]:
+    if path.suffix == ".binary":
+        return {path.name: crc32(path.read_bytes())}
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".json":
         return {path.name: fingerprint_of_text(text)}
