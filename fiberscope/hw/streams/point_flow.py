@@ -17,7 +17,7 @@ from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import POINTS
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.process import LogicalProcess
-from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.quirks import NO_QUIRKS
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.tokens import DATA, STOP
 from fiberscope.sim import inline
@@ -85,7 +85,7 @@ class PointFlow:  # C: final
                 for stream, end in zip(streams, ends, strict=True)
             )
             and self.merged.latency == 1
-            and points.quirks == load.quirks == product.quirks == CLEAN
+            and points.quirks == load.quirks == product.quirks == NO_QUIRKS
         )
 
     def run(self, until: int) -> bool:
