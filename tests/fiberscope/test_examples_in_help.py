@@ -61,9 +61,11 @@ def test_what_a_command_does_is_told_whole_in_80_columns(
 
 
 @pytest.fixture(scope="module")
-def report() -> str:
-    operand = "uniform:rows=40,cols=40,nonzeros=80"
-    return fiberscope.simulate("gamma", operand, histograms=True, pe__count=2, pe__radix=4).to_json()
+def report() -> tuple[str, str]:
+    """A report, and another with more PEs."""
+    operand, run = "uniform:rows=40,cols=40,nonzeros=80", fiberscope.simulate
+    few, more = (run("gamma", operand, histograms=True, pe__count=pes, pe__radix=4) for pes in (2, 4))
+    return few.to_json(), more.to_json()
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(report: str, profile: str, results: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    report: tuple[str, str], profile: str, results: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """All files that examples name, small."""
     monkeypatch.setenv("FIBERSCOPE_DATA", small_data(here / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
@@ -109,8 +113,8 @@ def folder(report: str, profile: str, results: Path, here: Path, monkeypatch: py
     (here / "docs").mkdir()
     page = "<!-- compare gamma: begin -->\n<!-- compare gamma: end -->\n"
     (here / "docs" / "accuracy.md").write_text(page)
-    for name in ("out", "before", "after"):
-        (here / f"{name}.json").write_text(report)
+    for name in ("out", "before", "after", "other"):
+        (here / f"{name}.json").write_text(report[name == "other"])
     (here / "mine.json").write_text(profile)
     (here / "out.trace").write_text("1 R 0\n2 W 40\n")
     (here / "examples").symlink_to(ROOT / "examples")
@@ -140,6 +144,19 @@ def _smaller(word: str) -> str:
     return re.sub(r"nonzeros=\d+", "nonzeros=80", re.sub(r"(rows|cols)=\d+", r"\1=40", word))
 
 
+# Options that no help text has an example of.
+ALSO = (
+    "fiberscope results study",
+    'fiberscope results study --sql "SELECT status, count(*) AS n FROM runs GROUP BY 1 ORDER BY 1" --json -',
+    "fiberscope results study --columns workload,cycles,edp --latex -",
+    "fiberscope results study --compare --mean arithmetic --markdown",
+    "fiberscope formats my_tensor.tns --markdown --bits 8",
+    "fiberscope info my_matrix.mtx --json -",
+    "fiberscope diff before.json other.json",
+    "fiberscope diff before.json other.json --json -",
+    "fiberscope rtl export merger --set radix=4 --ports registered --clock-ns 2",
+    "fiberscope graph check examples/graphs/spmv.gv",
+)
 SLOW = (
     *(f"fiberscope rtl {name}" for name in ("loop", "area", "power", "bench")),
     "fiberscope ablate",
@@ -163,7 +180,7 @@ def marked(example: str) -> object:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-@pytest.mark.parametrize("example", [marked(example) for example in EXAMPLES if is_tried(example)])
+@pytest.mark.parametrize("example", [marked(example) for example in [*EXAMPLES, *ALSO] if is_tried(example)])
 def test_an_example_of_a_help_text_works(
     example: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,6 +223,11 @@ def _without_what_varies(text: str) -> str:
     text = re.sub(r"\d+\.\d+\.\d+\+\w+", "1.2.3", text)
     text = re.sub(r"\b(?=\d*[a-f])[0-9a-f]{8,64}\b", "digest", text)
     return re.sub(r"\b\d+(\.\d+)? s\b", "1 s", text)[:LONGEST]
+
+
+def test_each_kept_output_is_of_an_example() -> None:
+    titles = re.findall(r"^==== (.*)$", OUTPUTS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(titles) - {*EXAMPLES, *ALSO} == set()
 
 
 NEEDED = {

@@ -35,6 +35,6 @@ def check_kept_section(path: Path, title: str, text: str) -> None:
     sections = {name: kept for name, _, kept in (part.partition("\n") for part in parts)}
     if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
         sections[title] = text
-        written = "".join(f"{MARK}{name}\n{kept}" for name, kept in sorted(sections.items()))
+        written = "".join(f"{MARK}{name}\n{kept.rstrip()}\n" for name, kept in sorted(sections.items()))
         path.write_text(written, encoding="utf-8")
-    assert text.splitlines() == sections[title].splitlines()
+    assert text.rstrip().splitlines() == sections[title].rstrip().splitlines()
